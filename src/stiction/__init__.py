@@ -1,0 +1,57 @@
+"""stiction: contact laws learned from throws, inside exact rigid-body physics."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stiction.bodies import Body
+    from stiction.checks import InputError
+    from stiction.contact import Law
+    from stiction.engines import dart
+    from stiction.laws.coulomb import CoulombLaw
+    from stiction.state import Kind, Mode, State, Trajectory
+    from stiction.stepping import rollout
+
+__all__ = [
+    "Body",
+    "CoulombLaw",
+    "InputError",
+    "Kind",
+    "Law",
+    "Mode",
+    "State",
+    "Trajectory",
+    "dart",
+    "rollout",
+]
+
+# Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
+_HOME = {
+    "Body": "stiction.bodies",
+    "CoulombLaw": "stiction.laws.coulomb",
+    "InputError": "stiction.checks",
+    "Kind": "stiction.state",
+    "Law": "stiction.contact",
+    "Mode": "stiction.state",
+    "State": "stiction.state",
+    "Trajectory": "stiction.state",
+    "rollout": "stiction.stepping",
+}
+_MODULES = {"dart": "stiction.engines.dart"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name == "__version__":
+        value = import_module("importlib.metadata").version("stiction")
+    else:
+        raise AttributeError(f"stiction has no {name!r}; it has {', '.join(__all__)}.")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

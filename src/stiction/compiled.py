@@ -1,0 +1,71 @@
+"""The numba decorator of the package, with a cache that cannot go stale.
+
+numba's own cache looks at one source file at a time, so an edited callee is missed by a caller's cached code.
+Here the cache folder is named after all sources of the package: any edit or upgrade compiles anew, everything
+else starts from the cache.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import config as numba_config
+
+config = cast(Any, numba_config)  # numba sets its options as attributes at run time
+
+_KEEP = 4  # cache folders of earlier source states that stay for other checkouts and versions
+
+
+def _fingerprint() -> str:
+    root = Path(__file__).parent
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(root.rglob("*.py")):
+        status = path.stat()
+        digest.update(f"{path.relative_to(root)}:{status.st_size}:{status.st_mtime_ns}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _cache_folder() -> str | None:
+    """The folder for compiled code, or None where none can be written."""
+    home = config.CACHE_DIR or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    base = Path(home) / "stiction"
+    folder = base / _fingerprint()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        others = sorted((p for p in base.iterdir() if p != folder), key=lambda p: p.stat().st_mtime)
+        for stale in others[:-_KEEP]:
+            shutil.rmtree(stale, ignore_errors=True)
+    except OSError:
+        return None
+    return str(folder)
+
+
+_FOLDER = _cache_folder()
+_announced = False
+F = TypeVar("F", bound=Callable)
+
+
+def compiled(function: F) -> F:
+    """Compile `function` with numba (no Python objects, no GIL) and cache the machine code on disk."""
+    before = config.CACHE_DIR
+    if _FOLDER is not None:
+        config.CACHE_DIR = _FOLDER
+    try:
+        return cast(F, numba.njit(cache=_FOLDER is not None, nogil=True, error_model="numpy")(function))
+    finally:
+        config.CACHE_DIR = before
+
+
+def announce_compilation() -> None:
+    """Tell a person at a terminal, once, that the coming pause is numba's first compilation for this source state."""
+    global _announced
+    known = _FOLDER is not None and any(Path(_FOLDER).iterdir())
+    if not known and not _announced and sys.stderr.isatty():
+        print("stiction: compiling for this machine, once: about a minute ...", file=sys.stderr)
+    _announced = True

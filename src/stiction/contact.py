@@ -1,0 +1,203 @@
+"""ALGORITHM 1 of the paper: the contact impulse of a rigid body, for any law, and the guards that keep it safe.
+
+`contact_impulse` is the only place where the algorithm stands. For a law in compiled form numba compiles it, for a law
+in plain Python the interpreter runs it; one contact is a batch of one.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numba.extending import register_jitable
+
+from stiction.bodies import Body
+from stiction.checks import InputError
+from stiction.compiled import compiled
+from stiction.lcp import lowest_separation, normal_impulse, static_impulse, twist_after
+from stiction.patch import Contacts
+from stiction.spatial import copy, dot
+from stiction.state import Mode
+
+_SLACK = 1e-12  # relative rounding slack of the guards
+_AGREES = 1e-9  # relative difference at which two normal impulses are the same
+
+
+class Law(Protocol):
+    """What the data decides: the classifier C and the regressor R of the paper.
+
+    A law may be plain Python. A law whose attribute `compiled` is a NamedTuple, for the type of which `classify` and
+    `friction` of this module are overloaded (numba.extending.overload), runs at full speed.
+    """
+
+    body: Body
+    timestep: float
+    softness: float  # share of its own response by which a loaded contact yields; 0: rigid, exact
+
+    def classify(self, contacts: Contacts) -> np.ndarray:
+        """C(q, v1): Mode of each contact, shape (n,)."""
+        ...
+
+    def friction(self, contacts: Contacts, dynamic: np.ndarray) -> np.ndarray:
+        """R(q, v1): friction impulse at the patch's centre of the contacts numbered `dynamic` (k,), shape (k, 3).
+
+        (p_x, p_y [N s], m_z [N m s]). A law that knows the friction of single vertices may return shape (k, 5), with
+        the torques (m_x, m_y) that it has about the centre because the vertices lie at unequal depths.
+        """
+        ...
+
+
+def classify(law, contacts):
+    """C of the law; overloaded for compiled laws."""
+    mode = np.asarray(law.classify(contacts))
+    if mode.shape != (len(contacts.record),) or not np.isin(mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all():
+        raise InputError(
+            f"A law's classify must return {len(contacts.record)} modes, each STATIC, DYNAMIC or DETACH, "
+            f"got {mode!r:.80}."
+        )
+    return mode.astype(np.int64)
+
+
+def friction(law, contacts, dynamic):
+    """R of the law, shape (k, 5); overloaded for compiled laws."""
+    p_f = np.asarray(law.friction(contacts, dynamic), dtype=np.float64)
+    if p_f.shape not in ((len(dynamic), 3), (len(dynamic), 5)):
+        raise InputError(
+            f"A law's friction must return shape ({len(dynamic)}, 3) or ({len(dynamic)}, 5), got {p_f.shape}."
+        )
+    if p_f.shape[1] == 3:
+        p_f = np.pad(p_f, ((0, 0), (0, 2)))
+        for k, i in enumerate(dynamic):
+            add_tilt(contacts, i, p_f[k])
+    return p_f
+
+
+@register_jitable
+def contact_impulse(law, contacts):
+    """Algorithm 1, p = H(q, v1, P): contact impulses (n, 6) about the centre of mass and the modes (n,) they realise.
+
+    Line 1, v1 = v + h M^-1 tau, is already in `contacts.record.velocity`.
+    """
+    n = len(contacts.record)
+    p = np.zeros((n, 6))
+    c = classify(law, contacts)  # line 2: c <- C(q, v1)
+    for i in range(n):
+        if c[i] == Mode.DETACH and lowest_separation(contacts, i, contacts.record[i].velocity) < 0:
+            c[i] = Mode.DYNAMIC  # guard: what still approaches does not detach
+    dynamic = numbers_of(c, Mode.DYNAMIC)
+    p_f = friction(law, contacts, dynamic)  # line 8: p_f <- R(q, v1)
+    for i in range(n):
+        if c[i] == Mode.STATIC:  # lines 3-6
+            c[i] = stop_patch(contacts, i, law.softness, p[i])
+    for k in range(len(dynamic)):  # lines 7-11
+        i = dynamic[k]
+        c[i] = slide_patch(contacts, i, p_f[k], law.softness, p[i])
+    return p, c  # lines 12-14: a patch that detaches keeps p = 0
+
+
+@compiled
+def numbers_of(modes, mode):
+    """Numbers of the contacts in a mode."""
+    found = np.empty(len(modes), dtype=np.int64)
+    count = 0
+    for i in range(len(modes)):
+        if modes[i] == mode:
+            found[count] = i
+            count += 1
+    return found[:count]
+
+
+@compiled
+def stop_patch(contacts, i, softness, out):
+    """Lines 3-6: write the impulse that stops the patch; guard: if it would pull anywhere, keep only its friction."""
+    c = contacts.record[i]
+    p = static_impulse(contacts, i)
+    p_f = np.zeros(5)
+    p_f[0], p_f[1] = p[0], p[1]
+    p_f[2] = p[5] - (c.centre[0] * p[1] - c.centre[1] * p[0])
+    add_tilt(contacts, i, p_f)
+    pushing, _ = _with_normal(contacts, i, p_f, 1.0, softness)
+    close = _AGREES * abs(p[2])
+    if (
+        p[2] > 0
+        and abs(pushing[2] - p[2]) <= close
+        and abs(pushing[3] - p[3]) <= close * c.diameter
+        and abs(pushing[4] - p[4]) <= close * c.diameter
+    ):
+        copy(p, out)
+        return np.int64(Mode.STATIC)
+    return slide_patch(contacts, i, p_f, softness, out)
+
+
+@compiled
+def slide_patch(contacts, i, p_f, softness, out):
+    """Lines 9-11 for a given friction impulse p_f (5,), with two guards; write the impulse and return its mode.
+
+    Without normal impulse there is no friction, and a contact never adds kinetic energy: friction is scaled down until
+    both hold. The energy after the step is convex in the scale and at 0 not above the old one, so that one exists.
+    """
+    p, p_z = _with_normal(contacts, i, p_f, 1.0, softness)
+    if not p_z > 0 or not _gains_nothing(contacts, i, p):
+        low, high = 0.0, 1.0
+        p, p_z = _with_normal(contacts, i, p_f, 0.0, softness)
+        found = False
+        # Halve down to the first scale that holds, then bisect towards the largest one.
+        for _ in range(1100):
+            middle = 0.5 * (low + high) if found else 0.5 * high
+            trial, trial_z = _with_normal(contacts, i, p_f, middle, softness)
+            if trial_z > 0 and _gains_nothing(contacts, i, trial):
+                p, p_z, low, found = trial, trial_z, middle, True
+            else:
+                high = middle
+            if high == 0.0 or p_z <= 0 or (found and high - low <= 1e-6 * high):
+                break
+    if not p_z > 0:
+        return np.int64(Mode.DETACH)
+    copy(p, out)
+    return np.int64(Mode.DYNAMIC)
+
+
+@compiled
+def _with_normal(contacts, i, p_f, scale, softness):
+    """p = T_f p_f + T_n p_n with p_f scaled, and its p_z; friction that is not a number counts as none."""
+    c = contacts.record[i]
+    p = friction_wrench(c.centre, p_f, scale)
+    v2 = twist_after(contacts, i, p)  # line 9
+    p_n = normal_impulse(contacts, i, v2, softness, 0.0, 0.0)  # line 10
+    for k in range(3):
+        p[2 + k] += p_n[k]  # line 11: T_n puts (p_z, m_x, m_y) in their places
+    return p, p_n[0]
+
+
+@compiled
+def add_tilt(contacts, i, p_f):
+    """Fill the torques (m_x, m_y) of p_f (5,) that its spin m_z has on a line whose ends lie at unequal depths."""
+    a = contacts.record[i].axis
+    flat = a[0] * a[0] + a[1] * a[1]
+    if flat > 0:  # the forces that make the spin act across the line at its ends
+        p_f[3] -= p_f[2] * a[2] * a[0] / flat
+        p_f[4] -= p_f[2] * a[2] * a[1] / flat
+
+
+@compiled
+def friction_wrench(centre, p_f, scale):
+    """T_f p_f: the wrench (6,) about the centre of mass of the friction p_f (p_x, p_y, m_z, m_x, m_y) at `centre`."""
+    out = np.zeros(6)
+    for k in range(5):
+        if not np.isfinite(p_f[k]):
+            return out
+    x, y, z = centre
+    out[0], out[1] = scale * p_f[0], scale * p_f[1]
+    out[3] = scale * p_f[3] - z * out[1]
+    out[4] = scale * p_f[4] + z * out[0]
+    out[5] = scale * p_f[2] + x * out[1] - y * out[0]
+    return out
+
+
+@compiled
+def _gains_nothing(contacts, i, p):
+    """Whether the impulse leaves the kinetic energy as it is or lowers it: p . (v1 + M^-1 p / 2) <= 0."""
+    v1 = contacts.record[i].velocity
+    gain = 0.5 * (dot(p, v1) + dot(p, twist_after(contacts, i, p)))
+    scale = 0.0
+    for k in range(6):
+        scale += abs(p[k] * v1[k])
+    return gain <= _SLACK * scale

@@ -1,0 +1,217 @@
+"""Topology of a convex body, prepared once so that no contact query ever scans all vertices.
+
+- `neighbours`: the edges of the hull; walking downhill on them ends at the lowest vertex.
+- `start`: a cube map from directions to a vertex near the extreme one, so that the walk is a few steps long.
+- `loops`: the vertices of each face in order, each loop written twice, so that any run of neighbours on a face is one
+  contiguous range; `moments` are running sums along it, so that a run's mean and spread cost the same for any length.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
+
+from stiction import checks
+from stiction.compiled import compiled
+
+_FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
+
+
+class Hull(NamedTuple):
+    """Compiled-code view of a convex body: all arrays relative to the centre of mass, body axes."""
+
+    vertices: NDArray[np.float64]  # (V, 3)
+    neighbours: NDArray[np.int32]  # ragged rows, cut by neighbour_offsets
+    neighbour_offsets: NDArray[np.int32]  # (V + 1,)
+    incident: NDArray[np.int32]  # (n, 2): face and place in its loop, of each vertex; cut by incident_offsets
+    incident_offsets: NDArray[np.int32]  # (V + 1,)
+    loops: NDArray[np.int32]  # vertex numbers, each face's loop twice; cut by loop_offsets
+    loop_offsets: NDArray[np.int32]  # (F + 1,)
+    moments: NDArray[np.float64]  # (n + F, 9): running sums of x, y, z, xx, yy, zz, xy, xz, yz along each loop
+    normals: NDArray[np.float64]  # (F, 3) outward
+    clearance: NDArray[np.float64]  # (F,) distance from the face's plane to the nearest vertex off the face
+    start: NDArray[np.int32]  # (6, r, r) cube map of directions
+    diameter: float
+    mass: float
+    inertia: NDArray[np.float64]  # (3, 3) about the centre of mass
+    inverse_inertia: NDArray[np.float64]  # (3, 3)
+    planar: bool  # moves in the x-z plane only
+
+
+def build_hull(vertices, mass: float, inertia, planar: bool) -> Hull:
+    """Prepare the hull of `vertices` (V, 3), relative to the centre of mass; every vertex must be a corner of it."""
+    faces = [] if planar else _faces(vertices)
+    edges = _polygon_edges(vertices) if planar else {edge for face in faces for edge in _ring(face)}
+    neighbours: list[list[int]] = [[] for _ in vertices]
+    for a, b in sorted(edges):
+        neighbours[a].append(b)
+        neighbours[b].append(a)
+    incident: list[list[tuple[int, int]]] = [[] for _ in vertices]
+    for number, face in enumerate(faces):
+        for place, vertex in enumerate(face):
+            incident[vertex].append((number, place))
+    normals = np.array([_normal(vertices[face]) for face in faces]).reshape(-1, 3)
+    flat_neighbours, neighbour_offsets = _ragged(neighbours, 1)
+    flat_incident, incident_offsets = _ragged(incident, 2)
+    loops, loop_offsets = _ragged([face + face for face in faces], 1)
+    resolution = int(np.ceil(np.sqrt(len(vertices) / 2)))
+    return Hull(
+        vertices=vertices,
+        neighbours=flat_neighbours.reshape(-1),
+        neighbour_offsets=neighbour_offsets,
+        incident=flat_incident.reshape(-1, 2),
+        incident_offsets=incident_offsets,
+        loops=loops.reshape(-1),
+        loop_offsets=loop_offsets,
+        moments=_running_moments(vertices, faces),
+        normals=normals,
+        clearance=np.array([_clearance(vertices, face, n) for face, n in zip(faces, normals, strict=True)]),
+        start=_direction_map(vertices, flat_neighbours.reshape(-1), neighbour_offsets, resolution),
+        diameter=2 * float(np.linalg.norm(vertices - vertices.mean(axis=0), axis=1).max()),
+        mass=mass,
+        inertia=inertia,
+        inverse_inertia=np.linalg.inv(inertia),
+        planar=planar,
+    )
+
+
+def convex_corners(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The corners of the convex hull of `points` (n, 3), in their given order."""
+    try:
+        return points[np.sort(ConvexHull(points).vertices)]
+    except (QhullError, ValueError) as error:
+        raise checks.InputError(
+            f"A body needs at least four corners that do not lie in one plane, got {len(points)} points that do."
+        ) from error
+
+
+def _faces(vertices) -> list[list[int]]:
+    """Faces as vertex loops, counter-clockwise seen from outside; coplanar triangles are merged."""
+    hull = ConvexHull(vertices)
+    if len(hull.vertices) != len(vertices):
+        raise checks.InputError(
+            f"A body is described by the corners of its convex hull; {len(vertices) - len(hull.vertices)} of "
+            f"{len(vertices)} vertices are not corners."
+        )
+    size = float(np.abs(vertices).max())
+    scale = np.array([1.0, 1.0, 1.0, 1 / size])
+    plane = hull.equations * scale
+    group = np.full(len(hull.simplices), -1)
+    faces = []
+    for seed in range(len(group)):
+        if group[seed] >= 0:
+            continue
+        members, stack = [], [seed]
+        group[seed] = seed
+        while stack:
+            triangle = stack.pop()
+            members.append(triangle)
+            for other in hull.neighbors[triangle]:
+                if group[other] < 0 and np.abs(plane[other] - plane[seed]).max() < _FLAT:
+                    group[other] = seed
+                    stack.append(int(other))
+        corners = np.unique(hull.simplices[members])
+        faces.append(_ordered(vertices, corners, hull.equations[seed, :3]))
+    return faces
+
+
+def _ordered(vertices, corners, normal) -> list[int]:
+    """Corners of one face in counter-clockwise order about its outward normal, the lowest number first."""
+    spokes = vertices[corners] - vertices[corners].mean(axis=0)
+    x = spokes[0] / np.linalg.norm(spokes[0])
+    y = np.cross(normal, x)
+    loop = corners[np.argsort(np.arctan2(spokes @ y, spokes @ x))]
+    return np.roll(loop, -int(loop.argmin())).tolist()
+
+
+def _polygon_edges(vertices) -> set[tuple[int, int]]:
+    """Edges of a convex polygon in the x-z plane."""
+    spokes = vertices - vertices.mean(axis=0)
+    return set(_ring(np.argsort(np.arctan2(spokes[:, 2], spokes[:, 0])).tolist()))
+
+
+def _ring(loop: list[int]) -> list[tuple[int, int]]:
+    return [(min(a, b), max(a, b)) for a, b in zip(loop, loop[1:] + loop[:1], strict=True)]
+
+
+def _normal(corners):
+    """Outward unit normal of a counter-clockwise polygon (Newell's sum, exact for any number of corners)."""
+    total = np.cross(corners, np.roll(corners, -1, axis=0)).sum(axis=0)
+    return total / np.linalg.norm(total)
+
+
+def _clearance(vertices, face, normal) -> float:
+    depth = (vertices[face[0]] - vertices) @ normal
+    depth[face] = np.inf
+    return float(depth.min())
+
+
+def _ragged(rows, width: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Rows of different length one after another, and where each begins."""
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int32)
+    return np.array([item for row in rows for item in row], dtype=np.int32).reshape(-1, width), offsets
+
+
+def _running_moments(vertices, faces):
+    """Sums over the first k vertices of each doubled loop, k = 0 .. 2 n, loop after loop."""
+    x, y, z = vertices.T
+    terms = np.stack([x, y, z, x * x, y * y, z * z, x * y, x * z, y * z], axis=1)
+    blocks = [np.zeros((0, 9))]
+    for face in faces:
+        blocks.append(np.concatenate([np.zeros((1, 9)), np.cumsum(terms[face + face], axis=0)]))
+    return np.concatenate(blocks)
+
+
+def _direction_map(vertices, neighbours, offsets, resolution: int) -> NDArray[np.int32]:
+    """For the centre of each cell of a cube map, the vertex farthest in its direction."""
+    table = np.zeros((6, resolution, resolution), dtype=np.int32)
+    ticks = (2 * np.arange(resolution) + 1) / resolution - 1
+    at = 0
+    for side in range(6):
+        axis, sign = side // 2, 1 - 2 * (side % 2)
+        for row, a in enumerate(ticks):
+            for column, b in enumerate(ticks):
+                direction = np.empty(3)
+                direction[axis], direction[(axis + 1) % 3], direction[(axis + 2) % 3] = sign, a, b
+                at = climb(vertices, neighbours, offsets, at, direction)
+                table[side, row, column] = at
+    return table
+
+
+@compiled
+def climb(vertices, neighbours, offsets, at, direction):
+    """Walk along the hull's edges to the vertex farthest in `direction`; on a convex body no local peak is false."""
+    height = vertices[at, 0] * direction[0] + vertices[at, 1] * direction[1] + vertices[at, 2] * direction[2]
+    while True:
+        best = at
+        for k in range(offsets[at], offsets[at + 1]):
+            other = neighbours[k]
+            reach = (
+                vertices[other, 0] * direction[0]
+                + vertices[other, 1] * direction[1]
+                + vertices[other, 2] * direction[2]
+            )
+            if reach > height:
+                height = reach
+                best = other
+        if best == at:
+            return at
+        at = best
+
+
+@compiled
+def extreme_vertex(hull, direction):
+    """Number of the vertex farthest in `direction` (3,), body axes."""
+    axis = 0
+    for k in range(1, 3):
+        if abs(direction[k]) > abs(direction[axis]):
+            axis = k
+    largest = abs(direction[axis])
+    if largest == 0.0:
+        return 0
+    side = 2 * axis + (1 if direction[axis] < 0 else 0)
+    resolution = hull.start.shape[1]
+    row = min(int(0.5 * (direction[(axis + 1) % 3] / largest + 1) * resolution), resolution - 1)
+    column = min(int(0.5 * (direction[(axis + 2) % 3] / largest + 1) * resolution), resolution - 1)
+    return climb(hull.vertices, hull.neighbours, hull.neighbour_offsets, hull.start[side, row, column], direction)

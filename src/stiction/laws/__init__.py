@@ -1,0 +1,1 @@
+"""Laws: what decides the mode and the friction of a contact. One file a law."""

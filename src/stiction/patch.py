@@ -1,0 +1,269 @@
+"""D(q): from a pose to the contact patch against the ground plane z = 0.
+
+The patch is the convex hull of the touching vertices. It is never copied out: it is a run of one face's loop, or a list
+where several faces touch, so that a face of a thousand corners costs no more than one of four.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stiction.compiled import compiled
+from stiction.hull import Hull, extreme_vertex
+from stiction.spatial import apply, sandwich
+from stiction.state import Kind
+
+# A vertex touches when it lies below this height [m]: far above rounding, so that a resting patch keeps its kind, and
+# far below any motion that matters.
+TOUCH = 5e-9
+# A patch narrower than this share of the body's diameter is a line, and a shorter one a point.
+_THIN = 1e-6
+
+RECORD = np.dtype(
+    [
+        ("index", np.int64),  # which body of the batch
+        ("rotation", np.float64, (3, 3)),  # body to world
+        ("height", np.float64),  # of the centre of mass [m]
+        ("velocity", np.float64, (6,)),  # v1: twist after the applied forces, before contact
+        ("inverse_inertia", np.float64, (6, 6)),  # M^-1 at the centre of mass, world axes
+        ("kind", np.int64),
+        ("depth", np.float64),  # of the lowest vertex below the ground [m]
+        ("face", np.int64),  # the vertices are a run of this face's loop; -1: they are listed in `touching[index]`
+        ("first", np.int64),  # where the run begins in hull.loops
+        ("count", np.int64),
+        ("centre", np.float64, (3,)),  # mean contact point, relative to the centre of mass, world axes
+        ("axis", np.float64, (3,)),  # direction of a line patch
+        ("radius", np.float64),  # root mean square distance of the vertices from the centre [m]
+        ("diameter", np.float64),  # of the body [m]
+        ("p_f", np.float64, (5,)),  # friction that a law found on its way to the mode, for its own use
+    ],
+    align=True,
+)
+
+
+class Contacts(NamedTuple):
+    """Contact instances of bodies of one shape: what Algorithm 1 and every law work on.
+
+    record: array of RECORD, one row a contact; its columns are plain arrays, such as record.velocity (n, 6)
+    """
+
+    record: np.recarray
+    touching: np.ndarray  # (bodies, V) vertex numbers, only filled for listed patches
+    vertices: np.ndarray  # of the hull, (V, 3)
+    loops: np.ndarray  # of the hull
+
+
+def new_contacts(hull: Hull, size: int) -> Contacts:
+    """Room for the contacts of `size` bodies."""
+    record = np.zeros(size, dtype=RECORD).view(np.recarray)
+    record.diameter = hull.diameter
+    touching = np.zeros((size, len(hull.vertices)), dtype=np.int32)
+    return Contacts(record, touching, hull.vertices, hull.loops)
+
+
+@compiled
+def detect(hull, contacts, i):
+    """Fill the patch of record `i` from its rotation and height; False when nothing touches."""
+    c = contacts.record[i]
+    down = np.empty(3)
+    for k in range(3):
+        down[k] = -c.rotation[2, k]
+    lowest = extreme_vertex(hull, down)
+    height = vertex_height(hull.vertices, c, lowest)
+    if height > TOUCH:
+        return False
+    c.depth = -height
+    face, place = _downward_face(hull, lowest, down)
+    if face >= 0 and _only_face_touches(hull, height, face, down):
+        c.face = face
+        first, end = hull.loop_offsets[face], hull.loop_offsets[face + 1]
+        c.first, c.count = _touching_run(hull.vertices, c, hull.loops[first:end], place)
+        c.first += first
+    else:
+        c.face = -1
+        c.first = 0
+        c.count = _flood(hull, c, contacts.touching[c.index], lowest)
+    means = _run_means(hull.moments, c) if c.face >= 0 else _listed_means(contacts, i)
+    _measure(contacts, i, means)
+    return True
+
+
+@compiled
+def vertex_height(vertices, c, vertex):
+    """Height of a vertex above the ground [m]."""
+    x = vertices[vertex]
+    return c.height + c.rotation[2, 0] * x[0] + c.rotation[2, 1] * x[1] + c.rotation[2, 2] * x[2]
+
+
+@compiled
+def patch_vertex(contacts, i, k):
+    """Number of the k-th touching vertex."""
+    c = contacts.record[i]
+    if c.face < 0:
+        return contacts.touching[c.index, k]
+    return contacts.loops[c.first + k]
+
+
+@compiled
+def contact_point(contacts, i, k):
+    """The k-th contact point (x, y, z) relative to the centre of mass: over its vertex, at half the depth."""
+    c = contacts.record[i]
+    v = contacts.vertices[patch_vertex(contacts, i, k)]
+    x = c.rotation[0, 0] * v[0] + c.rotation[0, 1] * v[1] + c.rotation[0, 2] * v[2]
+    y = c.rotation[1, 0] * v[0] + c.rotation[1, 1] * v[1] + c.rotation[1, 2] * v[2]
+    z = c.rotation[2, 0] * v[0] + c.rotation[2, 1] * v[1] + c.rotation[2, 2] * v[2]
+    return x, y, 0.5 * (z + c.height) - c.height
+
+
+@compiled
+def _downward_face(hull, vertex, down):
+    """The face at `vertex` that looks down most, and the vertex's place in its loop; (-1, 0) for a flat polygon."""
+    face, place, best = -1, 0, -2.0
+    for k in range(hull.incident_offsets[vertex], hull.incident_offsets[vertex + 1]):
+        n = hull.normals[hull.incident[k, 0]]
+        facing = n[0] * down[0] + n[1] * down[1] + n[2] * down[2]
+        if facing > best:
+            face, place, best = hull.incident[k, 0], hull.incident[k, 1], facing
+    return face, place
+
+
+@compiled
+def _only_face_touches(hull, height, face, down):
+    """A bound that proves that no vertex off `face` touches: its clearance, less what the tilt can take away."""
+    n = hull.normals[face]
+    cosine = n[0] * down[0] + n[1] * down[1] + n[2] * down[2]
+    sine = np.sqrt(max(0.0, 1.0 - cosine * cosine))
+    return height + hull.clearance[face] * cosine - hull.diameter * sine > TOUCH
+
+
+@compiled
+def _touching_run(vertices, c, loop, lowest):
+    """Begin and length of the run of a doubled loop that touches around place `lowest`.
+
+    By bisection, since heights along a convex loop rise to one peak and fall again.
+    """
+    size = len(loop) // 2
+    peak = _last_that(vertices, c, loop, lowest, lowest + size, True)
+    ahead = _last_that(vertices, c, loop, lowest, peak, False)
+    behind = size + lowest - _last_that(vertices, c, loop, size + lowest, peak, False)
+    count = min(size, ahead - lowest + behind + 1)
+    return 0 if count == size else (lowest - behind) % size, count
+
+
+@compiled
+def _last_that(vertices, c, loop, inside, outside, climbing):
+    """The last place from `inside` towards `outside` that touches, or, if `climbing`, that still rises."""
+    size = len(loop) // 2
+    step = 1 if outside > inside else -1
+    while inside != outside:
+        middle = inside + step * ((abs(outside - inside) + 1) // 2)
+        height = vertex_height(vertices, c, loop[middle % size])
+        if climbing:
+            holds = height >= vertex_height(vertices, c, loop[(middle - 1) % size])
+        else:
+            holds = height <= TOUCH
+        if holds:
+            inside = middle
+        else:
+            outside = middle - step
+    return inside
+
+
+@compiled
+def _flood(hull, c, found, lowest):
+    """List all touching vertices: below a plane, the edges of a convex body connect them."""
+    found[0] = lowest
+    count, done = 1, 0
+    while done < count:
+        vertex = found[done]
+        done += 1
+        for k in range(hull.neighbour_offsets[vertex], hull.neighbour_offsets[vertex + 1]):
+            other = hull.neighbours[k]
+            if vertex_height(hull.vertices, c, other) > TOUCH:
+                continue
+            known = False
+            for m in range(count):
+                if found[m] == other:
+                    known = True
+                    break
+            if not known:
+                found[count] = other
+                count += 1
+    for k in range(1, count):  # sort: the order must not depend on where the walk began
+        m = k
+        while m > 0 and found[m - 1] > found[m]:
+            found[m - 1], found[m] = found[m], found[m - 1]
+            m -= 1
+    return count
+
+
+@compiled
+def _measure(contacts, i, sums):
+    """Centre, radius, kind and axis of the patch from the means of x, y, z, xx, yy, zz, xy, xz, yz of its vertices."""
+    c = contacts.record[i]
+    mean = apply(c.rotation, sums[:3])
+    spread = np.empty((3, 3))  # of the vertices, body axes
+    for k in range(3):
+        spread[k, k] = sums[3 + k] - sums[k] * sums[k]
+    spread[0, 1] = spread[1, 0] = sums[6] - sums[0] * sums[1]
+    spread[0, 2] = spread[2, 0] = sums[7] - sums[0] * sums[2]
+    spread[1, 2] = spread[2, 1] = sums[8] - sums[1] * sums[2]
+    world = np.empty((3, 3))
+    sandwich(c.rotation, spread, world)
+    xx, yy, xy = world[0, 0], world[1, 1], world[0, 1]
+    c.centre[0], c.centre[1], c.centre[2] = mean[0], mean[1], 0.5 * (mean[2] + c.height) - c.height
+    c.radius = np.sqrt(max(0.0, xx + yy))
+    half, split = 0.5 * (xx + yy), np.hypot(0.5 * (xx - yy), xy)
+    thin = (_THIN * c.diameter) ** 2
+    for k in range(3):
+        c.axis[k] = 0.0
+    if c.count == 1 or half + split <= thin:
+        c.kind = Kind.POINT
+    elif c.count > 2 and half - split > thin:
+        c.kind = Kind.SURFACE
+    else:
+        c.kind = Kind.LINE
+        _line_axis(contacts, i, 0.5 * np.arctan2(2 * xy, xx - yy))
+
+
+@compiled
+def _run_means(moments, c):
+    """The means that `_measure` needs, of a run of a face's loop, from the running sums."""
+    row = c.first + c.face  # each earlier face has one more row of running sums than places in its doubled loop
+    mean = np.empty(9)
+    for k in range(9):
+        mean[k] = (moments[row + c.count, k] - moments[row, k]) / c.count
+    return mean
+
+
+@compiled
+def _listed_means(contacts, i):
+    """The means that `_measure` needs, of listed vertices."""
+    c = contacts.record[i]
+    mean = np.zeros(9)
+    share = 1.0 / c.count
+    for k in range(c.count):
+        x, y, z = contacts.vertices[contacts.touching[c.index, k]]
+        mean[0] += share * x
+        mean[1] += share * y
+        mean[2] += share * z
+        mean[3] += share * x * x
+        mean[4] += share * y * y
+        mean[5] += share * z * z
+        mean[6] += share * x * y
+        mean[7] += share * x * z
+        mean[8] += share * y * z
+    return mean
+
+
+@compiled
+def _line_axis(contacts, i, angle):
+    """Axis of a line patch: through both points of a pair, whatever their depths, else along the spread."""
+    c = contacts.record[i]
+    c.axis[0], c.axis[1] = np.cos(angle), np.sin(angle)
+    if c.count == 2:
+        last = c.count - 1  # the centre lies in the middle of the pair
+        x, y, z = contact_point(contacts, i, last)
+        x, y, z = x - c.centre[0], y - c.centre[1], z - c.centre[2]
+        length = np.sqrt(x * x + y * y + z * z)
+        c.axis[0], c.axis[1], c.axis[2] = x / length, y / length, z / length

@@ -1,0 +1,99 @@
+"""Rotations and rigid motion: small compiled kernels on single arrays, and loops over batches.
+
+Twists and wrenches are (linear, angular) at the centre of mass in world axes; quaternions are w, x, y, z.
+"""
+
+import numpy as np
+
+from stiction.compiled import compiled
+
+
+@compiled
+def rotation_matrix(quaternion, out):
+    """Write the rotation matrix (3, 3), body to world, of a unit quaternion (4,) into `out`."""
+    w, x, y, z = quaternion
+    out[0, 0] = 1 - 2 * (y * y + z * z)
+    out[0, 1] = 2 * (x * y - w * z)
+    out[0, 2] = 2 * (x * z + w * y)
+    out[1, 0] = 2 * (x * y + w * z)
+    out[1, 1] = 1 - 2 * (x * x + z * z)
+    out[1, 2] = 2 * (y * z - w * x)
+    out[2, 0] = 2 * (x * z - w * y)
+    out[2, 1] = 2 * (y * z + w * x)
+    out[2, 2] = 1 - 2 * (x * x + y * y)
+
+
+@compiled
+def rotation_matrices(quaternions):
+    """Rotation matrices, shape (n, 3, 3), of unit quaternions, shape (n, 4)."""
+    out = np.empty((len(quaternions), 3, 3))
+    for i in range(len(quaternions)):
+        rotation_matrix(quaternions[i], out[i])
+    return out
+
+
+@compiled
+def rotate(quaternion, turn):
+    """Turn a quaternion (4,) in place by the world rotation vector `turn` (3,) [rad]."""
+    angle = np.sqrt(turn[0] ** 2 + turn[1] ** 2 + turn[2] ** 2)
+    # sin(angle / 2) / angle, by its series where the quotient would lose digits.
+    half = 0.5 - angle * angle / 48 if angle < 1e-4 else np.sin(0.5 * angle) / angle
+    a, b, c, d = np.cos(0.5 * angle), half * turn[0], half * turn[1], half * turn[2]
+    w, x, y, z = quaternion
+    quaternion[0] = a * w - b * x - c * y - d * z
+    quaternion[1] = a * x + b * w + c * z - d * y
+    quaternion[2] = a * y - b * z + c * w + d * x
+    quaternion[3] = a * z + b * y - c * x + d * w
+    # One Newton step to unit length: no effect at all on a body at rest.
+    square = quaternion[0] ** 2 + quaternion[1] ** 2 + quaternion[2] ** 2 + quaternion[3] ** 2
+    for k in range(4):
+        quaternion[k] *= 1.5 - 0.5 * square
+
+
+@compiled
+def sandwich(rotation, tensor, out):
+    """Write R T R^T into `out`: a body-frame tensor (3, 3) in world axes."""
+    for i in range(3):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(3):
+                for m in range(3):
+                    total += rotation[i, k] * tensor[k, m] * rotation[j, m]
+            out[i, j] = total
+            out[j, i] = total
+
+
+@compiled
+def apply(matrix, vector):
+    """Matrix (n, m) times vector (m,)."""
+    out = np.zeros(matrix.shape[0])
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            out[i] += matrix[i, j] * vector[j]
+    return out
+
+
+@compiled
+def copy(source, out):
+    """Write the vector `source` into `out`."""
+    for k in range(len(source)):
+        out[k] = source[k]
+
+
+@compiled
+def cross(a, b):
+    """Cross product of two vectors (3,)."""
+    out = np.empty(3)
+    out[0] = a[1] * b[2] - a[2] * b[1]
+    out[1] = a[2] * b[0] - a[0] * b[2]
+    out[2] = a[0] * b[1] - a[1] * b[0]
+    return out
+
+
+@compiled
+def dot(a, b):
+    """Scalar product of two vectors."""
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total

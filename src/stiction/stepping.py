@@ -1,0 +1,276 @@
+"""Time stepping of one body or a batch with a law.
+
+A step as in DART: v1 = v + h M^-1 tau, the contact impulse of Algorithm 1, v = v1 + M^-1 p, then positions with the new
+velocity and a correction of what has sunk in, which moves the pose only and never feeds the velocity.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stiction import checks
+from stiction.bodies import Body
+from stiction.compiled import announce_compilation, compiled
+from stiction.contact import Law, contact_impulse
+from stiction.labels import observed_mode
+from stiction.lcp import normal_impulse, twist_after
+from stiction.patch import Contacts, detect, new_contacts
+from stiction.spatial import apply, copy, cross, rotate, rotation_matrices, rotation_matrix, sandwich
+from stiction.state import Mode, State, Trajectory
+
+GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
+CORRECTION = 0.01  # share of a vertex's depth that a step takes back, as in DART
+CORRECTION_SPEED = 1e-3  # [m/s] the fastest correction, as in DART
+SETTLED_DEPTH = 1e-9  # [m] depths below it are left alone, so that a body at rest keeps its bits
+DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
+_CHUNK = 256  # bodies stepped together; part of the result's definition, not of the machine
+
+
+class Motion(NamedTuple):
+    """States of a chunk of bodies at their centres of mass, for compiled code; each step overwrites them."""
+
+    position: np.ndarray  # (n, 3)
+    quaternion: np.ndarray  # (n, 4)
+    twist: np.ndarray  # (n, 6)
+
+
+class Setting(NamedTuple):
+    """What stays the same during a rollout."""
+
+    timestep: float
+    gravity: np.ndarray  # (3,)
+
+
+class Record(NamedTuple):
+    """Where a rollout writes: shapes as in Trajectory with one leading axis; poses and twists at the centre of mass."""
+
+    position: np.ndarray
+    quaternion: np.ndarray
+    twist: np.ndarray
+    impulse: np.ndarray
+    mode: np.ndarray
+    kind: np.ndarray
+
+
+def rollout(
+    law: Law,
+    state: State,
+    steps: int = 800,
+    *,
+    timestep: float | None = None,
+    gravity: ArrayLike = GRAVITY,
+) -> Trajectory:
+    """Simulate `steps` time steps of the law's body from one state, or from each state of a batch.
+
+    timestep: [s]; the law's own by default
+    gravity: [m/s^2], shape (3,); tilt it to put the body on a slope
+    """
+    steps = checks.count("steps", steps, 0)
+    h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
+    setting = Setting(h, checks.array("gravity", gravity, (3,)))
+    check_start(law.body, state)
+    flat = state.reshape(int(np.prod(state.batch_shape)))
+    record = empty_record(len(flat.position), steps)
+    announce_compilation()
+    hull = law.body.hull
+    compiled_law = getattr(law, "compiled", None)
+    for begin in range(0, len(flat.position), _CHUNK):
+        chunk = slice(begin, begin + _CHUNK)
+        motion = to_motion(law.body, flat[chunk])
+        contacts = new_contacts(hull, len(motion.position))
+        part = Record(*(field[chunk] for field in record))
+        if compiled_law is None:
+            simulate.py_func(law, setting, hull, contacts, motion, part)
+        else:
+            simulate(compiled_law, setting, hull, contacts, motion, part)
+    return to_trajectory(law.body, record, state.batch_shape, h)
+
+
+def check_start(body: Body, state: State) -> None:
+    """Refuse a state that is not one of this body above the ground."""
+    if not isinstance(state, State):
+        raise checks.InputError(f"state must be a stiction.State, got {type(state).__name__}.")
+    flat = state.reshape(-1)
+    R = rotation_matrices(flat.quaternion)
+    lowest = (body.vertices @ R[:, 2].T).min(axis=0) + flat.position[:, 2]
+    if len(lowest) and lowest.min() < -DEEPEST_START * body.diameter:
+        raise checks.InputError(
+            f"The body starts below the ground: its lowest point is at z = {lowest.min():.4g} m, allowed is z >= "
+            f"{-DEEPEST_START * body.diameter:.4g} m."
+        )
+    if body.planar:
+        sideways = [
+            flat.position[:, 1],
+            flat.velocity[:, 1],
+            *flat.angular_velocity.T[[0, 2]],
+            *flat.quaternion.T[[1, 3]],
+        ]
+        worst = max((float(np.abs(part).max(initial=0.0)) for part in sideways), default=0.0)
+        if worst > 1e-9:
+            raise checks.InputError(
+                "A planar body moves in the x-z plane and turns about y only; its state has a component out of that "
+                f"plane of {worst:.3g}."
+            )
+
+
+@compiled
+def simulate(law, setting, hull, contacts, motion, record):
+    """Step a chunk of bodies through all steps of `record`; compiled for a compiled law, interpreted for any other."""
+    write_state(record, motion, 0)
+    for t in range(record.mode.shape[1]):
+        n = begin_step(setting, hull, contacts, motion)
+        if n > 0:
+            touching = Contacts(contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops)
+            p, mode = contact_impulse(law, touching)
+            end_contacts(touching, motion, record, t, p, mode, law.softness)
+        end_step(setting, contacts, motion, n, law.softness)
+        write_state(record, motion, t + 1)
+
+
+@compiled
+def begin_step(setting, hull, contacts, motion):
+    """Line 1 of Algorithm 1 for all bodies, v1 = v + h M^-1 tau; the number n of those that touch: records 0 .. n-1."""
+    n = np.int64(0)  # a plain 0 would have numba compile everything below once more for this literal
+    for i in range(len(motion.position)):
+        c = contacts.record[n]
+        c.index = i
+        c.height = motion.position[i, 2]
+        rotation_matrix(motion.quaternion[i], c.rotation)
+        apply_forces(hull, c.rotation, setting, motion.twist[i])
+        if detect(hull, contacts, n):
+            copy(motion.twist[i], c.velocity)
+            inverse_inertia(hull, c.rotation, c.inverse_inertia)
+            n += 1
+    return n
+
+
+@compiled
+def apply_forces(hull, rotation, setting, twist):
+    """Add gravity and the gyroscopic torque -w x I w of one time step to a twist (6,)."""
+    h = setting.timestep
+    if hull.planar:
+        twist[0] += h * setting.gravity[0]
+        twist[2] += h * setting.gravity[2]
+        return
+    for k in range(3):
+        twist[k] += h * setting.gravity[k]
+    inertia = np.empty((3, 3))
+    sandwich(rotation, hull.inertia, inertia)
+    torque = cross(apply(inertia, twist[3:]), twist[3:])
+    sandwich(rotation, hull.inverse_inertia, inertia)
+    change = apply(inertia, torque)
+    for k in range(3):
+        twist[3 + k] += h * change[k]
+
+
+@compiled
+def inverse_inertia(hull, rotation, out):
+    """Write M^-1 (6, 6) at the centre of mass, world axes; a planar body has no rows out of its plane."""
+    for k in range(6):
+        for m in range(6):
+            out[k, m] = 0.0
+    out[0, 0] = out[1, 1] = out[2, 2] = 1 / hull.mass
+    if hull.planar:
+        out[1, 1] = 0.0
+        out[4, 4] = 1 / hull.inertia[1, 1]
+        return
+    sandwich(rotation, hull.inverse_inertia, out[3:, 3:])
+
+
+@compiled
+def end_contacts(contacts, motion, record, t, p, mode, softness):
+    """Give the bodies in contact their new velocities, v = v1 + M^-1 p, and write down what happened."""
+    for k in range(len(p)):
+        c = contacts.record[k]
+        copy(twist_after(contacts, k, p[k]), motion.twist[c.index])
+        copy(p[k], record.impulse[c.index, t])
+        record.kind[c.index, t] = c.kind
+        # A soft law never stops a patch exactly; it is named by what is seen, as a recording is.
+        seen = observed_mode(contacts, k, motion.twist[c.index], p[k]) if softness > 0 else mode[k]
+        record.mode[c.index, t] = seen
+
+
+@compiled
+def end_step(setting, contacts, motion, n, softness):
+    """Move all bodies by their new velocities, and those in contact by the correction of their depth."""
+    h = setting.timestep
+    for k in range(n):
+        c = contacts.record[k]
+        shift = depth_correction(contacts, k, softness, h)
+        for m in range(3):
+            motion.position[c.index, m] += h * shift[m]
+        copy(shift, c.velocity)  # v1 is spent; from here on it is how fast the pose is corrected
+    at = 0
+    turn = np.empty(3)
+    for i in range(len(motion.position)):
+        corrected = at < n and contacts.record[at].index == i
+        for m in range(3):
+            motion.position[i, m] += h * motion.twist[i, m]
+            turn[m] = h * motion.twist[i, 3 + m]
+            if corrected:
+                turn[m] += h * contacts.record[at].velocity[3 + m]
+        rotate(motion.quaternion[i], turn)
+        if corrected:
+            at += 1
+
+
+@compiled
+def depth_correction(contacts, i, softness, h):
+    """Twist (6,) that raises sunk vertices: 1 % of the depth a step, at most 1 mm/s, without any friction."""
+    c = contacts.record[i]
+    shift = np.zeros(6)
+    wrench = np.zeros(6)
+    if c.depth < SETTLED_DEPTH:
+        return shift
+    P = normal_impulse(contacts, i, shift, softness, CORRECTION / h, CORRECTION_SPEED)
+    for k in range(3):
+        wrench[2 + k] = P[k]
+    return apply(c.inverse_inertia, wrench)
+
+
+@compiled
+def write_state(record, motion, t):
+    """Write the present states as number `t`."""
+    for i in range(len(motion.position)):
+        copy(motion.position[i], record.position[i, t])
+        copy(motion.quaternion[i], record.quaternion[i, t])
+        copy(motion.twist[i], record.twist[i, t])
+
+
+def empty_record(n: int, steps: int) -> Record:
+    """Room for `steps` steps of n bodies."""
+    return Record(
+        np.empty((n, steps + 1, 3)),
+        np.empty((n, steps + 1, 4)),
+        np.empty((n, steps + 1, 6)),
+        np.zeros((n, steps, 6)),
+        np.full((n, steps), Mode.NONE, dtype=np.int8),
+        np.zeros((n, steps), dtype=np.int8),
+    )
+
+
+def to_motion(body: Body, state: State) -> Motion:
+    """States of the body frame (n,) as motion of the centre of mass."""
+    arm = rotation_matrices(state.quaternion) @ body.com
+    velocity = state.velocity + np.cross(state.angular_velocity, arm)
+    return Motion(state.position + arm, state.quaternion.copy(), np.hstack([velocity, state.angular_velocity]))
+
+
+def to_trajectory(body: Body, record: Record, batch_shape: tuple[int, ...], timestep: float) -> Trajectory:
+    """A record at the centre of mass as a trajectory of the body frame."""
+    quaternions = record.quaternion.reshape(-1, 4)
+    arm = (rotation_matrices(quaternions) @ body.com).reshape(record.position.shape)
+    spin = record.twist[..., 3:]
+    arrays = {
+        "position": record.position - arm,
+        "quaternion": record.quaternion,
+        "velocity": record.twist[..., :3] - np.cross(spin, arm),
+        "angular_velocity": spin,
+        "impulse": record.impulse,
+        "mode": record.mode,
+        "kind": record.kind,
+    }
+    return Trajectory(
+        **{name: value.reshape(*batch_shape, *value.shape[1:]) for name, value in arrays.items()}, timestep=timestep
+    )

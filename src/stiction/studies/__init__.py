@@ -1,0 +1,1 @@
+"""Experiments that `stiction reproduce NAME` runs. One module an experiment."""

@@ -1,0 +1,175 @@
+"""Rollouts: free motion, rest, slopes, batches, planar bodies, any Python law, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
+
+from conftest import random_states
+from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout
+
+
+def test_free_flight_is_a_parabola_and_keeps_angular_momentum(box):
+    state = State([0, 0, 50], velocity=[1, 2, 3], angular_velocity=[3, -2, 5])
+    run = rollout(CoulombLaw(box), state, 500)
+    h, n = 0.002, np.arange(501)
+    z = 50 + 3 * h * n - 9.81 * h * h * n * (n + 1) / 2
+    assert run.position[:, 2] == pytest.approx(z, abs=1e-11)
+    R = Rotation.from_quat(run.quaternion, scalar_first=True).as_matrix()
+    momentum = np.einsum("nij,jk,nlk,nl->ni", R, box.inertia, R, run.angular_velocity)
+    assert np.linalg.norm(momentum - momentum[0], axis=1).max() < 0.05 * np.linalg.norm(momentum[0])
+    assert not run.impulse.any() and (run.mode == Mode.NONE).all()
+
+
+def test_offset_centre_of_mass_flies_on_a_parabola():
+    body = Body.box((0.2, 0.3, 0.4), 1.0, com=(0.05, -0.03, 0.1))
+    run = rollout(CoulombLaw(body), State([0, 0, 20], velocity=[1, 0, 0], angular_velocity=[1, 2, 3]), 300)
+    com = run.position + Rotation.from_quat(run.quaternion, scalar_first=True).apply(np.array(body.com))
+    assert np.diff(com[:, 2], n=2) == pytest.approx(-9.81 * 0.002**2, abs=1e-12)
+    assert np.abs(np.diff(com[:, :2], n=2, axis=0)).max() < 1e-13
+
+
+@pytest.mark.parametrize("softness", [0.0, 1e-5])
+@pytest.mark.parametrize("cone", ["box", "round"])
+def test_nothing_at_rest_moves(box, softness, cone):
+    """A box that has settled on a face, from flat and from tilted starts: less than 1e-12 m in 10 s, no turn."""
+    tilted = Rotation.from_rotvec([[0, 0, 0], [0.05, 0.02, 0.4], [-0.2, 0.1, 1.0]]).as_quat(scalar_first=True)
+    law = CoulombLaw(box, 0.5, softness=softness, cone=cone)
+    settled = rollout(law, State([0, 0, 0.24], tilted), 15_000).state()
+    run = rollout(law, settled, 5000)
+    assert np.abs(run.position - run.position[:, :1]).max() < 1e-12
+    assert np.abs(run.quaternion - run.quaternion[:, :1]).max() < 1e-12
+    assert (run.kind == Kind.SURFACE).all() and (run.mode == Mode.STATIC).all()
+
+
+def test_a_rectangle_on_its_edge_does_not_move(rectangle):
+    """A line contact at rest."""
+    law = CoulombLaw(rectangle, 0.5, softness=0.0)
+    settled = rollout(law, State([0, 0, 0.21], [np.cos(0.02), 0, np.sin(0.02), 0]), 10_000).state()
+    run = rollout(law, settled, 5000)
+    assert np.abs(run.position - run.position[0]).max() < 1e-12
+    assert (run.kind == Kind.LINE).all() and (run.mode == Mode.STATIC).all()
+
+
+@pytest.mark.parametrize("slope", [0.95, 1.05])
+def test_a_rigid_block_holds_on_a_slope_below_the_friction_angle_only(box, slope):
+    angle = slope * np.arctan(0.5)
+    gravity = 9.81 * np.array([np.sin(angle), 0, -np.cos(angle)])
+    law = CoulombLaw(box, 0.5, softness=0.0, cone="round")
+    settled = rollout(law, State([0, 0, 0.2]), 100).state()
+    run = rollout(law, settled, 5000, gravity=gravity)
+    travelled = run.position[-1, 0] - run.position[0, 0]
+    if slope < 1:
+        assert abs(travelled) < 1e-12 and (run.mode == Mode.STATIC).all()
+    else:
+        pull = 9.81 * (np.sin(angle) - 0.5 * np.cos(angle))
+        assert travelled == pytest.approx(0.5 * pull * 10**2, rel=0.01)
+
+
+def test_energy_never_rises_in_a_throw(prism):
+    run = rollout(CoulombLaw(prism, 0.7, softness=0.0), random_states(np.random.default_rng(1), 20), 600)
+    R = Rotation.from_quat(run.quaternion.reshape(-1, 4), scalar_first=True)
+    spin = R.inv().apply(run.angular_velocity.reshape(-1, 3))
+    kinetic = 0.5 * (run.velocity**2).sum(-1) + 0.5 * np.einsum("ni,ij,nj->n", spin, prism.inertia, spin).reshape(
+        20, -1
+    )
+    before = np.linalg.norm(run.impulse, axis=-1) > 0
+    gain = np.diff(kinetic, axis=1)[before]
+    # Gravity's own work in a step, m g h |v|, is the only way up.
+    assert (gain <= 9.81 * 0.002 * np.linalg.norm(run.velocity, axis=-1)[:, 1:][before] + 1e-4).all()
+
+
+def test_a_batch_equals_its_throws_one_by_one(prism):
+    """Bit for bit, also across the chunks in which a batch is stepped."""
+    law = CoulombLaw(prism, 0.7)
+    states = random_states(np.random.default_rng(2), 300)
+    batch = rollout(law, states.reshape(3, 100), 60)
+    assert batch.position.shape == (3, 100, 61, 3)
+    for i in (0, 17, 255, 256, 299):
+        alone = rollout(law, states[i], 60)
+        assert np.array_equal(alone.position, batch.position.reshape(300, 61, 3)[i])
+        assert np.array_equal(alone.impulse, batch.impulse.reshape(300, 60, 6)[i])
+
+
+def test_a_rollout_continues_from_any_of_its_states(box):
+    law = CoulombLaw(box, 0.6)
+    start = random_states(np.random.default_rng(3), 4)
+    whole = rollout(law, start, 400)
+    rest = rollout(law, whole.state(150), 250)
+    assert rest.position == pytest.approx(whole.position[:, 150:], abs=1e-9)
+
+
+def test_a_planar_body_stays_in_its_plane(rectangle):
+    run = rollout(CoulombLaw(rectangle, 0.5), random_states(np.random.default_rng(4), 10, planar=True), 500)
+    assert not run.position[..., 1].any() and not run.angular_velocity[..., [0, 2]].any()
+    assert set(np.unique(run.kind)) == {Kind.NONE, Kind.POINT, Kind.LINE}
+
+
+def test_any_python_law_can_be_simulated(box):
+    """Glue: everything sticks. The compiled and the interpreted way are the same algorithm."""
+
+    class Glue:
+        body, timestep, softness = box, 0.002, 0.0
+
+        def classify(self, contacts):
+            return np.full(len(contacts.record), Mode.STATIC)
+
+        def friction(self, contacts, dynamic):
+            return np.zeros((len(dynamic), 3))
+
+    run = rollout(Glue(), State([0, 0, 0.21], velocity=[0.05, 0, 0]), 200)
+    assert run.velocity[-1] == pytest.approx(0, abs=1e-12)
+    assert run.position[-1, 0] < 0.01
+
+    class Interpreted:
+        """The Coulomb law with its compiled form hidden."""
+
+        def __init__(self, law):
+            self.body, self.timestep, self.softness = law.body, law.timestep, law.softness
+            self.classify, self.friction = law.classify, law.friction
+
+    law = CoulombLaw(box, 0.6)
+    start = random_states(np.random.default_rng(5), 3)
+    fast, slow = rollout(law, start, 250), rollout(Interpreted(law), start, 250)
+    assert np.array_equal(fast.position, slow.position) and np.array_equal(fast.mode, slow.mode)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), mu=st.floats(0, 2))
+def test_throws_do_not_sink_fly_off_or_go_wrong(seed, mu):
+    body = Body.box((0.1, 0.2, 0.15), 0.5)
+    run = rollout(CoulombLaw(body, mu, softness=0.0), random_states(np.random.default_rng(seed), 2), 400)
+    corners = Rotation.from_quat(run.quaternion.reshape(-1, 4), scalar_first=True).as_matrix()[:, 2] @ body.vertices.T
+    lowest = corners.min(axis=1).reshape(2, 401) + run.position[..., 2]
+    fastest = np.linalg.norm(run.velocity, axis=-1) + 0.14 * np.linalg.norm(run.angular_velocity, axis=-1)
+    assert lowest.min() >= -2 * 0.002 * fastest.max()
+    assert np.isfinite(run.position).all() and np.isfinite(run.impulse).all()
+    assert (run.impulse[..., 2] >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (dict(state=State([0, 0, 0.05])), "starts below the ground: its lowest point is at z = -0.15 m, allowed is"),
+        (dict(state=State([0, 0, 1]), steps=-1), "steps must be a whole number of at least 0, got -1"),
+        (dict(state=State([0, 0, 1]), steps=2.5), "steps must be a whole number of at least 0, got 2.5"),
+        (dict(state=State([0, 0, 1]), timestep=0.0), "timestep .s. must be positive, got 0"),
+        (dict(state=State([0, 0, 1]), timestep=np.nan), "timestep .s. must be finite, got nan"),
+        (dict(state=State([0, 0, 1]), gravity=[0, 0]), r"gravity must have shape \(..., 3\)"),
+        (dict(state=[0, 0, 1]), "state must be a stiction.State, got list"),
+    ],
+)
+def test_impossible_rollouts_are_refused(box, arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        rollout(CoulombLaw(box), **arguments)
+
+
+def test_a_planar_body_out_of_its_plane_is_refused(rectangle):
+    with pytest.raises(InputError, match="out of that plane of 1"):
+        rollout(CoulombLaw(rectangle), State([0, 0, 1], velocity=[0, 1, 0]), 1)
+
+
+def test_no_steps_give_the_start(box):
+    run = rollout(CoulombLaw(box), State([0, 0, 1]), 0)
+    assert run.position.shape == (1, 3) and run.impulse.shape == (0, 6)
