@@ -42,5 +42,5 @@ except ImportError as error:
 
 
 def test_unknown_names_list_what_there_is():
-    with pytest.raises(AttributeError, match="stiction has no 'Boddy'; it has Body, CoulombLaw"):
+    with pytest.raises(AttributeError, match="stiction has no 'Boddy'; it has AugmentedLaw, Body, CoulombLaw"):
         _ = stiction.Boddy

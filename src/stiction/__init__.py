@@ -8,11 +8,14 @@ if TYPE_CHECKING:
     from stiction.checks import InputError
     from stiction.contact import Law
     from stiction.engines import dart
+    from stiction.laws.augmented import AugmentedLaw
     from stiction.laws.coulomb import CoulombLaw
+    from stiction.laws.modelfile import load
     from stiction.state import Kind, Mode, State, Trajectory
     from stiction.stepping import rollout
 
 __all__ = [
+    "AugmentedLaw",
     "Body",
     "CoulombLaw",
     "InputError",
@@ -22,11 +25,13 @@ __all__ = [
     "State",
     "Trajectory",
     "dart",
+    "load",
     "rollout",
 ]
 
 # Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
 _HOME = {
+    "AugmentedLaw": "stiction.laws.augmented",
     "Body": "stiction.bodies",
     "CoulombLaw": "stiction.laws.coulomb",
     "InputError": "stiction.checks",
@@ -35,6 +40,7 @@ _HOME = {
     "Mode": "stiction.state",
     "State": "stiction.state",
     "Trajectory": "stiction.state",
+    "load": "stiction.laws.modelfile",
     "rollout": "stiction.stepping",
 }
 _MODULES = {"dart": "stiction.engines.dart"}

@@ -18,13 +18,14 @@ from numba.core import config as numba_config
 
 config = cast(Any, numba_config)  # numba sets its options as attributes at run time
 
+_PLAIN = ("cli.py", "studies", "report", "bench")  # sources without compiled code
 _KEEP = 4  # cache folders of earlier source states that stay for other checkouts and versions
 
 
 def _fingerprint() -> str:
     root = Path(__file__).parent
     digest = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(path for path in root.rglob("*.py") if path.relative_to(root).parts[0] not in _PLAIN):
         status = path.stat()
         digest.update(f"{path.relative_to(root)}:{status.st_size}:{status.st_mtime_ns}".encode())
     return digest.hexdigest()[:16]

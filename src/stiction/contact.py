@@ -7,7 +7,8 @@ in plain Python the interpreter runs it; one contact is a batch of one.
 from typing import Protocol
 
 import numpy as np
-from numba.extending import register_jitable
+from numba.core import types
+from numba.extending import overload, register_jitable
 
 from stiction.bodies import Body
 from stiction.checks import InputError
@@ -42,6 +43,18 @@ class Law(Protocol):
         (p_x, p_y [N s], m_z [N m s]). A law that knows the friction of single vertices may return shape (k, 5), with
         the torques (m_x, m_y) that it has about the centre because the vertices lie at unequal depths.
         """
+        ...
+
+
+class WholeLaw(Protocol):
+    """A law that answers with whole impulses by itself, without Algorithm 1: the baseline of the paper."""
+
+    body: Body
+    timestep: float
+    softness: float
+
+    def respond(self, contacts: Contacts) -> tuple[np.ndarray, np.ndarray]:
+        """Impulses (n, 6) about the centre of mass, and modes (n,), NONE where they are to be seen in the motion."""
         ...
 
 
@@ -91,6 +104,18 @@ def contact_impulse(law, contacts):
         i = dynamic[k]
         c[i] = slide_patch(contacts, i, p_f[k], law.softness, p[i])
     return p, c  # lines 12-14: a patch that detaches keeps p = 0
+
+
+def respond(law, contacts):
+    """Impulses (n, 6) and modes (n,) of the contacts: Algorithm 1, unless the law answers as a whole by itself."""
+    return law.respond(contacts) if hasattr(law, "respond") else contact_impulse(law, contacts)
+
+
+@overload(respond)
+def _respond(law, contacts):
+    answers_by_itself = isinstance(law, types.NamedTuple) and law.instance_class.__name__ == "StatisticalTerms"
+    if not answers_by_itself:
+        return lambda law, contacts: contact_impulse(law, contacts)
 
 
 @compiled

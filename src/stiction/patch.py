@@ -35,7 +35,7 @@ RECORD = np.dtype(
         ("axis", np.float64, (3,)),  # direction of a line patch
         ("radius", np.float64),  # root mean square distance of the vertices from the centre [m]
         ("diameter", np.float64),  # of the body [m]
-        ("p_f", np.float64, (5,)),  # friction that a law found on its way to the mode, for its own use
+        ("memo", np.float64, (88,)),  # what a law found on its way to the mode, for its own use
     ],
     align=True,
 )

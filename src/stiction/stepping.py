@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from stiction import checks
 from stiction.bodies import Body
 from stiction.compiled import announce_compilation, compiled
-from stiction.contact import Law, contact_impulse
+from stiction.contact import Law, WholeLaw, respond
 from stiction.labels import observed_mode
 from stiction.lcp import normal_impulse, twist_after
 from stiction.patch import Contacts, detect, new_contacts
@@ -54,7 +54,7 @@ class Record(NamedTuple):
 
 
 def rollout(
-    law: Law,
+    law: Law | WholeLaw,
     state: State,
     steps: int = 800,
     *,
@@ -122,7 +122,7 @@ def simulate(law, setting, hull, contacts, motion, record):
         n = begin_step(setting, hull, contacts, motion)
         if n > 0:
             touching = Contacts(contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops)
-            p, mode = contact_impulse(law, touching)
+            p, mode = respond(law, touching)
             end_contacts(touching, motion, record, t, p, mode, law.softness)
         end_step(setting, contacts, motion, n, law.softness)
         write_state(record, motion, t + 1)
@@ -186,9 +186,10 @@ def end_contacts(contacts, motion, record, t, p, mode, softness):
         copy(twist_after(contacts, k, p[k]), motion.twist[c.index])
         copy(p[k], record.impulse[c.index, t])
         record.kind[c.index, t] = c.kind
-        # A soft law never stops a patch exactly; it is named by what is seen, as a recording is.
-        seen = observed_mode(contacts, k, motion.twist[c.index], p[k]) if softness > 0 else mode[k]
-        record.mode[c.index, t] = seen
+        # A soft law never stops a patch exactly, and a statistical one has no modes: these are named by what is seen.
+        if softness > 0 or mode[k] == Mode.NONE:
+            mode[k] = observed_mode(contacts, k, motion.twist[c.index], p[k])
+        record.mode[c.index, t] = mode[k]
 
 
 @compiled

@@ -74,35 +74,19 @@ def throw(
 def _run(body, shape, mu, solver, setting, start, record, i) -> None:
     """Throw number i of `start` and write its poses and twists, at the centre of mass, into `record`."""
     world, skeleton = _world(body, shape, mu, solver, setting)  # a fresh world a throw is bit-reproducible
-    _place(body, skeleton, start.position[i], start.quaternion[i], start.twist[i])
+    _place(skeleton, start.position[i], start.quaternion[i], start.twist[i])
     frames = record.position.shape[1]
     q, dq = np.empty((2, frames, skeleton.getNumDofs()))
     q[0], dq[0] = skeleton.getPositions(), skeleton.getVelocities()
     for t in range(1, frames):
         world.step()
         q[t], dq[t] = skeleton.getPositions(), skeleton.getVelocities()
-    read = _read_planar if body.planar else _read_free
-    record.position[i], record.quaternion[i], record.twist[i] = read(q, dq)
+    # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
+    record.position[i], record.twist[i] = q[:, 3:], np.hstack([dq[:, 3:], dq[:, :3]])
+    record.quaternion[i] = Rotation.from_rotvec(q[:, :3]).as_quat(scalar_first=True)
 
 
-def _read_free(q, dq):
-    """Position, quaternion and twist of a free joint, which is angular first, with velocities in world axes."""
-    return q[:, 3:], Rotation.from_rotvec(q[:, :3]).as_quat(scalar_first=True), np.hstack([dq[:, 3:], dq[:, :3]])
-
-
-def _read_planar(q, dq):
-    """Position, quaternion and twist of a planar joint in the z-x plane: its coordinates are z, x, angle about y."""
-    nil, half = np.zeros(len(q)), 0.5 * q[:, 2]
-    position = np.stack([q[:, 1], nil, q[:, 0]], axis=1)
-    quaternion = np.stack([np.cos(half), nil, np.sin(half), nil], axis=1)
-    return position, quaternion, np.stack([dq[:, 1], nil, dq[:, 0], nil, dq[:, 2], nil], axis=1)
-
-
-def _place(body, skeleton, position, quaternion, twist) -> None:
-    if body.planar:
-        skeleton.setPositions([position[2], position[0], 2 * np.arctan2(quaternion[2], quaternion[0])])
-        skeleton.setVelocities([twist[2], twist[0], twist[4]])
-        return
+def _place(skeleton, position, quaternion, twist) -> None:
     skeleton.setPositions(np.r_[Rotation.from_quat(quaternion, scalar_first=True).as_rotvec(), position])
     skeleton.setVelocities(np.r_[twist[3:], twist[:3]])
 
@@ -131,14 +115,13 @@ def _world(body, shape, mu, solver, setting):
         _add_shape(node, dartpy.dynamics.PlaneShape([0.0, 0.0, 1.0], 0.0), (0.0, 0.0, 0.0), mu)
 
     skeleton = dartpy.dynamics.Skeleton("body")
-    if body.planar:
-        joint, node = skeleton.createPlanarJointAndBodyNodePair()
-        joint.setZXPlane()
-    else:
-        joint, node = skeleton.createFreeJointAndBodyNodePair()
+    # A planar body too gets a free joint, and stays in its plane by symmetry: with a planar joint, friction across the
+    # plane has no mobility, Dantzig's method fails on it, and DART falls back to a rough solver without a word.
+    _joint, node = skeleton.createFreeJointAndBodyNodePair()
+    inertia = np.diag(np.diag(body.inertia)) if body.planar else body.inertia
     # DART integrates the origin of its body frame; at the centre of mass that is exact in free flight.
     _add_shape(node, shape, -body.com, mu)
-    node.setInertia(dartpy.dynamics.Inertia(body.mass, np.zeros(3), body.inertia))
+    node.setInertia(dartpy.dynamics.Inertia(body.mass, np.zeros(3), inertia))
     world.addSkeleton(ground)
     world.addSkeleton(skeleton)
     return world, skeleton

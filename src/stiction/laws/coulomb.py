@@ -111,7 +111,7 @@ def coulomb_friction(law, contacts, dynamic):
     """The friction that `coulomb_classify` has kept, shape (k, 5)."""
     p_f = np.empty((len(dynamic), 5))
     for k in range(len(dynamic)):
-        copy(contacts.record[dynamic[k]].p_f, p_f[k])
+        copy(contacts.record[dynamic[k]].memo[:5], p_f[k])
     return p_f
 
 
@@ -170,16 +170,16 @@ def _keep_friction(contacts, i, impulses):
     c = contacts.record[i]
     m = c.count
     for k in range(5):
-        c.p_f[k] = 0.0
+        c.memo[k] = 0.0
     for k in range(m):
         x, y, z = contact_point(contacts, i, k)
         x, y, z = x - c.centre[0], y - c.centre[1], z - c.centre[2]
         fx, fy = impulses[m + 2 * k], impulses[m + 2 * k + 1]
-        c.p_f[0] += fx
-        c.p_f[1] += fy
-        c.p_f[2] += x * fy - y * fx
-        c.p_f[3] -= z * fy
-        c.p_f[4] += z * fx
+        c.memo[0] += fx
+        c.memo[1] += fy
+        c.memo[2] += x * fy - y * fx
+        c.memo[3] -= z * fy
+        c.memo[4] += z * fx
 
 
 @compiled

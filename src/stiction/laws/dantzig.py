@@ -55,7 +55,7 @@ def _drive(A, x, w, low, high, free, i, n):
             for k in range(len(members)):
                 speed[r] += A[r, members[k]] * follow[k]
         step, event = np.inf, i
-        if speed[i] * w[i] < 0:
+        if w[i] == 0.0 or speed[i] * w[i] < 0:
             step = -w[i] / speed[i]
         bound = high[i] if direction > 0 else low[i]
         at_bound = abs(bound - x[i]) <= step

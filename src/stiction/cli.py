@@ -1,0 +1,171 @@
+"""The command line: one function a command. Heavy modules are imported inside the commands, so that help is quick."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+import stiction
+
+# Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
+# as importable name -> extra that brings it.
+StudyName = Literal["agreement"]
+STUDIES: dict[StudyName, dict[str, str]] = {"agreement": {"dartpy": "dart", "matplotlib": "report"}}
+
+Triple = Annotated[tuple[float, float, float], tyro.conf.arg(metavar="X Y Z")]
+OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(optional)")]
+
+
+def reproduce(
+    name: Annotated[StudyName, tyro.conf.Positional],
+    /,
+    *,
+    out: Path,
+    throws: int = 100,
+    seed: int = 0,
+    json: OptionalFile = None,
+) -> None:
+    """Run a study: measure, print its tables, write its results and pictures.
+
+    agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
+
+    Args:
+        name: Study to run.
+        out: Folder for the results; made if missing.
+        throws: Random throws of each body.
+        seed: Seed of the random throws.
+        json: Write the results to this file too.
+    """
+    _require(f"reproduce {name}", STUDIES[name])
+    import_module(f"stiction.studies.{name}").run(out, throws=throws, seed=seed, json=json)
+
+
+def simulate(
+    *,
+    size: Triple = (0.2, 0.3, 0.4),
+    mass: float = 1.0,
+    friction: float = 0.5,
+    cone: Literal["box", "round"] = "box",
+    height: float = 0.6,
+    turn: Triple = (30.0, 20.0, 0.0),
+    velocity: Triple = (1.5, 0.0, 0.0),
+    spin: Triple = (0.0, 4.0, 0.0),
+    steps: int = 800,
+    timestep: float = 0.002,
+    out: OptionalFile = None,
+) -> None:
+    """Throw a box onto the ground with Coulomb friction and say what became of it.
+
+    Args:
+        size: Edges of the box along its x, y, z [m].
+        mass: Mass of the box [kg].
+        friction: Coulomb coefficient.
+        cone: Friction limit: "box" bounds p_x and p_y each, as DART's default; "round" bounds their resultant.
+        height: Height of the centre at the start [m].
+        turn: Orientation at the start: rotation about world x, then y, then z [degrees].
+        velocity: Velocity at the start, world x, y, z [m/s].
+        spin: Angular velocity at the start, world x, y, z [rad/s].
+        steps: Number of time steps.
+        timestep: Length of a time step [s].
+        out: Write the trajectory to this .npz file: position, quaternion, velocity, angular_velocity, impulse, mode,
+            kind, time, timestep.
+    """
+    if out is not None and out.suffix != ".npz":
+        raise stiction.InputError(f"--out must name an .npz file, got {out}.")
+    from rich.console import Console
+    from scipy.spatial.transform import Rotation
+
+    from stiction import Body, CoulombLaw, State, rollout
+
+    law = CoulombLaw(Body.box(size, mass), friction, cone=cone, timestep=timestep)
+    quaternion = Rotation.from_euler("xyz", turn, degrees=True).as_quat(scalar_first=True)
+    start = State((0.0, 0.0, height), quaternion, velocity, spin)
+    with Console(stderr=True).status("Simulating"):
+        run = rollout(law, start, steps)
+    _print_run(run)
+    if out is not None:
+        _save_run(out, run)
+
+
+def _print_run(run: "stiction.Trajectory") -> None:
+    """A short summary of one throw."""
+    import numpy as np
+    from rich.console import Console
+    from rich.table import Table
+
+    def vector(values) -> str:
+        return "  ".join(f"{value: .4f}" for value in values)
+
+    touching = np.flatnonzero(run.kind)
+    final = run.state()
+    summary = Table.grid(padding=(0, 3))
+    summary.add_row("simulated", f"{run.steps} steps of {run.timestep:g} s")
+    summary.add_row("first contact", f"{touching[0] * run.timestep:.3f} s" if len(touching) else "none")
+    counts = [(mode.name.lower(), int(np.sum(run.mode == mode))) for mode in stiction.Mode if mode]
+    summary.add_row("contact steps", ", ".join(f"{count} {name}" for name, count in counts))
+    summary.add_row("final position", f"{vector(final.position)}  m")
+    summary.add_row("final quaternion", f"{vector(final.quaternion)}  (w, x, y, z)")
+    summary.add_row("final speed", f"{np.linalg.norm(final.velocity):.2e} m/s")
+    summary.add_row("final spin", f"{np.linalg.norm(final.angular_velocity):.2e} rad/s")
+    Console(highlight=False).print(summary)
+
+
+def _save_run(path: Path, run: "stiction.Trajectory") -> None:
+    import numpy as np
+
+    from stiction.studies.results import whole_file
+
+    with whole_file(path) as temporary:
+        np.savez_compressed(temporary, time=run.time, **vars(run))
+    print(f"Wrote {path}")
+
+
+# `collect`, `train`, `evaluate`, `view`, `bench` and `report` join here.
+COMMANDS = {"reproduce": reproduce, "simulate": simulate}
+
+
+def _require(command: str, modules: dict[str, str]) -> None:
+    """Refuse a command whose extras are not installed, before it has worked for minutes."""
+    missing = {module: extra for module, extra in modules.items() if find_spec(module) is None}
+    if missing:
+        raise stiction.InputError(
+            f"`{command}` needs {' and '.join(missing)}: pip install 'stiction[{','.join(missing.values())}]'"
+        )
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line `args` (the process's own by default) and return the exit code."""
+    args = sys.argv[1:] if args is None else args
+    if list(args) == ["--version"]:
+        from stiction.studies.results import versions
+
+        print(f"stiction {versions()['stiction']}")
+        return 0
+    try:
+        tyro.extras.subcommand_cli_from_dict(
+            COMMANDS,
+            prog="stiction",
+            description="Learned frictional contact for rigid bodies. `stiction --version` prints the version.",
+            args=args,
+        )
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # whoever read our output has seen enough; nothing more may be written to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:  # a folder that cannot be made, a full disk
+        print(f"stiction: {error}", file=sys.stderr)
+        return 1
+    except stiction.InputError as error:
+        print(f"stiction: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

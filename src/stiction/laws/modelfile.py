@@ -1,0 +1,128 @@
+"""Model files: safetensors with everything in the metadata. Loading one never runs code from it."""
+
+import hashlib
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_bytes
+
+from stiction import checks
+from stiction.bodies import Body
+from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.learned import KINDS, LearnedLaw
+from stiction.laws.networks import MOST_LAYERS, Network
+from stiction.laws.statistical import StatisticalLaw
+
+FORMAT, VERSION = "stiction-law", 1
+_LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
+
+
+def save(law: LearnedLaw, path: str | Path) -> None:
+    """Write the law to `path`, whole or not at all."""
+    path = Path(path)
+    tensors = {
+        f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
+        for kind in KINDS
+        for role, network in zip(law.ROLES, law.networks[kind], strict=True)
+        for name, array in _arrays(network).items()
+    }
+    description = {
+        "kind": next(name for name, kind in _LAWS.items() if isinstance(law, kind)),
+        "body": law.body.to_dict(),
+        "timestep": law.timestep,
+        "fold": law.fold,
+        "friction": list(law.guess_friction),
+        "cone": law.cone,
+        "info": law.info,
+    }
+    text = json.dumps(description, sort_keys=True)
+    metadata = {"format": FORMAT, "version": str(VERSION), "law": text, "digest": _digest(text, tensors)}
+    unfinished = path.with_name(path.name + ".unfinished")
+    unfinished.write_bytes(_sorted_header(to_bytes(tensors, metadata)))
+    unfinished.replace(path)
+
+
+def load(name: str | Path) -> AugmentedLaw | StatisticalLaw:
+    """The law in a model file, or a shipped one by its name, such as "box"."""
+    path = Path(name)
+    if not path.suffix and not path.exists():
+        path = _shipped(str(name))
+    if not path.is_file():
+        raise checks.InputError(f"There is no model file {path}.")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != FORMAT:
+                raise checks.InputError(f"{path} is a safetensors file, but not a stiction law.")
+            if metadata.get("version") != str(VERSION):
+                raise checks.InputError(
+                    f"{path} has format version {metadata.get('version')!r:.20}; this stiction reads version {VERSION}."
+                )
+            tensors = {key: file.get_tensor(key) for key in file.keys()}
+    except (SafetensorError, OSError, ValueError) as error:
+        if isinstance(error, checks.InputError):
+            raise
+        raise checks.InputError(f"{path} is not a whole safetensors file: {error!s:.150}.") from error
+    text = metadata.get("law", "")
+    if metadata.get("digest") != _digest(text, tensors):
+        raise checks.InputError(f"{path} was altered after it was written: its digest does not match its contents.")
+    return _build(path, text, tensors)
+
+
+def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> AugmentedLaw | StatisticalLaw:
+    for key, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise checks.InputError(f"{path} holds numbers that are not finite, in {key}.")
+    try:
+        description = json.loads(text)
+        law = _LAWS[description.pop("kind")]
+        networks = {
+            kind: tuple(_network(tensors, f"{kind.name.lower()}.{role}") for role in law.ROLES) for kind in KINDS
+        }
+        return law(Body.from_dict(description.pop("body")), networks, **description)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise checks.InputError(f"{path} does not describe a whole law: {error!s:.150}.") from error
+
+
+def _arrays(network: Network) -> dict[str, NDArray[np.float32]]:
+    arrays = {"mean": network.mean, "scale": network.scale}
+    for k, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        arrays |= {f"weight{k}": weight, f"bias{k}": bias}
+    return arrays
+
+
+def _network(tensors: dict[str, NDArray[Any]], prefix: str) -> Network:
+    layers = [k for k in range(MOST_LAYERS) if f"{prefix}.weight{k}" in tensors]
+    get = {key.removeprefix(prefix + "."): value for key, value in tensors.items() if key.startswith(prefix + ".")}
+    return Network(
+        get["mean"], get["scale"], tuple(get[f"weight{k}"] for k in layers), tuple(get[f"bias{k}"] for k in layers)
+    )
+
+
+def _sorted_header(data: bytes) -> bytes:
+    """The same file with its header's keys in order: the library writes metadata in random order."""
+    size = int.from_bytes(data[:8], "little")
+    header = json.dumps(json.loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header + data[8 + size :]
+
+
+def _digest(text: str, tensors: dict[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for key in sorted(tensors):
+        digest.update(f"{key}:{tensors[key].dtype}:{tensors[key].shape}".encode())
+        digest.update(tensors[key].tobytes())
+    return digest.hexdigest()
+
+
+def _shipped(name: str) -> Path:
+    folder = Path(str(resources.files("stiction"))) / "models"
+    names = sorted(path.stem for path in folder.glob("*.safetensors"))
+    if name not in names:
+        raise checks.InputError(f"There is no law {name!r}; shipped are {', '.join(names) or 'none'}.")
+    return folder / f"{name}.safetensors"

@@ -1,0 +1,67 @@
+"""The purely data-driven baseline (PDD of the paper): a network predicts the whole impulse; no physics corrects it."""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from stiction import contact
+from stiction.compiled import compiled
+from stiction.laws.features import WHOLE, Recipe, describe, impulse_from
+from stiction.laws.learned import LearnedLaw
+from stiction.laws.networks import evaluate
+from stiction.patch import Contacts
+from stiction.state import Kind
+
+
+class StatisticalTerms(NamedTuple):
+    """The law in compiled form."""
+
+    recipe: Recipe
+    numbers: np.ndarray
+    table: np.ndarray
+    mass: float
+    softness: float
+
+
+class StatisticalLaw(LearnedLaw):
+    """Direct regression of the six numbers of the impulse, from the same inputs as the augmented law."""
+
+    ROLES = ("impulse",)
+
+    @classmethod
+    def outputs(cls, role: str, kind: Kind) -> int:
+        """Number of outputs of a network."""
+        return WHOLE
+
+    @cached_property
+    def compiled(self) -> StatisticalTerms:
+        """The law as compiled code sees it."""
+        return StatisticalTerms(self.recipe, *self.packed, self.body.mass, self.softness)
+
+    def respond(self, contacts: Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Impulses (n, 6); the modes are left open (NONE), to be seen in the motion."""
+        return statistical_impulse(self.compiled, contacts)
+
+
+@compiled
+def statistical_impulse(law, contacts):
+    """Impulses (n, 6) straight from the networks, and open modes (n,)."""
+    n = len(contacts.record)
+    p = np.zeros((n, 6))
+    output = np.empty(6)
+    for i in range(n):
+        if describe(contacts, i, law.recipe, law.mass):
+            c = contacts.record[i]
+            evaluate(law.numbers, law.table, c.kind - 1, c.memo, output)
+            impulse_from(contacts, i, output, p[i])
+    return p, np.zeros(n, dtype=np.int64)
+
+
+@overload(contact.respond)
+def _respond(law, contacts):
+    if isinstance(law, types.NamedTuple) and law.instance_class is StatisticalTerms:
+        return lambda law, contacts: statistical_impulse(law, contacts)

@@ -1,0 +1,119 @@
+"""Contact instances as examples for networks: features, targets and weights, for each kind of patch."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.bodies import Body
+from stiction.compiled import compiled
+from stiction.laws.features import (
+    GUESS,
+    MOST_FEATURES,
+    OUTPUTS,
+    SCALE,
+    SIZE,
+    WHOLE,
+    Recipe,
+    describe,
+    target_of,
+    whole_target,
+)
+from stiction.patch import Contacts, new_contacts
+from stiction.state import Kind
+from stiction.stepping import Motion, Setting, begin_step
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Observed contacts of one body, at its centre of mass; n rows.
+
+    position: (n, 3) [m]; quaternion: (n, 4); twist: before the step, (n, 6); impulse: (n, 6); mode, throw: (n,)
+    """
+
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    twist: NDArray[np.float64]
+    impulse: NDArray[np.float64]
+    mode: NDArray[np.int8]
+    throw: NDArray[np.int64]
+
+    def __getitem__(self, index) -> "Instances":
+        return Instances(**{name: value[index] for name, value in vars(self).items()})
+
+    def __len__(self) -> int:
+        return len(self.mode)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples of one kind of patch.
+
+    x: features, shape (n, SIZE)
+    y: what a regressor should add to the guess of friction, `guess`, both (n, 2 or 3), divided by the load
+    whole: the whole impulse in its standard form, (n, 6)
+    load: frictionless normal impulse N0 [N s], (n,)
+    radius: length L that turns spin components into torques [m], (n,)
+    mode, throw: (n,)
+    """
+
+    kind: Kind
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    load: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    guess: NDArray[np.float64]
+    mode: NDArray[np.int8]
+    throw: NDArray[np.int64]
+
+
+def contacts_of(body: Body, instances: Instances, setting: Setting) -> Contacts:
+    """The instances as Algorithm 1 sees them."""
+    contacts = new_contacts(body.hull, len(instances))
+    motion = Motion(instances.position.copy(), instances.quaternion.copy(), instances.twist.copy())
+    found = begin_step(setting, body.hull, contacts, motion)
+    if found != len(instances):
+        raise ValueError(f"{len(instances) - found} of {len(instances)} instances do not touch the ground.")
+    return contacts
+
+
+def make_examples(body: Body, instances: Instances, setting: Setting, recipe: Recipe) -> dict[Kind, Examples]:
+    """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach."""
+    contacts = contacts_of(body, instances, setting)
+    x, y, whole, guess, load, radius = _describe_all(contacts, instances.impulse, recipe, body.mass)
+    result = {}
+    for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
+        rows = (contacts.record.kind == kind) & (load > 0)
+        outputs = OUTPUTS[kind]
+        result[kind] = Examples(
+            kind,
+            x[rows, : SIZE[kind]],
+            y[rows, :outputs],
+            whole[rows],
+            load[rows],
+            radius[rows],
+            guess[rows, :outputs],
+            instances.mode[rows],
+            instances.throw[rows],
+        )
+    return result
+
+
+@compiled
+def _describe_all(contacts, impulse, recipe, mass):
+    n = len(contacts.record)
+    x, y, guess = np.zeros((n, MOST_FEATURES)), np.zeros((n, 3)), np.zeros((n, 3))
+    whole, load, radius = np.zeros((n, WHOLE)), np.zeros(n), np.zeros(n)
+    for i in range(n):
+        c = contacts.record[i]
+        if not describe(contacts, i, recipe, mass):
+            continue
+        for k in range(MOST_FEATURES):
+            x[i, k] = c.memo[k]
+        for k in range(3):
+            guess[i, k] = c.memo[GUESS + k]
+        load[i] = target_of(contacts, i, impulse[i], y[i])
+        whole_target(contacts, i, impulse[i], whole[i])
+        radius[i] = c.memo[SCALE + 1]
+    return x, y, whole, guess, load, radius
