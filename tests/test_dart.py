@@ -84,7 +84,9 @@ def test_recovered_impulses_are_darts_contact_forces(box):
     setting = dart.Setting(0.002, np.array([0, 0, -9.81]))
     with dart._shape(box) as shape:
         world, skeleton = dart._world(box, shape, 0.7, "dantzig", setting)
-    dart._place(skeleton, start.position, start.quaternion, np.r_[start.velocity, start.angular_velocity])
+    turn = Rotation.from_quat(start.quaternion, scalar_first=True).as_rotvec()
+    skeleton.setPositions(np.r_[turn, start.position])
+    skeleton.setVelocities(np.r_[start.angular_velocity, start.velocity])
     seen = 0
     for t in range(500):
         world.step()

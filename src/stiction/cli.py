@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import tyro
 
 import stiction
+from stiction.data.options import CollectOptions
 
 # Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
 # as importable name -> extra that brings it.
@@ -125,8 +126,67 @@ def _save_run(path: Path, run: "stiction.Trajectory") -> None:
     print(f"Wrote {path}")
 
 
-# `collect`, `train`, `evaluate`, `view`, `bench` and `report` join here.
-COMMANDS = {"reproduce": reproduce, "simulate": simulate}
+def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
+    """Throw a body many times in a ground truth and keep its contacts, to train a law on."""
+    needs = {"pyarrow": "train", "joblib": "train"}
+    _require("collect", needs | ({"ray": "cluster"} if options.executor == "ray" else {}))
+    import_module("stiction.data.options").run(options)
+
+
+def train(
+    data: Annotated[Path, tyro.conf.Positional],
+    /,
+    *,
+    out: Path,
+    law: Literal["augmented", "statistical"] = "augmented",
+    steps: int = 8000,
+    time_budget: float | None = None,
+    seed: int = 0,
+) -> None:
+    """Train a law on a data set.
+
+    Args:
+        data: Folder of the data set, made by `stiction collect`.
+        out: Model file to write, .safetensors.
+        law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline.
+        steps: Optimiser steps of each network.
+        time_budget: Train for about this long instead [s]; the result then depends on the machine.
+        seed: Seed of all that is drawn.
+    """
+    _require("train", {"pyarrow": "train", "torch": "train"})
+    from stiction.data.training import train_from
+
+    train_from(data, out, law=law, steps=steps, time_budget=time_budget, seed=seed)
+
+
+def evaluate(
+    law: Annotated[str, tyro.conf.Positional],
+    /,
+    *,
+    contacts: int = 40_000,
+    seed: int = 0,
+    json: OptionalFile = None,
+) -> None:
+    """Measure a law on fresh single contacts from its ground truth.
+
+    Args:
+        law: Name of a shipped law, or path of a model file.
+        contacts: Contacts of each kind of patch.
+        seed: Seed of the fresh throws.
+        json: Write the figures to this file.
+    """
+    _require("evaluate", {"pyarrow": "train"})
+    import_module("stiction.studies.singlestep").run(law, contacts=contacts, seed=seed, json=json)
+
+
+# `view`, `bench` and `report` join here.
+COMMANDS = {
+    "collect": collect,
+    "train": train,
+    "evaluate": evaluate,
+    "reproduce": reproduce,
+    "simulate": simulate,
+}
 
 
 def _require(command: str, modules: dict[str, str]) -> None:

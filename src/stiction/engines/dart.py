@@ -39,6 +39,7 @@ except ImportError as error:
 
 SOLVERS = ("dantzig", "nsgs")
 _GROUND = 2.0  # thickness of the ground box [m]
+_CHUNK = 1024  # steps labelled together
 
 
 def throw(
@@ -53,6 +54,8 @@ def throw(
 ) -> Trajectory:
     """Throw `body` onto the ground in DART, from one state or from each state of a batch.
 
+    A simulator can be asked about any state: steps=1 says what comes next.
+
     friction: Coulomb coefficient of body and ground
     solver: "dantzig", a friction box along the world axes (the paper's ground truth), or "nsgs", a round cone
     """
@@ -63,32 +66,41 @@ def throw(
     check_start(body, state)
     start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
     record = empty_record(len(start.position), steps)
+    # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
+    turn = Rotation.from_quat(start.quaternion, scalar_first=True).as_rotvec().reshape(-1, 3)
+    q, dq = np.hstack([turn, start.position]), np.hstack([start.twist[:, 3:], start.twist[:, :3]])
     with _shape(body) as shape:
-        for i in range(len(start.position)):
-            _run(body, shape, mu, solver, setting, start, record, i)
-    for i in range(len(start.position)):
-        _recover(body, setting, record, i)
+        q, dq = _run(_world(body, shape, mu, solver, setting), q, dq, steps, solver)
+    quaternion = Rotation.from_rotvec(q[:, :3]).as_quat(scalar_first=True)
+    read = (q[:, 3:], quaternion, np.hstack([dq[:, 3:], dq[:, :3]]))
+    for part, values in zip((record.position, record.quaternion, record.twist), read, strict=True):
+        part[:] = values.reshape(part.shape)
+    _recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 
 
-def _run(body, shape, mu, solver, setting, start, record, i) -> None:
-    """Throw number i of `start` and write its poses and twists, at the centre of mass, into `record`."""
-    world, skeleton = _world(body, shape, mu, solver, setting)  # a fresh world a throw is bit-reproducible
-    _place(skeleton, start.position[i], start.quaternion[i], start.twist[i])
-    frames = record.position.shape[1]
-    q, dq = np.empty((2, frames, skeleton.getNumDofs()))
-    q[0], dq[0] = skeleton.getPositions(), skeleton.getVelocities()
-    for t in range(1, frames):
-        world.step()
-        q[t], dq[t] = skeleton.getPositions(), skeleton.getVelocities()
-    # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
-    record.position[i], record.twist[i] = q[:, 3:], np.hstack([dq[:, 3:], dq[:, :3]])
-    record.quaternion[i] = Rotation.from_rotvec(q[:, :3]).as_quat(scalar_first=True)
+def _run(stage, start_q, start_dq, steps: int, solver: str):
+    """Throw from each row of joint positions and velocities (n, dofs); those of all frames, (n (steps + 1), dofs).
 
-
-def _place(skeleton, position, quaternion, twist) -> None:
-    skeleton.setPositions(np.r_[Rotation.from_quat(quaternion, scalar_first=True).as_rotvec(), position])
-    skeleton.setVelocities(np.r_[twist[3:], twist[:3]])
+    One world serves all throws: from the same state it always makes the same step, bit for bit, as a fresh one does.
+    """
+    world, skeleton = stage
+    step, get_positions, get_velocities = world.step, skeleton.getPositions, skeleton.getVelocities
+    q, dq = np.empty((2, len(start_q) * (steps + 1), start_q.shape[1]))
+    for i in range(len(start_q)):
+        if solver == "nsgs":  # it begins with its last answer, so that a throw would depend on the one before
+            world.getConstraintSolver().setBoxedLcpSolver(dartpy.constraint.NsgsFrictionSolver())
+        skeleton.setPositions(start_q[i])
+        skeleton.setVelocities(start_dq[i])
+        positions, velocities = [get_positions()], [get_velocities()]
+        for _ in range(steps):
+            step()
+            positions.append(get_positions())
+            velocities.append(get_velocities())
+        throw = slice(i * (steps + 1), (i + 1) * (steps + 1))
+        np.concatenate(positions, out=q[throw].reshape(-1))
+        np.concatenate(velocities, out=dq[throw].reshape(-1))
+    return q, dq
 
 
 def _world(body, shape, mu, solver, setting):
@@ -171,27 +183,31 @@ def _spikes(body: Body) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _recover(body: Body, setting: Setting, record: Record, i: int) -> None:
-    """Impulses, modes and kinds of throw i from its motion: p = M (v' - v) - h tau, gyroscopic torque included."""
-    frames = record.position.shape[1]
-    before = Motion(record.position[i, :-1].copy(), record.quaternion[i, :-1].copy(), record.twist[i, :-1].copy())
-    contacts = new_contacts(body.hull, frames - 1)
-    found = begin_step(setting, body.hull, contacts, before)
-    label_steps(body.hull, contacts, found, record.twist[i], record.impulse[i], record.mode[i], record.kind[i])
+def _recover(body: Body, setting: Setting, record: Record) -> None:
+    """Impulses, modes and kinds of all throws from their motion: p = M (v' - v) - h tau, gyroscopic torque included."""
+    steps = record.mode.shape[1]
+    impulse, mode, kind = record.impulse.reshape(-1, 6), record.mode.reshape(-1), record.kind.reshape(-1)
+    for begin in range(0, len(mode), _CHUNK):
+        chunk = slice(begin, min(begin + _CHUNK, len(mode)))
+        throw, t = np.divmod(np.arange(chunk.start, chunk.stop), steps)
+        before = Motion(record.position[throw, t], record.quaternion[throw, t], record.twist[throw, t])
+        contacts = new_contacts(body.hull, len(t))
+        found = begin_step(setting, body.hull, contacts, before)
+        label_steps(body.hull, contacts, found, record.twist[throw, t + 1], impulse[chunk], mode[chunk], kind[chunk])
 
 
 @compiled
-def label_steps(hull, contacts, found, twist, impulse, mode, kind):
-    """Write what happened in the steps in contact, from the twists (steps + 1, 6) of all steps."""
+def label_steps(hull, contacts, found, after, impulse, mode, kind):
+    """Write what happened in the steps in contact, from the twists `after` each of them (steps, 6)."""
     inertia = np.empty((3, 3))
     for k in range(found):
         c = contacts.record[k]
         t = c.index
-        change = twist[t + 1] - c.velocity
+        change = after[t] - c.velocity
         sandwich(c.rotation, hull.inertia, inertia)
         torque = apply(inertia, change[3:])
         for m in range(3):
             impulse[t, m] = hull.mass * change[m]
             impulse[t, 3 + m] = torque[m]
         kind[t] = c.kind
-        mode[t] = observed_mode(contacts, k, twist[t + 1], impulse[t])
+        mode[t] = observed_mode(contacts, k, after[t], impulse[t])

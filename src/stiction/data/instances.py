@@ -1,0 +1,101 @@
+"""From throws to contact instances: the state, v1, impulse, mode and kind of every step in contact."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.bodies import Body
+from stiction.compiled import compiled
+from stiction.patch import new_contacts
+from stiction.spatial import rotation_matrices, rotation_matrix
+from stiction.state import Kind, Mode, State, Trajectory
+from stiction.stepping import DEEPEST_START, Setting, apply_forces, begin_step, to_motion
+
+Columns = dict[str, NDArray]
+
+REQUERIED = -1  # the step of an instance that belongs to no trajectory
+
+
+def contact_instances(body: Body, run: Trajectory, setting: Setting) -> Columns:
+    """All steps in contact of a batch of throws `run` (n,), in order; "throw" counts from 0. Columns as in store."""
+    throw, step = np.nonzero(run.kind)
+    before, after = (_state(run, throw, k) for k in (step, step + 1))
+    twist = to_motion(body, before).twist
+    v1 = twist.copy()
+    free_twists(body.hull, setting, before.quaternion, v1)
+    return {
+        "throw": throw.astype(np.int32),
+        "step": step.astype(np.int16),
+        "position": before.position,
+        "quaternion": before.quaternion,
+        "twist": twist,
+        "v1": v1,
+        "impulse": run.impulse[throw, step],
+        "after": to_motion(body, after).twist,
+        "mode": run.mode[throw, step],
+        "kind": run.kind[throw, step],
+    }
+
+
+@compiled
+def free_twists(hull, setting, quaternion, twist):
+    """Line 1 of Algorithm 1 without a look at the ground: turn twists (n, 6) into v1 = v + h M^-1 tau."""
+    rotation = np.empty((3, 3))
+    for i in range(len(twist)):
+        rotation_matrix(quaternion[i], rotation)
+        apply_forces(hull, rotation, setting, twist[i])
+
+
+def is_at_rest(body: Body, rows: Columns) -> NDArray[np.bool_]:
+    """Which rows are static contacts on the widest patch that the body has: a surface, of a planar body a line."""
+    return (rows["mode"] == Mode.STATIC) & (rows["kind"] == (Kind.LINE if body.planar else Kind.SURFACE))
+
+
+def balanced_choice(kind, mode, number: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Indices (number,) of rows, drawn with replacement so that each patch kind and mode among them is as likely."""
+    group = 4 * kind.astype(np.intp) + mode
+    weight = 1 / np.bincount(group)[group]
+    return rng.choice(len(group), number, p=weight / weight.sum())
+
+
+def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setting: Setting) -> tuple[State, NDArray]:
+    """The states of `rows` with other velocities, and which rows they belong to, shape (k,).
+
+    noise: standard normal, shape (n, 6): of the velocity of the patch's centre, and of the spin
+    share, speed: the standard deviation is this share of the patch's speed plus this speed [m/s], for the spin divided
+        by half the body's diameter
+    Left out are states that lie too deep in the ground for a throw to begin there.
+    """
+    motion = to_motion(body, State(rows["position"], rows["quaternion"]))
+    motion.twist[:] = rows["twist"]
+    contacts = new_contacts(body.hull, len(noise))
+    touching: Any = contacts.record[: begin_step(setting, body.hull, contacts, motion)]
+    touching = touching[touching.depth <= DEEPEST_START * body.diameter]
+    row = touching.index
+    slip = touching.velocity[:, :3] + np.cross(touching.velocity[:, 3:], touching.centre)
+    rolling = touching.radius * np.linalg.norm(touching.velocity[:, 3:], axis=1)
+    deviation = speed + share * np.hypot(np.linalg.norm(slip, axis=1), rolling)[:, np.newaxis]
+    push, turn = deviation * noise[row, :3], deviation * noise[row, 3:] / (0.5 * body.diameter)
+    if body.planar:
+        push[:, 1] = turn[:, 0] = turn[:, 2] = 0.0
+    spin = rows["twist"][row, 3:] + turn
+    velocity = rows["twist"][row, :3] + push - np.cross(turn, touching.centre)
+    arm = rotation_matrices(rows["quaternion"][row]) @ body.com
+    return State(rows["position"][row], rows["quaternion"][row], velocity - np.cross(spin, arm), spin), row
+
+
+def joined(parts: list[Columns]) -> Columns:
+    """Rows of several parts in the order of their throws, within a throw in the order of the parts."""
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return chosen(rows, np.argsort(rows["throw"], kind="stable"))
+
+
+def chosen(rows: Columns, which) -> Columns:
+    """Some of the rows, by index or by mask."""
+    return {name: column[which] for name, column in rows.items()}
+
+
+def _state(run: Trajectory, throw, step) -> State:
+    parts = (run.position, run.quaternion, run.velocity, run.angular_velocity)
+    return State(*(part[throw, step] for part in parts))

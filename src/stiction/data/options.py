@@ -1,0 +1,104 @@
+"""Options of `stiction collect`: plain values only, so that help does not wait for numpy."""
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+Range = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="LOW HIGH", help_behavior_hint="(of the body)")]
+
+
+@dataclass(frozen=True)
+class CollectOptions:
+    """What to throw, how often, and where to keep it."""
+
+    body: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BODY")]
+    """box, prism, rectangle, link; or a shape in metres, box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT or rectangle:X,Z; or the
+    path of a convex mesh file."""
+    out: Path
+    """Folder of the data set; made if missing, and continued if it holds a part of the same data set."""
+    throws: int = 1000
+    """Number of throws."""
+    steps: int = 800
+    """Time steps of each throw."""
+    seed: int = 0
+    """Seed of all that is drawn."""
+    truth: Literal["dantzig", "nsgs", "coulomb-box", "coulomb-round"] = "dantzig"
+    """Ground truth: a solver of DART, or the analytic Coulomb law with a box or a round friction limit."""
+    friction: Annotated[
+        tuple[float, ...] | None, tyro.conf.arg(metavar="MU [MU_Y]", help_behavior_hint="(of the body)")
+    ] = None
+    """Coulomb coefficient, or two, along x and along y. By default 1.0 for box, prism and rectangle, 0.6 for link, 0.5
+    for any other body."""
+    mass: float = 1.0
+    """Mass of the body [kg]."""
+    scale: float = 1.0
+    """Metres in one unit of a mesh file."""
+    timestep: float = 0.002
+    """Length of a time step [s]."""
+    height: Range = None
+    """Range of the height of the body's lowest point at the start [m]: by default 0.01 to 1."""
+    horizontal: Range = None
+    """Range of the velocity along x, and along y [m/s]: by default -3 to 3, for link -5 to 5."""
+    vertical: Range = None
+    """Range of the velocity along z [m/s]: by default -3 to 1, for link -5 to 2."""
+    spin: Range = None
+    """Range of the angular velocity about each axis [rad/s]: by default -8 to 8, for link -25 to 25."""
+    requeries: int = 30
+    """Contact states of each throw that are asked again with jittered velocities."""
+    jitter_share: float = 0.15
+    """Jitter of the velocities, as a share of the contact patch's speed ..."""
+    jitter_speed: float = 0.01
+    """... plus this speed [m/s]."""
+    keep_static_surface: float = 0.2
+    """Share of the static contacts on a surface that is kept; they are most of all contacts and much alike."""
+    shard_throws: int = 50
+    """Throws in one file."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: one a core)")] = None
+    """Processes. The data do not depend on their number."""
+    executor: Literal["local", "ray"] = "local"
+    """Where the workers run: on this machine, or on a Ray cluster."""
+    address: Annotated[
+        str | None, tyro.conf.arg(metavar="HOST:PORT", help_behavior_hint="(default: start one here)")
+    ] = None
+    """Address of the Ray cluster."""
+
+
+def run(options: CollectOptions) -> None:
+    """Collect, and say what was collected."""
+    from stiction.data.collect import collect
+    from stiction.data.progress import print_summary
+
+    plan = to_plan(options)
+    where = {"workers": options.workers, "executor": options.executor, "address": options.address}
+    try:
+        data = collect(plan, options.out, **where)
+    except KeyboardInterrupt:
+        print(f"Stopped. The same command goes on with what is in {options.out}.", file=sys.stderr)
+        raise
+    print_summary(data)
+
+
+def to_plan(options: CollectOptions):
+    """The plan that the options mean; what they leave open, the body's preset decides."""
+    from dataclasses import replace
+
+    from stiction.data.plan import Plan
+    from stiction.data.presets import parse_body, preset
+    from stiction.data.truth import GroundTruth
+
+    usual = preset(options.body)
+    given = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
+    friction = (usual.friction,) if options.friction is None else options.friction
+    same = (
+        "throws", "steps", "seed", "timestep",
+        "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "shard_throws",
+    )  # fmt: skip
+    return Plan(
+        body=parse_body(options.body, options.mass, options.scale),
+        truth=GroundTruth(options.truth, friction),
+        ranges=replace(usual.ranges, **{name: value for name, value in given.items() if value is not None}),
+        **{name: getattr(options, name) for name in same},
+    )

@@ -1,0 +1,109 @@
+"""A plan: everything that decides the bytes of a data set."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from stiction import checks
+from stiction.bodies import Body
+from stiction.data.throws import ThrowRanges
+from stiction.data.truth import GroundTruth
+from stiction.stepping import GRAVITY
+
+_MOST_STEPS = 2**15 - 1  # steps are stored in 16 bits
+_MOST_THROWS = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The throws of one body in one ground truth, and what is kept of them.
+
+    throws, steps, seed: how many throws, time steps of each, and what they are drawn with
+    requeries: contact states of each throw that are asked again with jittered velocities
+    jitter_share, jitter_speed: standard deviation of the jitter: this share of the patch's speed plus this speed [m/s]
+    keep_static_surface: share of the static contacts on a surface that is kept. They are nearly all of a body's time
+        on the ground and say nothing new. Of a planar body: on a line.
+    shard_throws: throws in one file; part of the layout, not of the throws themselves
+    timestep: [s]
+    gravity: [m/s^2], shape (3,)
+    """
+
+    body: Body
+    truth: GroundTruth
+    throws: int
+    steps: int = 800
+    seed: int = 0
+    ranges: ThrowRanges = field(default_factory=ThrowRanges)
+    requeries: int = 30
+    jitter_share: float = 0.15
+    jitter_speed: float = 0.01
+    keep_static_surface: float = 0.2
+    shard_throws: int = 50
+    timestep: float = 0.002
+    gravity: tuple[float, float, float] = GRAVITY
+
+    def __post_init__(self) -> None:
+        for name, least in (("throws", 1), ("steps", 1), ("seed", 0), ("requeries", 0), ("shard_throws", 1)):
+            object.__setattr__(self, name, checks.count(name, getattr(self, name), least))
+        for name, most in (("throws", _MOST_THROWS), ("steps", _MOST_STEPS)):
+            if getattr(self, name) > most:
+                raise checks.InputError(f"{name} must be at most {most}, got {getattr(self, name)}.")
+        for name in ("jitter_share", "jitter_speed", "keep_static_surface"):
+            object.__setattr__(self, name, checks.non_negative(name, getattr(self, name)))
+        if self.keep_static_surface > 1:
+            raise checks.InputError(f"keep_static_surface must lie between 0 and 1, got {self.keep_static_surface:g}.")
+        object.__setattr__(self, "timestep", checks.positive("timestep [s]", self.timestep))
+        gravity = checks.array("gravity", self.gravity, (3,)).reshape(-1)
+        object.__setattr__(self, "gravity", tuple(gravity.tolist()))
+
+    @property
+    def shards(self) -> int:
+        """Number of files."""
+        return -(-self.throws // self.shard_throws)
+
+    def shard(self, number: int) -> range:
+        """The throws in shard `number`."""
+        begin = number * self.shard_throws
+        return range(begin, min(begin + self.shard_throws, self.throws))
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain description that JSON can hold and `from_dict` reads back exactly."""
+        plain = {part.name: getattr(self, part.name) for part in fields(self)}
+        parts = {name: plain[name].to_dict() for name in ("body", "truth", "ranges")}
+        return {**plain, **parts, "gravity": list(self.gravity)}
+
+    @classmethod
+    def from_dict(cls, description: Any) -> "Plan":
+        """The plan that `to_dict` described."""
+        names = [part.name for part in fields(cls)]
+        if not isinstance(description, dict) or set(description) != set(names):
+            raise checks.InputError(f"The plan of a data set must have the fields {', '.join(names)}.")
+        parts = dict(description)
+        try:
+            parts["body"] = Body.from_dict(parts["body"])
+            parts["truth"] = GroundTruth.from_dict(parts["truth"])
+            parts["ranges"] = ThrowRanges.from_dict(parts["ranges"])
+            return cls(**parts)
+        except (TypeError, ValueError, OverflowError) as error:
+            if isinstance(error, checks.InputError):
+                raise
+            raise checks.InputError(f"The plan of a data set cannot be read: {error}.") from error
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the description: equal for equal plans."""
+        return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
+
+    def packages(self) -> dict[str, str]:
+        """Versions of what decides the bytes."""
+        return {name: _version(name) for name in (*self.truth.packages(), "pyarrow")}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from the sources
+        return "not installed"

@@ -1,0 +1,96 @@
+"""From a data set to a law, with progress."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from stiction import checks
+from stiction.data.dataset import DataSet
+from stiction.laws.learned import LearnedLaw
+from stiction.learn.examples import Instances
+from stiction.spatial import rotation_matrices
+
+# Networks that a law has, for sharing out a time budget; the guess of friction takes about half a minute besides.
+_NETWORKS = {"augmented": 6, "statistical": 3}
+_GUESS_SHARE = 0.2
+
+
+def train_from(
+    folder: str | Path,
+    out: str | Path,
+    *,
+    law: str = "augmented",
+    steps: int = 8000,
+    time_budget: float | None = None,
+    seed: int = 0,
+    most: int = 400_000,
+) -> LearnedLaw:
+    """Train a law on the data set in `folder` and write it to `out`.
+
+    steps: optimiser steps of each network
+    time_budget: train for about this long instead [s]; the result then depends on the machine
+    most: instances of each kind that are used; more are thinned
+    """
+    from stiction.learn.fit import FitOptions
+    from stiction.learn.train import train
+
+    out = Path(out)
+    if out.suffix != ".safetensors":
+        raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
+    data = DataSet(folder)
+    instances = read_instances(data, most, seed)
+    seconds = None
+    if time_budget is not None:
+        budget = checks.positive("time budget [s]", time_budget)
+        seconds = (1 - _GUESS_SHARE) * budget / _NETWORKS[checks.choice("law", law, tuple(_NETWORKS))]
+    options = FitOptions(steps=checks.count("steps", steps, 1), seconds=seconds, seed=seed)
+    info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
+    began = time.monotonic()
+    with _shown() as progress:
+        learned = train(data.body, instances, data.setting, options, law=law, info=info, progress=progress)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    learned.save(out)
+    mu = ", ".join(f"{value:.3g}" for value in learned.guess_friction)
+    print(
+        f"Trained on {len(instances):,} contacts in {time.monotonic() - began:.0f} s (guess: {learned.cone} cone, "
+        f"friction {mu}, error {learned.info['guess_error']:.2%}; symmetry: {learned.fold}). Wrote {out}."
+    )
+    return learned
+
+
+def read_instances(data: DataSet, most: int, seed: int) -> Instances:
+    """The data set's contacts at the centre of mass, at most `most` of each kind."""
+    rows = data.read(("throw", "position", "quaternion", "twist", "impulse", "mode", "kind"))
+    rng = np.random.default_rng(seed)
+    keep = np.zeros(len(rows["kind"]), dtype=np.bool_)
+    for kind in np.unique(rows["kind"]):
+        keep[rng.permutation(np.flatnonzero(rows["kind"] == kind))[:most]] = True
+    quaternion = rows["quaternion"][keep]
+    return Instances(
+        rows["position"][keep] + rotation_matrices(quaternion) @ data.body.com,
+        quaternion,
+        rows["twist"][keep],
+        rows["impulse"][keep],
+        rows["mode"][keep],
+        rows["throw"][keep].astype(np.int64),
+    )
+
+
+@contextmanager
+def _shown() -> Iterator:
+    """A bar for each part of the training."""
+    columns = TextColumn("{task.description:20}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, int] = {}
+
+        def progress(part: str, done: float) -> None:
+            if part not in tasks:
+                tasks[part] = bars.add_task(part, total=1.0)
+            bars.update(tasks[part], completed=done)  # type: ignore[arg-type]
+
+        yield progress

@@ -1,0 +1,84 @@
+"""The ground truth that is asked: DART, or the analytic Coulomb law."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from stiction import checks
+from stiction.bodies import Body
+from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
+from stiction.state import State, Trajectory
+from stiction.stepping import GRAVITY, rollout
+
+DART = ("dantzig", "nsgs")
+COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}
+TRUTHS = (*DART, *COULOMB)
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """A source of contact impulses.
+
+    name: DART's solver, "dantzig" or "nsgs", or the CoulombLaw "coulomb-box" or "coulomb-round"
+    friction: coefficient, or (mu_x, mu_y) along the world axes, which only the Coulomb laws know
+    softness: of the Coulomb laws, see CoulombLaw; DART has its own
+    """
+
+    name: str = "dantzig"
+    friction: tuple[float, ...] = (0.5,)
+    softness: float = DART_SOFTNESS
+
+    def __post_init__(self) -> None:
+        checks.choice("truth", self.name, TRUTHS)
+        friction = checks.array("friction", self.friction, ()).reshape(-1)
+        if friction.shape not in ((1,), (2,)) or (friction < 0).any():
+            raise checks.InputError(
+                f"friction must be one number or two (mu_x, mu_y), none negative, got {friction.tolist()!r:.80}."
+            )
+        if self.name in DART and len(friction) > 1:
+            raise checks.InputError(
+                f"DART knows one friction coefficient, got {friction.tolist()}: for two, take the truth "
+                f"{' or '.join(COULOMB)}."
+            )
+        object.__setattr__(self, "friction", tuple(friction.tolist()))
+        object.__setattr__(self, "softness", checks.non_negative("softness", self.softness))
+
+    def throw(
+        self, body: Body, state: State, steps: int, *, timestep: float = 0.002, gravity: ArrayLike = GRAVITY
+    ) -> Trajectory:
+        """Throw `body` from one state or from each state of a batch; with steps=1, ask what comes next.
+
+        timestep: [s]
+        gravity: [m/s^2], shape (3,)
+        """
+        if self.name in DART:
+            mu, solver = self.friction[0], self.name
+            return _dart().throw(body, state, steps, friction=mu, solver=solver, timestep=timestep, gravity=gravity)
+        cone = COULOMB[self.name]
+        law = CoulombLaw(body, self.friction, cone=cone, softness=self.softness, timestep=timestep)
+        return rollout(law, state, steps, gravity=gravity)
+
+    def packages(self) -> tuple[str, ...]:
+        """The distributions whose versions decide the bits of a throw."""
+        return ("stiction", "numpy", "scipy", "numba") + (("dartpy",) if self.name in DART else ())
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain description that JSON can hold."""
+        return {**asdict(self), "friction": list(self.friction)}
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> "GroundTruth":
+        """The ground truth that `to_dict` described."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(description, dict) or set(description) != names:
+            raise checks.InputError(f"A ground truth must have the fields {', '.join(sorted(names))}.")
+        return cls(**description)
+
+
+def _dart():
+    try:
+        from stiction.engines import dart  # only where it is needed: DART may be missing
+    except ImportError as error:
+        raise checks.InputError("The truths dantzig and nsgs need DART: pip install 'stiction[dart]'.") from error
+    return dart

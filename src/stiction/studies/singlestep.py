@@ -1,0 +1,171 @@
+"""How well a learned law predicts single contacts: fresh ones from its ground truth, never seen in training."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from stiction import checks
+from stiction.contact import respond
+from stiction.data.plan import Plan
+from stiction.data.throws import draw, generator
+from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.learned import KINDS
+from stiction.laws.modelfile import load
+from stiction.laws.statistical import StatisticalLaw
+from stiction.learn.examples import Instances, contacts_of
+from stiction.patch import Contacts
+from stiction.state import Kind, Mode, State
+from stiction.stepping import Setting, to_motion
+from stiction.studies import results
+
+_FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
+_THROWS = 25  # thrown at a time
+_MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Contacts of one kind with what the ground truth made of them: mode (n,), impulse (n, 6)."""
+
+    contacts: Contacts
+    mode: NDArray[np.int8]
+    impulse: NDArray[np.float64]
+
+
+def run(name: str, *, contacts: int = 40_000, seed: int = 0, json: Path | None = None) -> dict[str, Any]:
+    """Evaluate a law by its name or path; print the tables and write the figures to `json`."""
+    law = load(name)
+    checks.count("contacts", contacts, 1)
+    fresh = fresh_contacts(plan_of(law), contacts, checks.count("seed", seed, 0))
+    figures = {kind.name.lower(): evaluate(law, fresh[kind]) for kind in KINDS if kind in fresh}
+    content = {
+        "law": str(name),
+        "parameters": {"contacts": contacts, "seed": seed},
+        "versions": results.versions("numpy", "numba"),
+        "kinds": figures,
+    }
+    _print(str(name), figures)
+    if json is not None:
+        results.write_json(json, content)
+        print(f"Wrote {json}")
+    return content
+
+
+def plan_of(law: AugmentedLaw | StatisticalLaw) -> Plan:
+    """The plan of the data that the law was trained on."""
+    if "plan" not in law.info:
+        raise checks.InputError("This law does not say what it was trained on, so that nothing can be asked about it.")
+    return Plan.from_dict(law.info["plan"])
+
+
+def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
+    """At least `number` contacts of each kind (fewer where 20 times as many throws do not bring them)."""
+    setting = Setting(plan.timestep, np.array(plan.gravity))
+    parts: list[Instances] = []
+    kinds: list[NDArray[np.int8]] = []
+    throws = 0
+    most = max(50, 20 * number // 100)
+    with Console(stderr=True).status("Asking the ground truth") as status:
+        while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
+            sources = (generator(plan.seed + seed + _FRESH, throws + k) for k in range(_THROWS))
+            states = [draw(plan.body, plan.ranges, source) for source in sources]
+            start = State(*(np.stack([getattr(s, name) for s in states]) for name in _PARTS))
+            part, kind = _throw(plan, start)
+            parts.append(part)
+            kinds.append(kind)
+            throws += _THROWS
+            status.update(f"Asking the ground truth: {throws} throws")
+    kind = np.concatenate(kinds)
+    whole = Instances(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    result = {}
+    for k in KINDS:
+        rows = np.flatnonzero(kind == k)[:number]
+        if len(rows):
+            chosen = whole[rows]
+            result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen.mode, chosen.impulse)
+    return result
+
+
+_PARTS = ("position", "quaternion", "velocity", "angular_velocity")
+
+
+def _throw(plan: Plan, start: State) -> tuple[Instances, NDArray[np.int8]]:
+    """Contact instances of a batch of throws, and their kinds."""
+    run = plan.truth.throw(plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity)
+    throw, step = np.nonzero(run.kind)
+    motion = to_motion(plan.body, run.states()[throw, step])
+    mode, impulse = run.mode[throw, step], run.impulse[throw, step]
+    return Instances(*motion, impulse, mode, throw.astype(np.int64)), run.kind[throw, step]
+
+
+def _fewest(kind: NDArray[np.int8]) -> int:
+    """Contacts of the rarest kind that occurs at all."""
+    counts = np.bincount(kind, minlength=4)[1:]
+    return int(counts[counts > 0].min())
+
+
+def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]:
+    """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|."""
+    figures: dict[str, Any] = {"contacts": len(fresh.mode)}
+    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    if isinstance(law, AugmentedLaw):
+        figures |= _modes(fresh.mode, law.classify(fresh.contacts))
+        p_f = law.friction(fresh.contacts, slides)[:, :3]
+    else:
+        p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
+    figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
+    impulse = respond(law, fresh.contacts)[0]
+    wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
+    figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
+    return figures
+
+
+def _modes(truth: NDArray, guess: NDArray) -> dict[str, Any]:
+    confusion = np.array([[np.sum((truth == a) & (guess == b)) for b in _MODES] for a in _MODES])
+    totals = confusion.sum(axis=1)
+    recall = np.diag(confusion)[totals > 0] / totals[totals > 0]
+    return {
+        "accuracy": float(np.trace(confusion) / totals.sum()),
+        "balanced_accuracy": float(recall.mean()),
+        "detach_recall": float(confusion[2, 2] / totals[2]) if totals[2] else None,
+        "confusion_true_rows_static_dynamic_detach": confusion.tolist(),
+    }
+
+
+def _friction_at_centre(contacts: Contacts, rows: NDArray, p: NDArray) -> NDArray[np.float64]:
+    """(p_x, p_y, m_z) at the patch's centre of impulses p (k, 6)."""
+    centre = contacts.record.centre[rows]
+    return np.stack([p[:, 0], p[:, 1], p[:, 5] - (centre[:, 0] * p[:, 1] - centre[:, 1] * p[:, 0])], axis=1)
+
+
+def _friction_errors(truth: NDArray, guess: NDArray) -> dict[str, Any]:
+    figures: dict[str, Any] = {"dynamic": len(truth)}
+    for name, columns in (("friction", slice(0, 2)), ("spin", slice(2, 3))):
+        a, b = truth[:, columns], guess[:, columns]
+        size = np.linalg.norm(a, axis=1).mean() if len(a) else 0.0
+        if size > 1e-12:
+            figures[f"{name}_error"] = float(np.linalg.norm(a - b, axis=1).mean() / size)
+            figures[f"{name}_r2"] = float(1 - ((a - b) ** 2).sum() / ((a - a.mean(axis=0)) ** 2).sum())
+    return figures
+
+
+def _print(name: str, figures: dict[str, dict[str, Any]]) -> None:
+    table = Table(title=f"{name}: single contacts, fresh from the ground truth", title_justify="left", box=SIMPLE_HEAD)
+    for heading in ("patch", "contacts", "accuracy", "balanced", "detach", "friction", "spin", "impulse"):
+        table.add_column(heading, justify="left" if heading == "patch" else "right")
+    for kind, f in figures.items():
+        shares = [f.get(key) for key in ("accuracy", "balanced_accuracy", "detach_recall")]
+        errors = [f.get(key) for key in ("friction_error", "spin_error", "impulse_error")]
+        cells = [f"{value:.2%}" if value is not None else "-" for value in shares]
+        cells += [f"{value:.3%}" if value is not None else "-" for value in errors]
+        table.add_row(kind, f"{f['contacts']:,}", *cells)
+    console = Console()
+    console.print(table)
+    console.print("accuracy of the mode; its mean recall; recall of detach. Errors of friction where it slides, of its")
+    console.print("spin torque and of the whole impulse: mean size of the error / mean size of the true value.")
