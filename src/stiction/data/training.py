@@ -28,7 +28,7 @@ def train_from(
     steps: int = 8000,
     time_budget: float | None = None,
     seed: int = 0,
-    most: int = 400_000,
+    most: int = 600_000,
 ) -> LearnedLaw:
     """Train a law on the data set in `folder` and write it to `out`.
 
