@@ -71,6 +71,8 @@ def classify(law, contacts):
 
 def friction(law, contacts, dynamic):
     """R of the law, shape (k, 5); overloaded for compiled laws."""
+    if len(dynamic) == 0:
+        return np.zeros((0, 5))
     p_f = np.asarray(law.friction(contacts, dynamic), dtype=np.float64)
     if p_f.shape not in ((len(dynamic), 3), (len(dynamic), 5)):
         raise InputError(

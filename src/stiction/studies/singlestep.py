@@ -156,8 +156,13 @@ def _friction_errors(truth: NDArray, guess: NDArray) -> dict[str, Any]:
 
 
 def _print(name: str, figures: dict[str, dict[str, Any]]) -> None:
-    table = Table(title=f"{name}: single contacts, fresh from the ground truth", title_justify="left", box=SIMPLE_HEAD)
-    for heading in ("patch", "contacts", "accuracy", "balanced", "detach", "friction", "spin", "impulse"):
+    table = Table(
+        title=f"{name}: single contacts, fresh from the ground truth",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    for heading in ("patch", "number", "modes", "recall", "detach", "friction", "spin", "impulse"):
         table.add_column(heading, justify="left" if heading == "patch" else "right")
     for kind, f in figures.items():
         shares = [f.get(key) for key in ("accuracy", "balanced_accuracy", "detach_recall")]
@@ -167,5 +172,5 @@ def _print(name: str, figures: dict[str, dict[str, Any]]) -> None:
         table.add_row(kind, f"{f['contacts']:,}", *cells)
     console = Console()
     console.print(table)
-    console.print("accuracy of the mode; its mean recall; recall of detach. Errors of friction where it slides, of its")
-    console.print("spin torque and of the whole impulse: mean size of the error / mean size of the true value.")
+    console.print("modes: accuracy; recall: mean over the modes; detach: its recall. Errors / true size:")
+    console.print("friction where it slides, its spin torque, the whole impulse of the law.")

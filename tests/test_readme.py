@@ -1,0 +1,18 @@
+"""The README's examples run as they stand."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("dartpy", reason="DART is not installed")
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_python_examples_run(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
+    assert len(blocks) >= 2
+    exec("\n".join(blocks), {})
+    place, difference = capsys.readouterr().out.strip().splitlines()
+    assert "(800, 6)" in place and float(difference) < 1e-4
