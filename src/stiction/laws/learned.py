@@ -1,5 +1,6 @@
 """What all learned laws share: a body, networks for each kind of patch, and how contacts are described to them."""
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +20,7 @@ KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
 HIDDEN = {Kind.POINT: (48, 48), Kind.LINE: (64, 64), Kind.SURFACE: (64, 64)}  # units of the shipped networks
 
 
-class LearnedLaw:
+class LearnedLaw(ABC):
     """A contact law of one body on one ground that was learned from data.
 
     networks: for each kind, one network for each of ROLES
@@ -60,9 +61,9 @@ class LearnedLaw:
                     )
 
     @classmethod
+    @abstractmethod
     def outputs(cls, role: str, kind: Kind) -> int:
         """Number of outputs of a network."""
-        raise NotImplementedError
 
     @classmethod
     def untrained(cls, body: Body, seed: int = 0):
