@@ -84,6 +84,8 @@ def rollout(
             simulate.py_func(law, setting, hull, contacts, motion, part)
         else:
             simulate(compiled_law, setting, hull, contacts, motion, part)
+    if not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
+        check_finite(record, h)
     return to_trajectory(law.body, record, state.batch_shape, h)
 
 
@@ -249,6 +251,18 @@ def empty_record(n: int, steps: int) -> Record:
         np.full((n, steps), Mode.NONE, dtype=np.int8),
         np.zeros((n, steps), dtype=np.int8),
     )
+
+
+def check_finite(record: Record, timestep: float) -> None:
+    """Refuse a motion that has run out of numbers."""
+    lost = ~np.isfinite(record.twist).all(axis=-1) | ~np.isfinite(record.position).all(axis=-1)
+    if lost.any():
+        throw, step = (int(i) for i in np.argwhere(lost)[0])
+        spin = np.linalg.norm(record.twist[throw, 0, 3:])
+        raise checks.InputError(
+            f"The motion of state {throw} is not finite after {step} steps: with its spin of {spin:.3g} rad/s at the "
+            f"start, steps of {timestep:g} s are too long for the gyroscopic torque; shorten them or spin it slower."
+        )
 
 
 def to_motion(body: Body, state: State) -> Motion:

@@ -26,6 +26,7 @@ from stiction.stepping import (
     Record,
     Setting,
     begin_step,
+    check_finite,
     check_start,
     empty_record,
     to_motion,
@@ -75,6 +76,7 @@ def throw(
     read = (q[:, 3:], quaternion, np.hstack([dq[:, 3:], dq[:, :3]]))
     for part, values in zip((record.position, record.quaternion, record.twist), read, strict=True):
         part[:] = values.reshape(part.shape)
+    check_finite(record, setting.timestep)
     _recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 
