@@ -14,7 +14,7 @@ test: $(INSTALLED) ## run the tests (PYTEST_ARGS="-n 2")
 	@$(BIN)/pytest $(PYTEST_ARGS)
 
 demo: $(INSTALLED) ## throw 8 bodies, in DART and here; the page goes to build/demo
-	@$(BIN)/stiction reproduce agreement --throws 8 --out build/demo
+	@$(BIN)/stiction reproduce agreement --quick --out build/demo
 
 lint: $(INSTALLED) ## check style, types and the direction of imports
 	@$(BIN)/ruff check .

@@ -27,9 +27,9 @@ def reproduce(
     /,
     *,
     out: Path,
-    throws: int = 100,
+    quick: bool = False,
+    full: bool = False,
     seed: int = 0,
-    json: OptionalFile = None,
 ) -> None:
     """Run a study: measure, print its tables, write its results and pictures.
 
@@ -38,12 +38,15 @@ def reproduce(
     Args:
         name: Study to run.
         out: Folder for the results; made if missing.
-        throws: Random throws of each body.
-        seed: Seed of the random throws.
-        json: Write the results to this file too.
+        quick: A small run, to see it work.
+        full: A large run, for figures to rely on.
+        seed: Seed of all that is drawn.
     """
+    if quick and full:
+        raise stiction.InputError("Give --quick or --full, not both.")
     _require(f"reproduce {name}", STUDIES[name])
-    import_module(f"stiction.studies.{name}").run(out, throws=throws, seed=seed, json=json)
+    scale = "quick" if quick else "full" if full else "usual"
+    import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed)
 
 
 def simulate(
@@ -119,7 +122,7 @@ def _print_run(run: "stiction.Trajectory") -> None:
 def _save_run(path: Path, run: "stiction.Trajectory") -> None:
     import numpy as np
 
-    from stiction.studies.results import whole_file
+    from stiction.results import whole_file
 
     with whole_file(path) as temporary:
         np.savez_compressed(temporary, time=run.time, **vars(run))
@@ -202,7 +205,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line `args` (the process's own by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
     if list(args) == ["--version"]:
-        from stiction.studies.results import versions
+        from stiction.results import versions
 
         print(f"stiction {versions()['stiction']}")
         return 0

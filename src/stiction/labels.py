@@ -4,6 +4,7 @@ import numpy as np
 
 from stiction.compiled import compiled
 from stiction.patch import contact_point
+from stiction.spatial import apply, sandwich
 from stiction.state import Mode
 
 DETACH_IMPULSE = 1e-8  # [N s]; a contact with less was detaching
@@ -33,3 +34,20 @@ def _speed(contacts, i, k, twist):
     vy = twist[1] + twist[5] * x - twist[3] * z
     vz = twist[2] + twist[3] * y - twist[4] * x
     return np.sqrt(vx * vx + vy * vy + vz * vz)
+
+
+@compiled
+def label_steps(hull, contacts, found, after, impulse, mode, kind):
+    """Write what happened in the steps in contact, from the twists `after` each of them (steps, 6)."""
+    inertia = np.empty((3, 3))
+    for k in range(found):
+        c = contacts.record[k]
+        t = c.index
+        change = after[t] - c.velocity
+        sandwich(c.rotation, hull.inertia, inertia)
+        torque = apply(inertia, change[3:])
+        for m in range(3):
+            impulse[t, m] = hull.mass * change[m]
+            impulse[t, 3 + m] = torque[m]
+        kind[t] = c.kind
+        mode[t] = observed_mode(contacts, k, after[t], impulse[t])

@@ -60,11 +60,13 @@ def rollout(
     *,
     timestep: float | None = None,
     gravity: ArrayLike = GRAVITY,
+    finite: bool = True,
 ) -> Trajectory:
     """Simulate `steps` time steps of the law's body from one state, or from each state of a batch.
 
     timestep: [s]; the law's own by default
     gravity: [m/s^2], shape (3,); tilt it to put the body on a slope
+    finite: refuse a motion that runs out of numbers
     """
     steps = checks.count("steps", steps, 0)
     h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
@@ -84,7 +86,7 @@ def rollout(
             simulate.py_func(law, setting, hull, contacts, motion, part)
         else:
             simulate(compiled_law, setting, hull, contacts, motion, part)
-    if not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
+    if finite and not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
         check_finite(record, h)
     return to_trajectory(law.body, record, state.batch_shape, h)
 
@@ -164,6 +166,15 @@ def apply_forces(hull, rotation, setting, twist):
     change = apply(inertia, torque)
     for k in range(3):
         twist[3 + k] += h * change[k]
+
+
+@compiled
+def free_twists(hull, setting, quaternion, twist):
+    """Line 1 of Algorithm 1 without a look at the ground: turn twists (n, 6) into v1 = v + h M^-1 tau."""
+    rotation = np.empty((3, 3))
+    for i in range(len(twist)):
+        rotation_matrix(quaternion[i], rotation)
+        apply_forces(hull, rotation, setting, twist[i])
 
 
 @compiled

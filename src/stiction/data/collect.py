@@ -94,7 +94,7 @@ def shard_rows(plan: Plan, number: int) -> Columns:
     setting = Setting(plan.timestep, np.array(plan.gravity))
     sources = [generator(plan.seed, throw) for throw in throws]
     starts = _stack([draw(plan.body, plan.ranges, rng) for rng in sources])
-    run = plan.truth.throw(plan.body, starts, plan.steps, timestep=plan.timestep, gravity=plan.gravity)
+    run = plan.truth.throw(plan.body, starts, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
     rows = contact_instances(plan.body, run, setting)
     keep, picks, noise = _sample(plan, rows, sources)
     again = requery(plan, chosen(rows, picks), noise, setting)

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from stiction import checks
+from stiction.bodies import Body
 from stiction.data.dataset import DataSet
+from stiction.data.instances import Columns
 from stiction.laws.learned import LearnedLaw
 from stiction.learn.examples import Instances
 from stiction.spatial import rotation_matrices
@@ -70,15 +72,14 @@ def read_instances(data: DataSet, most: int, seed: int) -> Instances:
     keep = np.zeros(len(rows["kind"]), dtype=np.bool_)
     for kind in np.unique(rows["kind"]):
         keep[rng.permutation(np.flatnonzero(rows["kind"] == kind))[:most]] = True
-    quaternion = rows["quaternion"][keep]
-    return Instances(
-        rows["position"][keep] + rotation_matrices(quaternion) @ data.body.com,
-        quaternion,
-        rows["twist"][keep],
-        rows["impulse"][keep],
-        rows["mode"][keep],
-        rows["throw"][keep].astype(np.int64),
-    )
+    return to_instances(data.body, {name: column[keep] for name, column in rows.items()})
+
+
+def to_instances(body: Body, rows: Columns) -> Instances:
+    """Columns of a data set, for learning."""
+    position = rows["position"] + rotation_matrices(rows["quaternion"]) @ body.com
+    rest = (rows[name] for name in ("quaternion", "twist", "impulse", "mode"))
+    return Instances(position, *rest, rows["throw"].astype(np.int64))
 
 
 @contextmanager

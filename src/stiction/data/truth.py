@@ -45,19 +45,28 @@ class GroundTruth:
         object.__setattr__(self, "softness", checks.non_negative("softness", self.softness))
 
     def throw(
-        self, body: Body, state: State, steps: int, *, timestep: float = 0.002, gravity: ArrayLike = GRAVITY
+        self,
+        body: Body,
+        state: State,
+        steps: int,
+        *,
+        timestep: float = 0.002,
+        gravity: ArrayLike = GRAVITY,
+        finite: bool = True,
     ) -> Trajectory:
         """Throw `body` from one state or from each state of a batch; with steps=1, ask what comes next.
 
         timestep: [s]
         gravity: [m/s^2], shape (3,)
+        finite: refuse a motion that runs out of numbers
         """
         if self.name in DART:
             mu, solver = self.friction[0], self.name
-            return _dart().throw(body, state, steps, friction=mu, solver=solver, timestep=timestep, gravity=gravity)
+            how = {"timestep": timestep, "gravity": gravity, "finite": finite}
+            return _dart().throw(body, state, steps, friction=mu, solver=solver, **how)
         cone = COULOMB[self.name]
         law = CoulombLaw(body, self.friction, cone=cone, softness=self.softness, timestep=timestep)
-        return rollout(law, state, steps, gravity=gravity)
+        return rollout(law, state, steps, gravity=gravity, finite=finite)
 
     def packages(self) -> tuple[str, ...]:
         """The distributions whose versions decide the bits of a throw."""

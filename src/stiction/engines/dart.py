@@ -15,10 +15,8 @@ from scipy.spatial.transform import Rotation
 
 from stiction import checks
 from stiction.bodies import Body
-from stiction.compiled import compiled
-from stiction.labels import observed_mode
+from stiction.labels import label_steps
 from stiction.patch import new_contacts
-from stiction.spatial import apply, sandwich
 from stiction.state import State, Trajectory
 from stiction.stepping import (
     GRAVITY,
@@ -41,6 +39,7 @@ except ImportError as error:
 SOLVERS = ("dantzig", "nsgs")
 _GROUND = 2.0  # thickness of the ground box [m]
 _CHUNK = 1024  # steps labelled together
+_FASTEST = 1e5  # [m/s, rad/s] a motion this fast is about to run out of numbers: it is given up
 
 
 def throw(
@@ -52,6 +51,7 @@ def throw(
     solver: str = "dantzig",
     timestep: float = 0.002,
     gravity: ArrayLike = GRAVITY,
+    finite: bool = True,
 ) -> Trajectory:
     """Throw `body` onto the ground in DART, from one state or from each state of a batch.
 
@@ -59,6 +59,7 @@ def throw(
 
     friction: Coulomb coefficient of body and ground
     solver: "dantzig", a friction box along the world axes (the paper's ground truth), or "nsgs", a round cone
+    finite: refuse a motion that runs out of numbers (a thin body that spins too fast for its time step)
     """
     steps = checks.count("steps", steps, 0)
     mu = checks.non_negative("friction", friction)
@@ -76,7 +77,8 @@ def throw(
     read = (q[:, 3:], quaternion, np.hstack([dq[:, 3:], dq[:, :3]]))
     for part, values in zip((record.position, record.quaternion, record.twist), read, strict=True):
         part[:] = values.reshape(part.shape)
-    check_finite(record, setting.timestep)
+    if finite:
+        check_finite(record, setting.timestep)
     _recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 
@@ -89,16 +91,21 @@ def _run(stage, start_q, start_dq, steps: int, solver: str):
     world, skeleton = stage
     step, get_positions, get_velocities = world.step, skeleton.getPositions, skeleton.getVelocities
     q, dq = np.empty((2, len(start_q) * (steps + 1), start_q.shape[1]))
+    lost = np.full(start_q.shape[1], np.nan)
     for i in range(len(start_q)):
         if solver == "nsgs":  # it begins with its last answer, so that a throw would depend on the one before
             world.getConstraintSolver().setBoxedLcpSolver(dartpy.constraint.NsgsFrictionSolver())
         skeleton.setPositions(start_q[i])
         skeleton.setVelocities(start_dq[i])
         positions, velocities = [get_positions()], [get_velocities()]
-        for _ in range(steps):
+        for t in range(steps):
             step()
             positions.append(get_positions())
             velocities.append(get_velocities())
+            if not np.dot(velocities[-1], velocities[-1]) < _FASTEST**2:
+                positions += [lost] * (steps - 1 - t)
+                velocities += [lost] * (steps - 1 - t)
+                break
         throw = slice(i * (steps + 1), (i + 1) * (steps + 1))
         np.concatenate(positions, out=q[throw].reshape(-1))
         np.concatenate(velocities, out=dq[throw].reshape(-1))
@@ -196,20 +203,3 @@ def _recover(body: Body, setting: Setting, record: Record) -> None:
         contacts = new_contacts(body.hull, len(t))
         found = begin_step(setting, body.hull, contacts, before)
         label_steps(body.hull, contacts, found, record.twist[throw, t + 1], impulse[chunk], mode[chunk], kind[chunk])
-
-
-@compiled
-def label_steps(hull, contacts, found, after, impulse, mode, kind):
-    """Write what happened in the steps in contact, from the twists `after` each of them (steps, 6)."""
-    inertia = np.empty((3, 3))
-    for k in range(found):
-        c = contacts.record[k]
-        t = c.index
-        change = after[t] - c.velocity
-        sandwich(c.rotation, hull.inertia, inertia)
-        torque = apply(inertia, change[3:])
-        for m in range(3):
-            impulse[t, m] = hull.mass * change[m]
-            impulse[t, 3 + m] = torque[m]
-        kind[t] = c.kind
-        mode[t] = observed_mode(contacts, k, after[t], impulse[t])

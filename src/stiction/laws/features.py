@@ -87,6 +87,24 @@ def describe(contacts, i, recipe, mass):
 
 
 @compiled
+def describe_all(contacts, recipe, mass):
+    """Describe every contact; which of them (n,) need a normal impulse."""
+    described = np.empty(len(contacts.record), dtype=np.bool_)
+    for i in range(len(described)):
+        described[i] = describe(contacts, i, recipe, mass)
+    return described
+
+
+@compiled
+def observe_all(contacts, impulse, y, whole):
+    """Write the targets y (n, 3) and whole (n, 6) of the observed impulses (n, 6) of contacts that were described."""
+    for i in range(len(contacts.record)):
+        if contacts.record[i].memo[SCALE] > 0:
+            target_of(contacts, i, impulse[i], y[i])
+            whole_target(contacts, i, impulse[i], whole[i])
+
+
+@compiled
 def friction_from(contacts, i, output, p_f):
     """Write the friction p_f (3,) at the patch's centre from what a network adds to the guess, (2,) or (3,)."""
     memo = contacts.record[i].memo
@@ -101,7 +119,7 @@ def friction_from(contacts, i, output, p_f):
 
 @compiled
 def target_of(contacts, i, impulse, out):
-    """Write what a network should add to the guess (2,) or (3,) for the observed contact impulse (6,); N0 back."""
+    """Write what a network should add to the guess (2,) or (3,) for the observed contact impulse (6,)."""
     c = contacts.record[i]
     N0, L = c.memo[SCALE], c.memo[SCALE + 1]
     a, b, cc, d = c.memo[TURN], c.memo[TURN + 1], c.memo[TURN + 2], c.memo[TURN + 3]
@@ -111,7 +129,6 @@ def target_of(contacts, i, impulse, out):
     out[1] = (cc * p_x + d * p_y) / N0 - c.memo[GUESS + 1]
     if len(out) == 3:
         out[2] = (a * d - b * cc) * m_z / (L * N0) - c.memo[GUESS + 2]
-    return N0
 
 
 @compiled

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from stiction import checks
 from stiction.bodies import Body
-from stiction.compiled import compiled
-from stiction.laws.features import FOLDS, SIZE, Recipe, describe
+from stiction.laws.features import FOLDS, SIZE, Recipe, describe_all
 from stiction.laws.networks import FARTHEST, Network, pack
 from stiction.patch import Contacts
 from stiction.state import Kind
@@ -87,7 +86,7 @@ class LearnedLaw(ABC):
 
     def outside(self, contacts: Contacts) -> NDArray[np.bool_]:
         """Whether each contact (n,) lies outside of what the law was trained on: an input beyond the clipping range."""
-        described = _describe_all(contacts, self.recipe, self.body.mass)
+        described = describe_all(contacts, self.recipe, self.body.mass)
         result = np.zeros(len(described), dtype=np.bool_)
         for kind in KINDS:
             chosen = described & (contacts.record.kind == kind)
@@ -104,11 +103,3 @@ class LearnedLaw(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.body.shape}, fold={self.fold!r}, cone={self.cone!r})"
-
-
-@compiled
-def _describe_all(contacts, recipe, mass):
-    described = np.empty(len(contacts.record), dtype=np.bool_)
-    for i in range(len(described)):
-        described[i] = describe(contacts, i, recipe, mass)
-    return described

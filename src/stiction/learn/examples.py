@@ -6,18 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.bodies import Body
-from stiction.compiled import compiled
 from stiction.laws.features import (
     GUESS,
-    MOST_FEATURES,
     OUTPUTS,
     SCALE,
     SIZE,
     WHOLE,
     Recipe,
-    describe,
-    target_of,
-    whole_target,
+    describe_all,
+    observe_all,
 )
 from stiction.patch import Contacts, new_contacts
 from stiction.state import Kind
@@ -81,39 +78,23 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> Contacts:
 def make_examples(body: Body, instances: Instances, setting: Setting, recipe: Recipe) -> dict[Kind, Examples]:
     """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach."""
     contacts = contacts_of(body, instances, setting)
-    x, y, whole, guess, load, radius = _describe_all(contacts, instances.impulse, recipe, body.mass)
+    described = describe_all(contacts, recipe, body.mass)
+    y, whole = np.zeros((len(described), 3)), np.zeros((len(described), WHOLE))
+    observe_all(contacts, instances.impulse, y, whole)
+    memo = contacts.record.memo
     result = {}
     for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
-        rows = (contacts.record.kind == kind) & (load > 0)
+        rows = (contacts.record.kind == kind) & described
         outputs = OUTPUTS[kind]
         result[kind] = Examples(
             kind,
-            x[rows, : SIZE[kind]],
+            memo[rows, : SIZE[kind]],
             y[rows, :outputs],
             whole[rows],
-            load[rows],
-            radius[rows],
-            guess[rows, :outputs],
+            memo[rows, SCALE],
+            memo[rows, SCALE + 1],
+            memo[rows, GUESS : GUESS + outputs],
             instances.mode[rows],
             instances.throw[rows],
         )
     return result
-
-
-@compiled
-def _describe_all(contacts, impulse, recipe, mass):
-    n = len(contacts.record)
-    x, y, guess = np.zeros((n, MOST_FEATURES)), np.zeros((n, 3)), np.zeros((n, 3))
-    whole, load, radius = np.zeros((n, WHOLE)), np.zeros(n), np.zeros(n)
-    for i in range(n):
-        c = contacts.record[i]
-        if not describe(contacts, i, recipe, mass):
-            continue
-        for k in range(MOST_FEATURES):
-            x[i, k] = c.memo[k]
-        for k in range(3):
-            guess[i, k] = c.memo[GUESS + k]
-        load[i] = target_of(contacts, i, impulse[i], y[i])
-        whole_target(contacts, i, impulse[i], whole[i])
-        radius[i] = c.memo[SCALE + 1]
-    return x, y, whole, guess, load, radius

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from stiction import checks
+from stiction import checks, results
 from stiction.bodies import Body
 from stiction.engines import dart
 from stiction.labels import DETACH_IMPULSE
@@ -24,8 +24,9 @@ from stiction.patch import TOUCH
 from stiction.spatial import rotation_matrices
 from stiction.state import Kind, State, Trajectory
 from stiction.stepping import rollout
-from stiction.studies import pictures, results, tables
+from stiction.studies import pictures, tables
 
+THROWS = {"quick": 8, "usual": 100, "full": 200}  # of each case
 STEPS, TIMESTEP = 800, 0.002  # [s]
 LIMITS = {Kind.POINT: 1e-9, Kind.LINE: 1e-9, Kind.SURFACE: 1e-5}  # of a step's velocity error [m/s, rad/s]
 FREE_LIMIT = 1e-4  # of the final position's error [m]
@@ -127,9 +128,9 @@ def _reasons(case: Case, before: State, impulse: NDArray, kind: NDArray) -> NDAr
     return np.where(table.any(axis=0), table.argmax(axis=0), -1)
 
 
-def run(out: Path, *, throws: int, seed: int, json: Path | None = None) -> None:
+def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     """Compare all cases, print two tables, and write `agreement.json` and `trajectories.png` to `out`."""
-    checks.count("throws", throws, 1)
+    throws = THROWS[checks.choice("scale", scale, tuple(THROWS))]
     checks.count("seed", seed, 0)
     out.mkdir(parents=True, exist_ok=True)  # a folder that cannot be made is better known now than in the end
     began = time.perf_counter()
@@ -142,12 +143,11 @@ def run(out: Path, *, throws: int, seed: int, json: Path | None = None) -> None:
         "reasons": REASONS,
         "cases": [_summary(case, found[case.name]) for case in CASES],
     }
-    written = [out / "trajectories.png", out / "agreement.json", *([json] if json else [])]
-    _draw(written[0], found[CASES[0].name])
-    for path in written[1:]:
-        results.write_json(path, content)
+    picture, figures = out / "trajectories.png", out / "agreement.json"
+    _draw(picture, found[CASES[0].name])
+    results.write_json(figures, content)
     tables.print_agreement(content["cases"], REASONS)
-    print(f"\n{content['duration_s']} s; wrote {', '.join(map(str, written))}")
+    print(f"\n{content['duration_s']} s; wrote {picture}, {figures}")
 
 
 def _draw(path: Path, found: Sequence[Comparison]) -> None:

@@ -10,10 +10,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from stiction import checks
+from stiction import checks, results
 from stiction.contact import respond
+from stiction.data.instances import contact_instances
 from stiction.data.plan import Plan
 from stiction.data.throws import draw, generator
+from stiction.data.training import to_instances
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.learned import KINDS
 from stiction.laws.modelfile import load
@@ -21,8 +23,7 @@ from stiction.laws.statistical import StatisticalLaw
 from stiction.learn.examples import Instances, contacts_of
 from stiction.patch import Contacts
 from stiction.state import Kind, Mode, State
-from stiction.stepping import Setting, to_motion
-from stiction.studies import results
+from stiction.stepping import Setting
 
 _FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
 _THROWS = 25  # thrown at a time
@@ -97,11 +98,9 @@ _PARTS = ("position", "quaternion", "velocity", "angular_velocity")
 
 def _throw(plan: Plan, start: State) -> tuple[Instances, NDArray[np.int8]]:
     """Contact instances of a batch of throws, and their kinds."""
-    run = plan.truth.throw(plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity)
-    throw, step = np.nonzero(run.kind)
-    motion = to_motion(plan.body, run.states()[throw, step])
-    mode, impulse = run.mode[throw, step], run.impulse[throw, step]
-    return Instances(*motion, impulse, mode, throw.astype(np.int64)), run.kind[throw, step]
+    run = plan.truth.throw(plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
+    rows = contact_instances(plan.body, run, Setting(plan.timestep, np.array(plan.gravity)))
+    return to_instances(plan.body, rows), rows["kind"]
 
 
 def _fewest(kind: NDArray[np.int8]) -> int:
