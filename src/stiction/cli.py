@@ -12,6 +12,7 @@ import tyro
 
 import stiction
 from stiction.data.options import CollectOptions
+from stiction.learn.switches import Switches
 
 # Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
 # as importable name -> extra that brings it.
@@ -142,24 +143,31 @@ def train(
     *,
     out: Path,
     law: Literal["augmented", "statistical"] = "augmented",
+    approximator: Literal["network", "trees", "gp", "svm"] = "network",
+    switches: Annotated[Switches, tyro.conf.arg(name="")] = Switches(),  # noqa: B008
+    hidden: Annotated[tuple[int, ...], tyro.conf.arg(help_behavior_hint="(default: what suits the patch)")] = (),
     steps: int = 8000,
-    time_budget: float | None = None,
+    time_budget: Annotated[float | None, tyro.conf.arg(metavar="S", help_behavior_hint="(optional)")] = None,
     seed: int = 0,
 ) -> None:
-    """Train a law on a data set.
+    """Train a law on a data set. A training that was stopped goes on with the same command.
 
     Args:
         data: Folder of the data set, made by `stiction collect`.
         out: Model file to write, .safetensors.
         law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline.
+        approximator: Networks, gradient-boosted trees, Gaussian processes or support vector machines.
+        switches: How contacts are described.
+        hidden: Units of the networks' hidden layers.
         steps: Optimiser steps of each network.
         time_budget: Train for about this long instead [s]; the result then depends on the machine.
         seed: Seed of all that is drawn.
     """
-    _require("train", {"pyarrow": "train", "torch": "train"})
+    _require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})
     from stiction.data.training import train_from
 
-    train_from(data, out, law=law, steps=steps, time_budget=time_budget, seed=seed)
+    how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden}
+    train_from(data, out, steps=steps, time_budget=time_budget, seed=seed, **how)
 
 
 def evaluate(
