@@ -32,7 +32,7 @@ Triple = Annotated[tuple[float, float, float], tyro.conf.arg(metavar="X Y Z")]
 OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(optional)")]
 
 
-class StudiesFailed(Exception):
+class StudyError(Exception):
     """Some studies of `reproduce all` failed; the message names them."""
 
 
@@ -90,7 +90,7 @@ def _reproduce_all(out: Path, scale: str, seed: int) -> None:
                 traceback.print_exc()
             print(f"stiction: {name} failed: {error}", file=sys.stderr)
     if failed:
-        raise StudiesFailed(f"{len(failed)} of {len(STUDIES)} studies failed: {', '.join(failed)}.")
+        raise StudyError(f"{len(failed)} of {len(STUDIES)} studies failed: {', '.join(failed)}.")
 
 
 def simulate(
@@ -265,7 +265,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough; nothing more may be written to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, StudiesFailed) as error:  # a folder that cannot be made, a full disk
+    except (OSError, StudyError) as error:  # a folder that cannot be made, a full disk
         print(f"stiction: {error}", file=sys.stderr)
         return 1
     except stiction.InputError as error:

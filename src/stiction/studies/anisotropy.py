@@ -39,7 +39,7 @@ _TEXT = [
     "from 0.3 m, so that it hits the ground, may topple, and slides. The law has learned from random throws on this "
     "ground and is told nothing about axes or coefficients.",
     "The ground truth is the analytic Coulomb law with a friction box, the anisotropic form of DART's own law. "
-    "MuJoCo's cone is an ellipse: along the axes both must agree, and on the diagonals they differ by their definition, since "
+    "MuJoCo's cone is an ellipse: along the axes both must agree, and on the diagonals they differ by definition: "
     "the box allows both coefficients at once, and the ellipse does not. With an elliptic cone the analytic law and "
     "MuJoCo can be compared in all directions.",
 ]
@@ -186,10 +186,10 @@ def _mujoco_table(found) -> Table:
             cells.append(f"{100 * share[k]:+.2f} %, {turn[k]:+.2f}°")
         rows.append([f"{direction:g}°", *cells])
     note = (
-        f"Sliding box, steps of {1000 * FINE['timestep']:g} ms; the others as differences from MuJoCo. Like for like are "
-        "the columns with an elliptic cone. The friction box is the ground truth above, equal to it along the axes only. "
-        "On the diagonals MuJoCo takes a somewhat other way than its cone asks for: its contacts are soft, and a box "
-        "this fast hops on them by millimetres. A point mass with that cone goes where the analytic law goes."
+        f"Sliding box, steps of {1000 * FINE['timestep']:g} ms; the others as differences from MuJoCo. Like for like "
+        "are the columns with an elliptic cone. The friction box is the ground truth above, equal to it along the axes "
+        "only. On the diagonals MuJoCo takes a somewhat other way than its cone asks for: its contacts are soft, and a "
+        "box this fast hops on them by millimetres. A point mass with that cone goes where the analytic law goes."
     )
     columns = ["Direction", "MuJoCo, elliptic", "Coulomb, elliptic", "Point mass, elliptic", "Coulomb, box"]
     return Table("The ground truth against MuJoCo", columns, rows, note)

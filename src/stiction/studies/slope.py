@@ -142,9 +142,10 @@ def _table(content: dict[str, Any], bullet: bool) -> Table:
         rows.append([name, *cells, percent(run["acceleration_error_share"])])
     columns = ["", "Flat", *(f"Slope {angle:g}°" for angle in BELOW[1:]), f"Acceleration at {ABOVE:g}°, error"]
     note = (
-        f"Flat and slopes below the friction angle: greatest distance moved along the ground in {content['duration_s']:g} "
-        f"s, after {SETTLING:g} s in which soft contacts may settle. The acceleration is that of {SLIDING:g} s after half "
-        f"a second, against {content['wanted_acceleration_m_per_s2']:.3f} m/s². Less than 1e-15 m is rounding."
+        "Flat and slopes below the friction angle: greatest distance moved along the ground in "
+        f"{content['duration_s']:g} s, after {SETTLING:g} s in which soft contacts may settle. The acceleration is "
+        f"that of {SLIDING:g} s after half a second, against {content['wanted_acceleration_m_per_s2']:.3f} m/s². Less "
+        "than 1e-15 m is rounding."
     )
     if not bullet:
         note += " Bullet is not installed, and left out: pip install pybullet."
