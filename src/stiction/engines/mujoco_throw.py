@@ -1,8 +1,9 @@
 """Throws of a box onto the ground in MuJoCo, as trajectories: a second opinion on friction, and a peer at rest.
 
-MuJoCo's contacts are soft by design: a body at rest sinks in a little and creeps on a slope, the more so the shorter
-the time in which a contact is meant to settle is not.
+MuJoCo's contacts are soft by design: a body at rest sinks in a little, and creeps on a slope.
 """
+
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +15,11 @@ from stiction.state import State, Trajectory
 from stiction.stepping import GRAVITY, Setting, check_finite, check_start, empty_record, to_motion, to_trajectory
 
 try:
-    import mujoco
+    import mujoco as engine
 except ImportError as error:
     raise ImportError("stiction.engines.mujoco_throw needs MuJoCo: pip install 'stiction[mujoco]'.") from error
 
+mujoco = cast(Any, engine)  # a compiled module, whose names are known at run time only
 CONES = ("pyramidal", "elliptic")
 
 

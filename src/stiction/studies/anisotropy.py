@@ -129,7 +129,7 @@ def slide_point(mu: NDArray[np.float64], g: float) -> tuple[NDArray[np.float64],
     angle = np.radians(DIRECTIONS)
     u = SPEED * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     x = np.zeros_like(u)
-    h = SPEED / (mu.min() * g) / 20_000
+    h = SPEED / (mu.min() * g) / 4000
     while (moving := np.linalg.norm(u, axis=1) > g * mu.max() * h).any():
         f = mu**2 * u / np.linalg.norm(mu * u, axis=1, keepdims=True).clip(1e-12)
         slower = np.where(moving[:, None], u - h * g * f, 0.0)

@@ -2,6 +2,7 @@
 support vector machines, with the fitted Coulomb guess of friction that they correct, and without it."""
 
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from sklearn.exceptions import ConvergenceWarning
 
 from stiction.data.collect import collect
 from stiction.data.dataset import DataSet
@@ -107,7 +109,9 @@ def _laws(plan: Plan, data: DataSet, instances: Instances, size: Scale, seed: in
             for name in APPROXIMATORS:
                 status.update(f"Training: {APPROXIMATORS[name]}, {throws} throws, {GUESSES[guess]}")
                 began = time.perf_counter()
-                law = train(data.body, some, data.setting, options, approximator=name, inputs=inputs)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", ConvergenceWarning)  # few data: what is found is judged below
+                    law = train(data.body, some, data.setting, options, approximator=name, inputs=inputs)
                 law.info["training_s"] = round(time.perf_counter() - began, 1)
                 yield throws, name, guess, law
 

@@ -38,7 +38,7 @@ def first_impulses(run: Trajectory) -> NDArray[np.float64]:
     """Linear contact impulse [N s] of the first step in contact, shape (n, 3); zero where nothing is ever touched."""
     touching = run.kind > 0
     first = touching.argmax(axis=1)
-    return np.where(touching.any(axis=1)[:, None], run.impulse[np.arange(len(first)), first, :3], 0.0)
+    return np.where(touching.any(axis=1, keepdims=True), run.impulse[np.arange(len(first)), first, :3], 0.0)
 
 
 def face_loops(body: Body) -> list[list[int]]:
