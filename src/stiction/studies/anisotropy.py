@@ -222,8 +222,7 @@ def _picture(kind: str, found) -> Plot:
             "angularaxis": {**grid, "ticksuffix": "°", "dtick": 45},
             "bgcolor": "white",
         },
-        margin={"l": 40, "r": 40, "t": 60, "b": 40},
-        legend={"orientation": "h", "y": -0.1, "yanchor": "top", "x": 0},
+        margin={"l": 40, "r": 40, "t": 70, "b": 60},
     )
     return Plot(
         figure,

@@ -132,7 +132,10 @@ def _picture(shown: tuple[str, ...], rows: list[list[list[str]]]) -> Plot:
             ticks.append((y, name))
             same = [event == true for event, true in zip(row, three[0])]
             colours = [figures.INK if equal else figures.COLOURS["PDD"] for equal in same]
-            boxes = [figures.PALE if equal else "#fbe3d4" for equal in same]
+            boxes = [
+                "#fbe3d4" if not equal else "white" if event == sequences.GAP else figures.PALE
+                for event, equal in zip(row, same)
+            ]
             marker = {"symbol": "square", "size": 15, "color": boxes, "line": {"width": 0}}
             figure.add_scatter(
                 x=list(range(len(row))), y=[y] * len(row), text=row, mode="markers+text", marker=marker,

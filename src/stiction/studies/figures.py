@@ -8,6 +8,8 @@ INK, GREY, PALE = "#30343a", "#8a9099", "#e3e7ec"
 # Okabe and Ito's palette, which colour-blind readers can tell apart.
 COLOURS = {"truth": INK, "stiction": "#0072b2", "PDD": "#d55e00", "MuJoCo": "#009e73", "other": "#cc79a7"}
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# At the foot of the whole plot, which makes room for as many lines as a phone needs.
+LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "font": {"size": 12}}
 _AXIS: dict[str, Any] = {
     "showline": True,
     "linecolor": GREY,
@@ -19,19 +21,20 @@ _AXIS: dict[str, Any] = {
 }
 
 
-def figure(title: str, x: str, y: str, *, height: int = 380, **layout: Any) -> go.Figure:
-    """An empty plot that takes the width it is given; the legend lies below, where a phone has room for it."""
+def figure(title: str, x: str, y: str, *, height: int = 420, **layout: Any) -> go.Figure:
+    """An empty plot that takes the width it is given; the legend lies below."""
     return go.Figure(
         layout={
-            "title": {"text": title, "x": 0, "xanchor": "left", "font": {"size": 15}, "automargin": True},
+            "title": {"text": title, "x": 0, "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 10}},
+            "title_font_size": 15,
             "template": "none",
             "autosize": True,
             "height": height,
             "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
-            "margin": {"l": 55, "r": 15, "t": 45, "b": 45},
-            "legend": {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0},
+            "margin": {"l": 55, "r": 15, "t": 45, "b": 55},
+            "legend": LEGEND,
             "hovermode": "closest",
-            "xaxis": {**_AXIS, "title": {"text": x}},
+            "xaxis": {**_AXIS, "title": {"text": x, "standoff": 8}},
             "yaxis": {**_AXIS, "title": {"text": y}},
             "paper_bgcolor": "white",
             "plot_bgcolor": "white",
