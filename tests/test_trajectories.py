@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from stiction.cli import main
@@ -34,6 +35,22 @@ def test_trajectories_write_figures_of_every_throw(tmp_path, small, capsys):
     mean = sum(row["position"] for row in rows if row["run"] == "stiction") / 3
     assert mean == pytest.approx(ours["position"]["mean"])
     assert "Ends on the right face" in capsys.readouterr().out
+
+
+def test_a_run_that_is_lost_or_sunk_has_no_drift():
+    plan = motions.plan_of(motions.load("box"))
+    start = motions.fresh_starts(plan, 3, 0)
+    run = motions.rollout(motions.load("box"), start, 3)
+    run.position[0, -1] = float("nan")
+    run.position[1, -1, 2] = -1.0
+
+    def go_on(state):
+        assert state.batch_shape == (1,)
+        return motions.throw_truth(plan, state, motions._SETTLE + 5)
+
+    drift = motions._drift(plan, run, go_on)
+    assert np.isnan(drift).tolist() == [True, True, False]
+    assert motions._drift_summary(drift)["lost"] == 2 and motions._drift_summary(drift[:2])["max"] is None
 
 
 def test_fresh_starts_do_not_depend_on_their_number():

@@ -1,6 +1,6 @@
 """Whole motions of a law and of its baseline against the ground truth: shared by `trajectories` and `nsgs`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from stiction.data.throws import draw, generator
 from stiction.laws.modelfile import load
 from stiction.report.section import Replay
 from stiction.state import State, Trajectory
-from stiction.stepping import Setting, rollout
+from stiction.stepping import DEEPEST_START, Setting, rollout
 from stiction.studies import metrics
 from stiction.studies.singlestep import FRESH, plan_of
 
@@ -57,11 +57,6 @@ class Found:
     figures: dict[str, dict[str, NDArray[np.float64]]]
     drift: dict[str, NDArray[np.float64]]
 
-    @property
-    def setting(self) -> Setting:
-        """Time step and gravity."""
-        return setting_of(self.plan)
-
 
 def setting_of(plan: Plan) -> Setting:
     """Time step and gravity of a plan."""
@@ -99,10 +94,12 @@ def follow(case: Case, throws: int, watched: int, seed: int) -> Found:
         setting = setting_of(plan)
         figures = {name: metrics.compare(plan.body, truth, run, setting) for name, run in runs.items()}
         figures[case.truth] = metrics.compare(plan.body, truth, truth, setting)
+        steps = _SETTLE + _REST
         drift = {
-            name: _drift(lambda s, n, law=law: rollout(law, s, n), runs[name][:watched]) for name, law in laws.items()
+            name: _drift(plan, runs[name][:watched], lambda s, law=law: rollout(law, s, steps, gravity=plan.gravity))
+            for name, law in laws.items()
         }
-        drift[case.truth] = _drift(lambda s, n: throw_truth(plan, s, n), truth[:watched])
+        drift[case.truth] = _drift(plan, truth[:watched], lambda s: throw_truth(plan, s, steps))
     return Found(case, plan, truth, runs, figures, drift)
 
 
@@ -111,19 +108,16 @@ def floor_name(case: Case, size: float) -> str:
     return f"{case.truth} ± {size:.0e}".replace("e-0", "e-")
 
 
-def _drift(throw, run: Trajectory) -> NDArray[np.float64]:
-    """Metres that bodies move along the ground in 10 s, from 1 s after the end of `run` on, shape (n,); nan for a lost
-    one."""
+def _drift(plan: Plan, run: Trajectory, go_on: Callable[[State], Trajectory]) -> NDArray[np.float64]:
+    """Metres that bodies move along the ground in 10 s, from 1 s after the end of `run` on, shape (n,); nan for those
+    that are lost, or have sunk too deep to go on from."""
+    lowest = metrics.vertex_heights(plan.body, run)[:, -1].min(axis=1)
+    sound = ~metrics.lost_throws(run) & (lowest >= -DEEPEST_START * plan.body.diameter)
     found = np.full(len(run.mode), np.nan)
-    kept = ~metrics.lost_throws(run)
-    if kept.any():
-        settled = throw(run[kept].state(), _SETTLE)
-        going = ~metrics.lost_throws(settled)
-        if going.any():
-            rows = np.flatnonzero(kept)[going]
-            later = throw(settled[going].state(), _REST)
-            found[rows] = np.linalg.norm(later.position[:, -1, :2] - later.position[:, 0, :2], axis=1)
-    return found
+    if sound.any():
+        later = go_on(run[sound].state()).position[:, _SETTLE:, :2]
+        found[sound] = np.linalg.norm(later[:, -1] - later[:, 0], axis=1)
+    return np.where(np.isfinite(found), found, np.nan)
 
 
 def replays(found: Found) -> list[Replay]:
@@ -145,13 +139,7 @@ def summary(found: Found, seed: int) -> dict[str, Any]:
     for name, figures in found.figures.items():
         runs[name] = metrics.summarise(figures, size, seed)
         if name in found.drift:
-            watched = found.drift[name]
-            runs[name]["drift_10_s_m"] = {
-                "throws": len(watched),
-                "lost": int(np.isnan(watched).sum()),
-                "median": _or_none(np.nanmedian(watched)) if np.isfinite(watched).any() else None,
-                "max": _or_none(np.nanmax(watched)) if np.isfinite(watched).any() else None,
-            }
+            runs[name]["drift_10_s_m"] = _drift_summary(found.drift[name])
     return {
         "body": found.case.title,
         "law": found.case.law,
@@ -169,8 +157,10 @@ def summary(found: Found, seed: int) -> dict[str, Any]:
     }
 
 
-def _or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _drift_summary(drift: NDArray[np.float64]) -> dict[str, Any]:
+    kept = drift[np.isfinite(drift)]
+    middle, most = (float(np.median(kept)), float(kept.max())) if len(kept) else (None, None)
+    return {"throws": len(drift), "lost": len(drift) - len(kept), "median": middle, "max": most}
 
 
 def rows(found: Sequence[Found]) -> list[dict[str, Any]]:
