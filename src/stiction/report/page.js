@@ -21,6 +21,7 @@
   // What a figure does not say itself comes from the page.
   const dressed = (figure, narrow) => {
     const axis = { gridcolor: style("--line"), linecolor: style("--line"), zerolinecolor: style("--line"), automargin: true };
+    const round = "polar" in figure.layout || figure.data.some((trace) => /polar/.test(trace.type));
     const template = { layout: {
       colorway: ["#808b9b", "#406ce8", "#be5c3a", "#0d9488", "#7858b4", "#d9a400"],
       font: { family: style("--sans"), size: narrow ? 12 : 13.5, color: style("--ink") },
@@ -29,7 +30,9 @@
       polar: { bgcolor: "rgba(0,0,0,0)", angularaxis: axis, radialaxis: axis },
       scene: { xaxis: axis, yaxis: axis, zaxis: axis },
       margin: narrow ? { l: 44, r: 12, t: 36, b: 44 } : { l: 64, r: 24, t: 48, b: 56 },
-      legend: { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom" },
+      legend: round ? { orientation: "h", x: 0.5, xanchor: "center", y: -0.12, yanchor: "top" }
+        : { orientation: "h", x: 0, xanchor: "left", y: 1.02, yanchor: "bottom" },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: style("--line"), activecolor: style("--soft") },
       hoverlabel: { font: { family: style("--sans") } },
     } };
     const layout = { ...figure.layout, template, autosize: true };
@@ -62,6 +65,7 @@
   const stop = (replay) => {
     replay.querySelector("iframe")?.remove();
     replay.querySelector(".start").hidden = false;
+    replay.querySelector(".label").textContent = "Play in 3D";
     replay.querySelector(".close").hidden = true;
     replay.querySelector(".head").hidden = true;
     replay.dataset.state = "poster";
@@ -78,6 +82,7 @@
     const time = playedTime(frame);
     if (time !== undefined) {
       replay.dataset.state = "playing";
+      replay.querySelector(".start").hidden = true;
       replay.dataset.time = time;
       const strips = replay.querySelectorAll(".strip"), head = replay.querySelector(".head");
       const first = strips[0], last = strips[strips.length - 1];
@@ -93,15 +98,15 @@
     // One player at a time: browsers allow few 3D contexts, and a phone has little memory.
     document.querySelectorAll(".replay:not([data-state=poster])").forEach(stop);
     replay.dataset.state = "loading";
+    replay.querySelector(".label").textContent = "Loading";
     const client = await unpack("player");
     const recording = replay.querySelector(".recording").textContent;
     const given = `<script>window.__VISER_EMBED_DATA__="${recording}";window.__VISER_EMBED_CONFIG__={darkMode:false};</scr` + "ipt>";
     const frame = document.createElement("iframe");
     frame.title = "3D replay";
     frame.srcdoc = client.replace("</head>", () => given + "</head>");
-    replay.querySelector(".start").hidden = true;
     replay.querySelector(".close").hidden = false;
-    replay.querySelector(".stage").append(frame);
+    replay.querySelector(".stage").prepend(frame);
     follow(replay, frame);
   };
 

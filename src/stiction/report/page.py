@@ -44,7 +44,9 @@ def publish(out: Path, section: Section) -> Path:
     section.json holds what the page shows, replay-1.npz and so on the motions of its replays.
     """
     if not _NAME.fullmatch(section.name):
-        raise checks.InputError(f"A section's name must be lower-case letters, digits and dashes, got {section.name!r}.")
+        raise checks.InputError(
+            f"A section's name must be lower-case letters, digits and dashes, got {section.name!r}."
+        )
     folder = out / section.name
     content = _content(section)  # all that can fail comes before the first file
     for number, replay in enumerate(section.replays, 1):
@@ -97,7 +99,8 @@ def _table(table: Table) -> dict[str, Any]:
     for row in table.rows:
         if len(row) != len(table.columns):
             raise checks.InputError(
-                f"Each row of the table {table.title!r} must have {len(table.columns)} cells, got {len(row)}: {row!r:.80}."
+                f"Each row of the table {table.title!r} must have {len(table.columns)} cells, got {len(row)}: "
+                f"{row!r:.80}."
             )
     columns = list(zip(*table.rows)) or [()] * len(table.columns)
     numeric = [i > 0 and all(_NUMERIC.match(cell) for cell in column) for i, column in enumerate(columns)]
@@ -142,7 +145,9 @@ def _replay(replay: Replay) -> dict[str, Any]:
 def _arrays(replay: Replay) -> dict[str, Any]:
     """The runs of a replay as arrays named after run and field, and its body as JSON."""
     fields = [name for name in Trajectory.__dataclass_fields__]
-    arrays = {f"{name}.{field}": np.asarray(getattr(run, field)) for name, run in replay.runs.items() for field in fields}
+    arrays = {
+        f"{name}.{field}": np.asarray(getattr(run, field)) for name, run in replay.runs.items() for field in fields
+    }
     return {"body": np.array(json.dumps(replay.body.to_dict())), **arrays}
 
 

@@ -66,7 +66,7 @@ class Stage:
     @cached_property
     def camera(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Position of the camera and the point it looks at [m]: everything is in view on a picture of aspect ASPECT."""
-        back = self.toward + [0.0, 0.0, 0.5]
+        back = self.toward + np.array([0.0, 0.0, 0.5])
         back /= np.linalg.norm(back)
         right = np.cross([0.0, 0.0, 1.0], back)
         right /= np.linalg.norm(right)
@@ -163,6 +163,10 @@ class Actor:
         self._show_patch(run, contact)
         return contact
 
+    def outline(self, run: Trajectory, contact: int) -> NDArray[np.float64]:
+        """Outline of the patch at a step in contact, as it is drawn; world x, y [m], shape (n, 2)."""
+        return self._solid.patch(run.position[contact], run.quaternion[contact], self._margin)
+
     def _show_patch(self, run: Trajectory, contact: int | None) -> None:
         resting = (
             contact is not None
@@ -177,8 +181,7 @@ class Actor:
             self._patch.visible = contact is not None
         self._drawn = None
         if contact is not None:
-            outline = self._solid.patch(run.position[contact], run.quaternion[contact], self._margin)
-            self._patch.vertices = self._on_ground(outline)
+            self._patch.vertices = self._on_ground(self.outline(run, contact))
             self._patch.color = MODE_COLORS[Mode(int(run.mode[contact]))]
             self._drawn = contact, int(run.mode[contact])
 
@@ -223,7 +226,7 @@ def _set_scene(server: viser.ViserServer, stage: Stage) -> None:
 def set_light(scene: viser.SceneApi) -> None:
     """Up is z; light from all sides as well, so that no side of a body is black."""
     scene.set_up_direction("+z")
-    scene.add_light_ambient("/light", intensity=1.2)
+    scene.add_light_ambient("/light", intensity=0.5)
 
 
 def set_ground(scene: viser.SceneApi, extent: float) -> None:

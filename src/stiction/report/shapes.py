@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,13 +47,13 @@ class Solid:
             half = np.array([0.0, _SLAB * hull.diameter / 2, 0.0])
             hull = build_hull(np.concatenate([hull.vertices - half, hull.vertices + half]), 1.0, np.eye(3), False)
         cuts = hull.loop_offsets
-        faces = [hull.loops[a : (a + b) // 2] for a, b in zip(cuts, cuts[1:])]  # each loop is written twice
+        faces = [hull.loops[a : (a + b) // 2] for a, b in pairwise(cuts)]  # each loop is written twice
         return cls(hull.vertices + body.com, faces)
 
     @cached_property
     def triangles(self) -> NDArray[np.int64]:
         """Each face as a fan, shape (T, 3)."""
-        return np.array([(face[0], a, b) for face in self.faces for a, b in zip(face[1:], face[2:])])
+        return np.array([(face[0], a, b) for face in self.faces for a, b in pairwise(face[1:])])
 
     @cached_property
     def edges(self) -> NDArray[np.float64]:
