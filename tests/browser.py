@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-HOW = "no Chromium: the tests in a real browser are skipped; on Debian, `apt-get install chromium chromium-driver` brings it"
+HOW = "No Chromium, so nothing is tested in a real browser; on Debian: apt-get install chromium chromium-driver"
 PATIENCE = 60  # [s] for what a browser does: it draws 3D on the processor here
 
 
@@ -53,6 +53,20 @@ def wait_for(condition: Callable, what: str):
             return answer
         time.sleep(0.1)
     raise AssertionError(f"After {PATIENCE} s still not: {what}")
+
+
+def press(browser, text: str) -> bool:
+    """Click the button of that text; whether there is one."""
+    return browser.execute_script(_BUTTON + "b?.click(); return !!b", text)
+
+
+def has_button(browser, text: str) -> bool:
+    """Whether there is a button of that text."""
+    return browser.execute_script(_BUTTON + "return !!b", text)
+
+
+# In one go: the page may draw its controls anew between a search and a click.
+_BUTTON = "const b = [...document.querySelectorAll('button')].find((b) => b.innerText.trim() === arguments[0]);"
 
 
 def errors(browser) -> list[str]:
