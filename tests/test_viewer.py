@@ -69,8 +69,8 @@ def test_in_a_browser_a_throw_moves_and_the_slider_seeks(viewer):
         browser.get(viewer.address)
 
         def moment() -> float:
-            last = "return [...document.querySelectorAll('[role=slider]')].at(-1)?.ariaValueNow ?? -1"
-            return float(browser.execute_script(last))
+            first = "return document.querySelector('[role=slider]')?.ariaValueNow ?? -1"
+            return float(browser.execute_script(first))
 
         wait_for(lambda: has_button(browser, "Random throw"), "the controls are there")
         wait_for(lambda: "Contact:" in browser.find_element("css selector", "body").text, "the state is told")
@@ -86,7 +86,7 @@ def test_in_a_browser_a_throw_moves_and_the_slider_seeks(viewer):
         assert press(browser, "Pause")
         wait_for(lambda: has_button(browser, "Play"), "it pauses again")
 
-        slider = browser.find_elements("css selector", "[role=slider]")[-1]
+        slider = browser.find_element("css selector", "[role=slider]")
         slider.send_keys(Keys.HOME)
         wait_for(lambda: moment() == 0.0, "the slider is at the begin")
         wait_for(lambda: changed(picture(canvas), picture(canvas)) == 0, "the picture stands")

@@ -21,7 +21,6 @@ from stiction.state import Kind, Mode, Trajectory
 SPEEDS = {"1x": 1.0, "0.5x": 0.5, "0.25x": 0.25, "0.1x": 0.1}
 _TICK = 1 / 50  # [s] between two pictures
 _PAUSE = 0.8  # [s] at the end, before the throw is shown again
-_AXES = "xyz"
 
 
 def serve(law: str, *, host: str, port: int, seed: int, open_browser: bool) -> None:
@@ -83,22 +82,6 @@ class Viewer:
         self._law.on_update(lambda event: self._choose(self._law.value))
         gui.add_html(_legend())
         self._status = gui.add_html("")
-        with gui.add_folder("Throw"):
-            self._height = gui.add_slider("Height [m]", 0.0, 2.0, 0.01, 0.5, hint="Of the body's lowest point")
-            self._turn = [
-                gui.add_slider(f"Turn {a} [°]", -180.0, 180.0, 1.0, v) for a, v in zip(_AXES, (30.0, 20.0, 0.0))
-            ]
-            self._velocity = [
-                gui.add_slider(f"Velocity {a} [m/s]", -5.0, 5.0, 0.05, v) for a, v in zip(_AXES, (1.5, 0.6, 0.0))
-            ]
-            self._spin = [
-                gui.add_slider(f"Spin {a} [rad/s]", -30.0, 30.0, 0.1, v) for a, v in zip(_AXES, (0.0, 4.0, 1.0))
-            ]
-            self._duration = gui.add_slider("Duration [s]", 0.4, 6.0, 0.2, 1.6)
-            gui.add_button("Throw", icon=viser.Icon.PLAYER_TRACK_NEXT).on_click(lambda event: self._throw())
-            gui.add_button("Random throw", icon=viser.Icon.DICE_5, color="gray").on_click(
-                lambda event: self._throw_any()
-            )
         with gui.add_folder("Watch"):
             self._play = gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE, color="gray")
             self._play.on_click(lambda event: self._toggle())
@@ -107,6 +90,15 @@ class Viewer:
             self._speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="0.5x")
             self._show_truth = gui.add_checkbox("Ground truth", True)
             self._show_truth.on_update(lambda event: self._draw())
+        with gui.add_folder("Throw"):
+            gui.add_button("Throw", icon=viser.Icon.PLAYER_TRACK_NEXT).on_click(lambda event: self._throw())
+            anyhow = gui.add_button("Random throw", icon=viser.Icon.DICE_5, color="gray")
+            anyhow.on_click(lambda event: self._throw_any())
+            self._height = gui.add_slider("Height [m]", 0.0, 2.0, 0.01, 0.5, hint="Of the body's lowest point")
+            self._turn = _three(gui, "Turn {} [°]", 180.0, 1.0, (30.0, 20.0, 0.0))
+            self._velocity = _three(gui, "Velocity {} [m/s]", 5.0, 0.05, (1.5, 0.6, 0.0))
+            self._spin = _three(gui, "Spin {} [rad/s]", 30.0, 0.1, (0.0, 4.0, 1.0))
+            self._duration = gui.add_slider("Duration [s]", 0.4, 6.0, 0.2, 1.6)
 
     def _choose(self, name: str) -> None:
         """Take another law, and throw its body."""
@@ -211,17 +203,23 @@ class Viewer:
             self._status.content = _status(self._thrown, step, contact)
 
     def _draw_impulse(self, run: Trajectory, contact: int | None) -> None:
-        """The contact impulse as an arrow at the patch's middle; its length grows with the impulse's logarithm."""
+        """The contact impulse as an arrow from the patch's middle through the body; the longer the larger it is."""
         size = 0.0 if contact is None else float(np.linalg.norm(run.impulse[contact, :3]))
         self._arrow.visible = size > 0
         if contact is None or size == 0:
             return
         body = self._subject.law.body
         resting = body.mass * 9.81 * run.timestep
-        length = 0.35 * body.diameter * np.log1p(size / resting)
+        # By the logarithm: an impact is a hundred times a rest. The first part only brings it out of the body.
+        length = body.diameter * (0.8 + 0.15 * np.log1p(size / resting))
         foot = np.append(self._actor.outline(run, contact).mean(axis=0), 0.0)
         self._arrow.points = np.array([[foot, foot + length * run.impulse[contact, :3] / size]], dtype=np.float32)
         self._arrow.colors = np.array(MODE_COLORS[Mode(int(run.mode[contact]))], dtype=np.uint8)
+
+
+def _three(gui: viser.GuiApi, label: str, most: float, step: float, values) -> list[viser.GuiSliderHandle[float]]:
+    """A slider for each axis."""
+    return [gui.add_slider(label.format(axis), -most, most, step, value) for axis, value in zip("xyz", values)]
 
 
 def _status(thrown: Thrown, step: int, contact: int | None) -> str:
@@ -230,13 +228,13 @@ def _status(thrown: Thrown, step: int, contact: int | None) -> str:
     what, impulse = "in flight", "none"
     if contact is not None:
         what = f"{Kind(int(run.kind[contact])).name.lower()}, {Mode(int(run.mode[contact])).name.lower()}"
-        impulse = "({:.3f}, {:.3f}, {:.3f}) N s".format(*run.impulse[contact, :3])
+        impulse = "({:.3f}, {:.3f}, {:.3f}) N s".format(*(run.impulse[contact, :3].round(3) + 0.0))  # no -0.000
     rows = [f"<b>Contact:</b> {what}", f"<b>Impulse:</b> {impulse}"]
     if thrown.truth is None:
         rows.append(f"<b>No ground truth:</b> {escape(thrown.remark)}")
     else:
         apart = 1e3 * np.linalg.norm(run.position - thrown.truth.position, axis=1)
-        rows.append(f"<b>Off the ground truth:</b> {apart[step]:.2f} mm, in the end {apart[-1]:.2f} mm")
+        rows.append(f"<b>Off the truth:</b> {apart[step]:.2f} mm, in the end {apart[-1]:.2f} mm")
     return _block(rows)
 
 
