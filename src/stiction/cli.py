@@ -234,13 +234,36 @@ def evaluate(
     import_module("stiction.studies.singlestep").run(law, contacts=contacts, seed=seed, json=json)
 
 
-# `view`, `bench` and `report` join here.
+def view(
+    law: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="LAW")] = "box",
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    open: bool = True,
+    seed: int = 0,
+) -> None:
+    """Throw a body with a law in the browser and watch it beside its ground truth.
+
+    Args:
+        law: Name of a shipped law, or path of a model file.
+        host: Address to listen on; 0.0.0.0 lets other machines in.
+        port: Port to listen on; the next free one if it is taken.
+        open: Open the browser.
+        seed: Seed of the random throws.
+    """
+    _require("view", {"viser": "report"})
+    import_module("stiction.report.viewer").serve(law, host=host, port=port, seed=seed, open_browser=open)
+
+
+# `bench` and `report` join here.
 COMMANDS = {
     "collect": collect,
     "train": train,
     "evaluate": evaluate,
     "reproduce": reproduce,
     "simulate": simulate,
+    "view": view,
 }
 
 
