@@ -17,7 +17,9 @@ from stiction.learn.switches import Switches
 
 # Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
 # as importable name -> extra that brings it.
-StudyName = Literal["agreement", "trajectories", "events", "anisotropy", "nsgs", "slope", "efficiency", "all"]
+StudyName = Literal[
+    "agreement", "trajectories", "events", "anisotropy", "nsgs", "slope", "efficiency", "ablation", "all"
+]
 _PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
 STUDIES: dict[StudyName, dict[str, str]] = {
     "trajectories": {"dartpy": "dart", **_PAGE},
@@ -26,6 +28,7 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "slope": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "nsgs": {"dartpy": "dart", **_PAGE},
     "efficiency": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
+    "ablation": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
 }
 
@@ -54,6 +57,7 @@ def reproduce(
     slope: a block at rest on the flat and on slopes; MuJoCo, Bullet and DART beside it.
     nsgs: whole throws with DART's NSGS solver as ground truth.
     efficiency: error against the number of training throws, for several approximators.
+    ablation: what each choice in learning a law is worth.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
     all: all of these, on one page.
 
