@@ -13,8 +13,12 @@ help: ## list the targets
 test: $(INSTALLED) ## run the tests (PYTEST_ARGS="-n 2")
 	@$(BIN)/pytest $(PYTEST_ARGS)
 
-demo: $(INSTALLED) ## throw 8 bodies, in DART and here; the page goes to build/demo
-	@$(BIN)/stiction reproduce agreement --quick --out build/demo
+demo: $(INSTALLED) ## the whole story at small scale: throw, learn, measure, and a page in build/demo
+	$(BIN)/stiction collect box --throws 300 --out build/demo/data
+	$(BIN)/stiction train build/demo/data --out build/demo/box.safetensors --time-budget 60
+	$(BIN)/stiction evaluate build/demo/box.safetensors --contacts 10000
+	$(BIN)/stiction reproduce trajectories --quick --law build/demo/box.safetensors --out build/demo
+	@echo "Open build/demo/index.html in a browser."
 
 lint: $(INSTALLED) ## check style, types and the direction of imports
 	@$(BIN)/ruff check .

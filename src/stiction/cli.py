@@ -48,6 +48,7 @@ def reproduce(
     quick: bool = False,
     full: bool = False,
     seed: int = 0,
+    law: OptionalFile = None,
 ) -> None:
     """Run a study: measure, print its tables, write its results and its part of the page OUT/index.html.
 
@@ -67,19 +68,22 @@ def reproduce(
         quick: A small run, to see it work.
         full: A large run, for figures to rely on.
         seed: Seed of all that is drawn.
+        law: For trajectories: a model file to be judged instead of the shipped laws.
     """
     if quick and full:
         raise stiction.InputError("Give --quick or --full, not both.")
+    if law is not None and name != "trajectories":
+        raise stiction.InputError(f"--law belongs to the study trajectories, not to {name}.")
     scale = "quick" if quick else "full" if full else "usual"
     if name == "all":
         _reproduce_all(out, scale, seed)
     else:
-        _reproduce(name, out, scale, seed)
+        _reproduce(name, out, scale, seed, **({} if law is None else {"law": law}))
 
 
-def _reproduce(name: StudyName, out: Path, scale: str, seed: int) -> None:
+def _reproduce(name: StudyName, out: Path, scale: str, seed: int, **rest) -> None:
     _require(f"reproduce {name}", STUDIES[name])
-    import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed)
+    import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed, **rest)
 
 
 def _reproduce_all(out: Path, scale: str, seed: int) -> None:

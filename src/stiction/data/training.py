@@ -21,9 +21,6 @@ from stiction.learn.examples import Instances
 from stiction.learn.switches import Switches
 from stiction.spatial import rotation_matrices
 
-# Networks that a law has, for sharing out a time budget; the guess of friction takes about half a minute besides.
-_NETWORKS = {"augmented": 6, "statistical": 3}
-_GUESS_SHARE = 0.2
 _DEFAULT = Switches()
 
 
@@ -56,11 +53,9 @@ def train_from(
         raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
     data = DataSet(folder)
     instances = read_instances(data, most, seed)
-    seconds = None
     if time_budget is not None:
-        budget = checks.positive("time budget [s]", time_budget)
-        seconds = (1 - _GUESS_SHARE) * budget / _NETWORKS[checks.choice("law", law, tuple(_NETWORKS))]
-    options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), seconds=seconds, seed=seed)
+        time_budget = checks.positive("time budget [s]", time_budget)
+    options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), seed=seed)
     info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
     out.parent.mkdir(parents=True, exist_ok=True)
     training = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
@@ -73,7 +68,7 @@ def train_from(
     began = time.monotonic()
     how = {"law": law, "approximator": approximator, "inputs": switches, "info": info, "checkpoint": checkpoint}
     with _shown() as progress:
-        learned = train(data.body, instances, data.setting, options, progress=progress, **how)
+        learned = train(data.body, instances, data.setting, options, time_budget=time_budget, progress=progress, **how)
     learned.save(out)
     checkpoint.remove()
     print(f"Trained on {len(instances):,} contacts in {time.monotonic() - began:.0f} s{_about(learned)}. Wrote {out}.")

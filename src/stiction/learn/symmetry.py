@@ -54,4 +54,4 @@ def _loss(body: Body, instances: Instances, setting: Setting, inputs: Inputs, se
         network = fit_regressor(examples.x, examples.y, examples.load, held, options, lambda done: None)
         total += loss_of(network, examples.x[held], examples.y[held], examples.load[held]) * held.sum()
         number += int(held.sum())
-    return total / max(number, 1)
+    return float(total / max(number, 1))

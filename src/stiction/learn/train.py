@@ -1,5 +1,6 @@
 """From contact instances to a law: how to look at contacts first, then the approximators of each kind of patch."""
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": Augme
 APPROXIMATORS = ("network", "trees", "gp", "svm")
 Progress = Callable[[str, float], None]
 _DEFAULT = Switches()
+_LEAST_SHARE = 0.3  # of a time budget that is left to the networks, however long the rest took
 
 
 def train(
@@ -39,6 +41,7 @@ def train(
     law: str = "augmented",
     approximator: str = "network",
     inputs: Inputs | Switches = _DEFAULT,
+    time_budget: float | None = None,
     held_share: float = 0.1,
     info: dict | None = None,
     progress: Progress = lambda part, done: None,
@@ -48,6 +51,7 @@ def train(
 
     approximator: "network"; or "trees" (gradient-boosted), "gp" (Gaussian process), "svm" (support vector machine)
     inputs: how contacts are described; of Switches, the guess of friction and the symmetry are found in the data
+    time_budget: for all of it [s]; networks are trained by the clock then, and depend on the machine
     held_share: share of the throws that are held out for early stopping
     progress: is told the part under way and its share done
     checkpoint: where finished approximators are kept, and found again
@@ -56,11 +60,14 @@ def train(
     checks.choice("approximator", approximator, APPROXIMATORS)
     if len(instances) < FEWEST:
         raise checks.InputError(f"A law needs at least {FEWEST} contact instances, got {len(instances)}.")
-    options = options or FitOptions()
+    options, began = options or FitOptions(), time.monotonic()
     found = {}
     if isinstance(inputs, Switches):
         inputs, found = find_inputs(body, instances, setting, inputs, options.seed, progress)
     examples = make_examples(body, instances, setting, inputs)
+    if time_budget is not None:
+        left = max(time_budget - (time.monotonic() - began), _LEAST_SHARE * time_budget)
+        options = replace(options, seconds=left / (len(KINDS) * len(LAWS[law].ROLES)))
     parts = {}
     for kind in KINDS:
         how = replace(options, hidden=options.hidden or HIDDEN[kind])

@@ -5,8 +5,11 @@ position, the face that ends below, drift at rest, penetration, energy; and how 
 is moved a little, below which no law can come.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
+from stiction import checks
+from stiction.laws.modelfile import load
 from stiction.report.section import Section
 from stiction.studies import motion_tables, motions
 from stiction.studies.motions import Case
@@ -29,9 +32,24 @@ _TEXT = [
 ]
 
 
-def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
-    """Throw all bodies, print the tables, write results and publish the section."""
-    run_cases(Study(out, "trajectories", scale, seed), CASES, "Whole throws", _TEXT)
+def run(out: Path, *, scale: str = "usual", seed: int = 0, law: Path | None = None) -> None:
+    """Throw all bodies, print the tables, write results and publish the section.
+
+    law: a model file to be judged instead of the shipped laws, beside the baseline of the same body
+    """
+    cases = CASES if law is None else (_own_case(law),)
+    run_cases(Study(out, "trajectories", scale, seed), cases, "Whole throws", _TEXT)
+
+
+def _own_case(law: Path) -> Case:
+    body = load(law).body
+    for case in CASES:
+        if body.same_as(load(case.baseline).body):
+            return replace(case, title=f"{case.title}, {law.name}", law=str(law))
+    bodies = ", ".join(case.title for case in CASES)
+    raise checks.InputError(
+        f"--law must be a law of a body with a shipped baseline ({bodies}), got one of {body.shape}."
+    )
 
 
 def run_cases(study: Study, cases: tuple[Case, ...], title: str, text: list[str]) -> None:
