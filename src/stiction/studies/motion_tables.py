@@ -67,8 +67,8 @@ def details(summary: dict[str, Any], truth: str) -> Table:
     rows.append(["Energy gained in a contact step [J]", *(number(run["greatest_energy_gain_J"]) for run in everyone)])
     lost = {name: run["lost"] for name, run in summary["runs"].items() if run["lost"]}
     note = f"{summary['throws']} throws of {summary['steps']} steps of {1000 * summary['timestep_s']:g} ms. "
-    note += "Column of the ground truth: its means; for the orientation, the mean angle turned. Drift is horizontal: "
-    note += "what has sunk in rises slowly, here as in DART. "
+    note += "Column of the ground truth: its means; for the orientation, the mean angle turned. Drift is the way "
+    note += "along the ground from 12 s after the throw on: until then, what an impact has driven in may still rise. "
     note += "Penetration comes with the time step: a vertex at 5 m/s is 10 mm deep before it is first seen."
     if lost:
         note += (
