@@ -20,8 +20,9 @@ def test_random_weights_cannot_break_physics(name, request):
     contacts = random_contacts(body, 5000, np.random.default_rng(1))
     for seed, size in ((0, 1.0), (1, 30.0), (2, 1e3)):
         law = AugmentedLaw.untrained(body, seed=seed)
-        for networks in law.networks.values():
+        for networks in law.parts.values():
             for network in networks:
+                assert isinstance(network, Network)
                 for weight in network.weights:
                     weight *= np.float32(size)
         p, mode = contact_impulse(law, contacts)
@@ -52,14 +53,14 @@ def test_a_query_far_from_the_training_data_is_outside(box):
     contacts = random_contacts(box, 300, np.random.default_rng(3))
     # As if the training contacts had differed widely, and as if they had all been alike.
     for scale, least, most in ((1e3, 0, 0), (1e-3, 100, 300)):
-        for networks in law.networks.values():
+        for networks in law.parts.values():
             networks[0].scale[:] = scale
         assert least <= law.outside(contacts).sum() <= most
 
 
 def test_networks_of_wrong_size_are_refused(box):
     law = AugmentedLaw.untrained(box)
-    networks = dict(law.networks)
+    networks = dict(law.parts)
     networks[Kind.LINE] = (networks[Kind.LINE][0], Network.random([53, 8, 2], np.random.default_rng(0)))
     with pytest.raises(InputError, match="regressor of a line must have 53 inputs and 3 outputs, got 53 and 2"):
         AugmentedLaw(box, networks)

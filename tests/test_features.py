@@ -6,19 +6,14 @@ from scipy.spatial.transform import Rotation
 
 from contact_states import contacts_from, random_contacts
 from stiction import Kind
-from stiction.laws.features import (
-    FOLDS,
-    OUTPUTS,
-    SIZE,
-    Recipe,
-    describe,
-    friction_from,
-    impulse_from,
-    target_of,
-    whole_target,
-)
+from stiction.laws.features import FOLDS, OUTPUTS, SIZE, describe
+from stiction.laws.frame import friction_from, impulse_from, target_of, whole_target
+from stiction.laws.inputs import Inputs
 
-RECIPES = [Recipe(fold, np.array([0.6, 0.6]), fold == 3) for fold in range(len(FOLDS))]
+RECIPES = [
+    Inputs(fold=fold, friction=(0.6, 0.6), cone="round" if fold == "heading" else "box").recipe for fold in FOLDS
+]
+OTHERS = [Inputs(guess=False), Inputs(scaled=False), Inputs("state"), Inputs("state", scaled=False)]
 
 
 def features(contacts, recipe, mass=1.0):
@@ -39,7 +34,7 @@ def test_features_are_finite_and_of_order_one(name, recipe, request):
         assert np.isfinite(row).all() and np.abs(row).max() < 1e4
 
 
-@pytest.mark.parametrize("recipe", RECIPES, ids=FOLDS)
+@pytest.mark.parametrize("recipe", [*RECIPES, *(other.recipe for other in OTHERS)])
 def test_targets_give_friction_and_impulse_back(prism, recipe):
     rng = np.random.default_rng(2)
     contacts = random_contacts(prism, 300, rng)

@@ -8,6 +8,7 @@ from safetensors.numpy import save_file
 
 from conftest import random_states
 from stiction import AugmentedLaw, InputError, load, rollout
+from stiction.laws.networks import Network
 from stiction.laws.statistical import StatisticalLaw
 
 
@@ -74,7 +75,9 @@ def test_foreign_and_newer_files_are_named(path, tmp_path):
 
 def test_numbers_that_are_not_finite_are_refused(box, tmp_path):
     law = AugmentedLaw.untrained(box)
-    next(iter(law.networks.values()))[0].weights[0][0, 0] = np.nan
+    network = next(iter(law.parts.values()))[0]
+    assert isinstance(network, Network)
+    network.weights[0][0, 0] = np.nan
     law.save(tmp_path / "nan.safetensors")
     with pytest.raises(InputError, match=r"not finite, in point.classifier.weight0"):
         load(tmp_path / "nan.safetensors")

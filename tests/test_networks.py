@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from stiction.laws.networks import FARTHEST, Network, evaluate, pack
+from stiction.laws.approximators import FARTHEST, evaluate, pack
+from stiction.laws.networks import Network
 
 
 def test_evaluate_agrees_with_numpy():

@@ -12,6 +12,7 @@ from stiction import AugmentedLaw, InputError, load
 from stiction.cli import main
 from stiction.data.dataset import DataSet
 from stiction.data.training import read_instances, train_from
+from stiction.learn.switches import Switches
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +38,15 @@ def test_three_commands_give_a_law_worth_simulating_with(folder, tmp_path, capsy
 
 def test_the_baseline_is_evaluated_in_the_same_way(folder, tmp_path):
     path, figures = tmp_path / "pdd.safetensors", tmp_path / "figures.json"
-    assert main(["train", str(folder), "--out", str(path), "--law", "statistical", "--steps", "500"]) == 0
+    how = ["--law", "statistical", "--steps", "500", "--fold", "mirror"]
+    assert main(["train", str(folder), "--out", str(path), *how]) == 0
     assert main(["evaluate", str(path), "--contacts", "300", "--json", str(figures)]) == 0
     for figure in json.loads(figures.read_text())["kinds"].values():
         assert "accuracy" not in figure and 0 < figure["impulse_error"] < 1
 
 
 def test_a_law_says_where_it_comes_from(folder, tmp_path):
-    law = train_from(folder, tmp_path / "law.safetensors", steps=20)
+    law = train_from(folder, tmp_path / "law.safetensors", steps=20, switches=Switches(guess=False, fold="none"))
     data = DataSet(folder)
     assert law.info["data"] == data.fingerprint and law.info["plan"]["truth"]["friction"] == [0.6]
     assert law.body.same_as(data.body)

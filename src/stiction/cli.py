@@ -13,10 +13,13 @@ import tyro
 
 import stiction
 from stiction.data.options import CollectOptions
+from stiction.learn.switches import Switches
 
 # Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
 # as importable name -> extra that brings it.
-StudyName = Literal["agreement", "trajectories", "events", "anisotropy", "nsgs", "slope", "efficiency", "all"]
+StudyName = Literal[
+    "agreement", "trajectories", "events", "anisotropy", "nsgs", "slope", "efficiency", "ablation", "all"
+]
 _PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
 STUDIES: dict[StudyName, dict[str, str]] = {
     "trajectories": {"dartpy": "dart", **_PAGE},
@@ -25,6 +28,7 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "slope": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "nsgs": {"dartpy": "dart", **_PAGE},
     "efficiency": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
+    "ablation": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
 }
 
@@ -53,6 +57,7 @@ def reproduce(
     slope: a block at rest on the flat and on slopes; MuJoCo, Bullet and DART beside it.
     nsgs: whole throws with DART's NSGS solver as ground truth.
     efficiency: error against the number of training throws, for several approximators.
+    ablation: what each choice in learning a law is worth.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
     all: all of these, on one page.
 
@@ -186,24 +191,31 @@ def train(
     *,
     out: Path,
     law: Literal["augmented", "statistical"] = "augmented",
+    approximator: Literal["network", "trees", "gp", "svm"] = "network",
+    switches: Annotated[Switches, tyro.conf.arg(name="")] = Switches(),  # noqa: B008
+    hidden: Annotated[tuple[int, ...], tyro.conf.arg(help_behavior_hint="(default: what suits the patch)")] = (),
     steps: int = 8000,
-    time_budget: float | None = None,
+    time_budget: Annotated[float | None, tyro.conf.arg(metavar="S", help_behavior_hint="(optional)")] = None,
     seed: int = 0,
 ) -> None:
-    """Train a law on a data set.
+    """Train a law on a data set. A training that was stopped goes on with the same command.
 
     Args:
         data: Folder of the data set, made by `stiction collect`.
         out: Model file to write, .safetensors.
         law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline.
+        approximator: Networks, gradient-boosted trees, Gaussian processes or support vector machines.
+        switches: How contacts are described.
+        hidden: Units of the networks' hidden layers.
         steps: Optimiser steps of each network.
         time_budget: Train for about this long instead [s]; the result then depends on the machine.
         seed: Seed of all that is drawn.
     """
-    _require("train", {"pyarrow": "train", "torch": "train"})
+    _require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})
     from stiction.data.training import train_from
 
-    train_from(data, out, law=law, steps=steps, time_budget=time_budget, seed=seed)
+    how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden}
+    train_from(data, out, steps=steps, time_budget=time_budget, seed=seed, **how)
 
 
 def evaluate(
@@ -226,13 +238,36 @@ def evaluate(
     import_module("stiction.studies.singlestep").run(law, contacts=contacts, seed=seed, json=json)
 
 
-# `view`, `bench` and `report` join here.
+def view(
+    law: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="LAW")] = "box",
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    open: bool = True,
+    seed: int = 0,
+) -> None:
+    """Throw a body with a law in the browser and watch it beside its ground truth.
+
+    Args:
+        law: Name of a shipped law, or path of a model file.
+        host: Address to listen on; 0.0.0.0 lets other machines in.
+        port: Port to listen on; the next free one if it is taken.
+        open: Open the browser.
+        seed: Seed of the random throws.
+    """
+    _require("view", {"viser": "report"})
+    import_module("stiction.report.viewer").serve(law, host=host, port=port, seed=seed, open_browser=open)
+
+
+# `bench` and `report` join here.
 COMMANDS = {
     "collect": collect,
     "train": train,
     "evaluate": evaluate,
     "reproduce": reproduce,
     "simulate": simulate,
+    "view": view,
 }
 
 

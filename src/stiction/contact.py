@@ -115,7 +115,7 @@ def respond(law, contacts):
 
 @overload(respond)
 def _respond(law, contacts):
-    answers_by_itself = isinstance(law, types.NamedTuple) and law.instance_class.__name__ == "StatisticalTerms"
+    answers_by_itself = isinstance(law, types.NamedTuple) and hasattr(law.instance_class, "ANSWERS_BY_ITSELF")
     if not answers_by_itself:
         return lambda law, contacts: contact_impulse(law, contacts)
 

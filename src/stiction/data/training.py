@@ -1,5 +1,6 @@
 """From a data set to a law, with progress."""
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,17 +10,21 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from stiction import checks
+from stiction import checks, results
 from stiction.bodies import Body
 from stiction.data.dataset import DataSet
 from stiction.data.instances import Columns
 from stiction.laws.learned import LearnedLaw
+from stiction.laws.networks import MOST_LAYERS
+from stiction.learn.checkpoint import Checkpoint
 from stiction.learn.examples import Instances
+from stiction.learn.switches import Switches
 from stiction.spatial import rotation_matrices
 
 # Networks that a law has, for sharing out a time budget; the guess of friction takes about half a minute besides.
 _NETWORKS = {"augmented": 6, "statistical": 3}
 _GUESS_SHARE = 0.2
+_DEFAULT = Switches()
 
 
 def train_from(
@@ -27,13 +32,18 @@ def train_from(
     out: str | Path,
     *,
     law: str = "augmented",
+    approximator: str = "network",
+    switches: Switches = _DEFAULT,
+    hidden: tuple[int, ...] = (),
     steps: int = 8000,
     time_budget: float | None = None,
     seed: int = 0,
     most: int = 600_000,
 ) -> LearnedLaw:
-    """Train a law on the data set in `folder` and write it to `out`.
+    """Train a law on the data set in `folder` and write it to `out`; the same call goes on where it was stopped.
 
+    approximator, switches: see learn.train
+    hidden: units of the networks' hidden layers; by default what suits each kind of patch
     steps: optimiser steps of each network
     time_budget: train for about this long instead [s]; the result then depends on the machine
     most: instances of each kind that are used; more are thinned
@@ -50,19 +60,42 @@ def train_from(
     if time_budget is not None:
         budget = checks.positive("time budget [s]", time_budget)
         seconds = (1 - _GUESS_SHARE) * budget / _NETWORKS[checks.choice("law", law, tuple(_NETWORKS))]
-    options = FitOptions(steps=checks.count("steps", steps, 1), seconds=seconds, seed=seed)
+    options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), seconds=seconds, seed=seed)
     info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
-    began = time.monotonic()
-    with _shown() as progress:
-        learned = train(data.body, instances, data.setting, options, law=law, info=info, progress=progress)
     out.parent.mkdir(parents=True, exist_ok=True)
-    learned.save(out)
-    mu = ", ".join(f"{value:.3g}" for value in learned.guess_friction)
-    print(
-        f"Trained on {len(instances):,} contacts in {time.monotonic() - began:.0f} s (guess: {learned.cone} cone, "
-        f"friction {mu}, error {learned.info['guess_error']:.2%}; symmetry: {learned.fold}). Wrote {out}."
+    training = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
+    versions = results.versions("numpy", "torch", "scikit-learn")
+    checkpoint = Checkpoint(
+        out.with_name(out.name + ".training"), {**info, **training, "most": most, "versions": versions}
     )
+    if len(checkpoint):
+        print(f"Going on with {len(checkpoint)} finished parts of this training.", file=sys.stderr)
+    began = time.monotonic()
+    how = {"law": law, "approximator": approximator, "inputs": switches, "info": info, "checkpoint": checkpoint}
+    with _shown() as progress:
+        learned = train(data.body, instances, data.setting, options, progress=progress, **how)
+    learned.save(out)
+    checkpoint.remove()
+    print(f"Trained on {len(instances):,} contacts in {time.monotonic() - began:.0f} s{_about(learned)}. Wrote {out}.")
     return learned
+
+
+def _about(law: LearnedLaw) -> str:
+    """How the law looks at contacts, in a few words."""
+    inputs = law.inputs
+    if inputs.space == "state":
+        return " (inputs: the state)"
+    if not inputs.guess:
+        return f" (symmetry: {inputs.fold})"
+    mu = ", ".join(f"{value:.3g}" for value in inputs.friction)
+    error = law.info["guess_error"]
+    return f" (guess: {inputs.cone} cone, friction {mu}, error {error:.2%}; symmetry: {inputs.fold})"
+
+
+def _units(hidden: tuple[int, ...]) -> tuple[int, ...]:
+    if len(hidden) >= MOST_LAYERS:
+        raise checks.InputError(f"--hidden must name at most {MOST_LAYERS - 1} layers, got {len(hidden)}.")
+    return tuple(checks.count("hidden", units, 1) for units in hidden)
 
 
 def read_instances(data: DataSet, most: int, seed: int) -> Instances:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from stiction import contact
 from stiction.compiled import compiled
 from stiction.contact import add_tilt
-from stiction.laws.features import OUTPUTS, Recipe, describe, friction_from
+from stiction.laws.approximators import evaluate, outputs_of
+from stiction.laws.features import OUTPUTS, Recipe, describe
+from stiction.laws.frame import friction_from
 from stiction.laws.learned import LearnedLaw
-from stiction.laws.networks import evaluate
 from stiction.patch import Contacts
 from stiction.state import Kind, Mode
 
@@ -36,13 +37,13 @@ class AugmentedLaw(LearnedLaw):
 
     @classmethod
     def outputs(cls, role: str, kind: Kind) -> int:
-        """Number of outputs of a network."""
+        """Number of outputs of an approximator."""
         return 3 if role == "classifier" else OUTPUTS[kind]
 
     @cached_property
     def compiled(self) -> AugmentedTerms:
         """The law as compiled code sees it."""
-        return AugmentedTerms(self.recipe, *self.packed, self.body.mass, self.softness)
+        return AugmentedTerms(self.inputs.recipe, *self.packed, self.body.mass, self.softness)
 
     def classify(self, contacts: Contacts) -> NDArray[np.int64]:
         """Mode of each contact, shape (n,)."""
@@ -80,7 +81,7 @@ def augmented_friction(law, contacts, dynamic):
         i = dynamic[k]
         c = contacts.record[i]
         row = 2 * (c.kind - 1) + 1
-        output = np.empty(law.table[row, 2 + law.table[row, 1]])
+        output = np.empty(outputs_of(law.table, row))
         evaluate(law.numbers, law.table, row, c.memo, output)
         friction_from(contacts, i, output, p_f[k])
         add_tilt(contacts, i, p_f[k])

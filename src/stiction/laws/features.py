@@ -11,6 +11,8 @@ import numpy as np
 
 from stiction.compiled import compiled
 from stiction.laws.candidate import coulomb_guess
+from stiction.laws.frame import GUESS, SCALE, set_frame, target_of, whole_target
+from stiction.laws.plain import describe_state
 from stiction.laws.points import patch_points, share_load
 from stiction.lcp import normal_impulse, solve_semidefinite, twist_after
 from stiction.spatial import apply, dot
@@ -18,11 +20,8 @@ from stiction.state import Kind
 
 SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describe a contact
 OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact
-MOST_FEATURES = 71
 WHOLE = 6  # components of the whole impulse, which a statistical law predicts
 FOLDS = ("none", "mirror", "mirror-swap", "heading")  # symmetries of a friction law about the vertical
-# Places in a record's memo: the features, then the frame in which they are given.
-GUESS, SCALE, TURN = 72, 75, 77  # guess (3), N0 and L (2), the rows of the turn (4)
 _SMALL_LOAD = 1e-9  # share of N0 below which a point does not count as loaded
 _TINY = 1e-300
 
@@ -33,6 +32,11 @@ class Recipe(NamedTuple):
     fold: int  # index into FOLDS
     friction: np.ndarray  # (mu_x, mu_y) of the Coulomb guess
     round: bool  # its cone
+    guess: bool  # whether there is one
+    scaled: bool  # impulses in units of the frictionless normal impulse, or of the mass
+    rotation: int  # 0 for the contact space of this module; otherwise one of those in `plain`
+    centre: bool  # of `plain`: with the patch's centre
+    slip: bool  # ... and its velocity
 
 
 @compiled
@@ -43,6 +47,25 @@ def describe(contacts, i, recipe, mass):
     c.memo[SCALE] = 0.0
     if not P[0] > 0.0:
         return False
+    if recipe.rotation == 0:
+        _describe_patch(contacts, i, recipe, mass, P)
+    else:
+        describe_state(c, recipe.rotation, recipe.centre, recipe.slip, mass)
+        if recipe.scaled:
+            c.memo[SCALE], c.memo[SCALE + 1] = P[0], _length(c)
+    return True
+
+
+@compiled
+def _length(c):
+    """The unit of length L [m]; a point has no radius of its own."""
+    return 0.1 * c.diameter if c.kind == Kind.POINT else c.radius
+
+
+@compiled
+def _describe_patch(contacts, i, recipe, mass, P):
+    """Contact space: what the patch does after the frictionless impulse P (3,)."""
+    c = contacts.record[i]
     lifted = np.zeros(6)
     for k in range(3):
         lifted[2 + k] = P[k]
@@ -50,17 +73,17 @@ def describe(contacts, i, recipe, mass):
     points = patch_points(contacts, i)
     load = share_load(contacts, i, points, P)
     d = 2 if c.kind == Kind.POINT else 3
-    L = 0.1 * c.diameter if c.kind == Kind.POINT else c.radius
-    c.memo[SCALE], c.memo[SCALE + 1] = P[0], L
+    L = _length(c)
     T = _tangent_rows(c, points, d, L)
     C, S = _response(c.inverse_inertia, _load_rows(points, load), T)
     u = np.empty(len(T))
     for r in range(len(T)):
         u[r] = dot(T[r], v)
     Q = _turn(recipe.fold, u, C, d)
-    for k in range(4):
-        c.memo[TURN + k] = Q[k // 2, k % 2]
-    f, after = coulomb_guess(contacts, i, points, load, Q, recipe.friction, recipe.round)
+    if recipe.guess:
+        f, after = coulomb_guess(contacts, i, points, load, Q, recipe.friction, recipe.round)
+    else:
+        f, after = np.zeros(2 * len(points)), v
     left = np.empty(len(T))
     for r in range(len(T)):
         left[r] = dot(T[r], after)
@@ -75,6 +98,7 @@ def describe(contacts, i, recipe, mass):
     place = _fold_pairs(Q, place)
     for k in range(3):
         c.memo[GUESS + k] = 0.0
+    set_frame(c.memo, P[0], L, Q)
     for j in range(len(points)):
         c.memo[GUESS] += f[2 * j] / P[0]
         c.memo[GUESS + 1] += f[2 * j + 1] / P[0]
@@ -83,7 +107,10 @@ def describe(contacts, i, recipe, mass):
     if d == 3:
         o = _pressure(c, o, P[0], load, place)
         _single_points(c, o, P[0], mass, load, place, u, f)
-    return True
+    if not recipe.scaled:
+        for k in range(3):
+            c.memo[GUESS + k] *= P[0] / mass * (L / c.diameter if k == 2 else 1.0)
+        set_frame(c.memo, mass, c.diameter, Q)
 
 
 @compiled
@@ -102,63 +129,6 @@ def observe_all(contacts, impulse, y, whole):
         if contacts.record[i].memo[SCALE] > 0:
             target_of(contacts, i, impulse[i], y[i])
             whole_target(contacts, i, impulse[i], whole[i])
-
-
-@compiled
-def friction_from(contacts, i, output, p_f):
-    """Write the friction p_f (3,) at the patch's centre from what a network adds to the guess, (2,) or (3,)."""
-    memo = contacts.record[i].memo
-    N0, L = memo[SCALE], memo[SCALE + 1]
-    g = np.zeros(3)
-    for k in range(len(output)):
-        g[k] = N0 * (memo[GUESS + k] + output[k])
-    a, b, cc, d = memo[TURN], memo[TURN + 1], memo[TURN + 2], memo[TURN + 3]
-    p_f[0], p_f[1] = a * g[0] + cc * g[1], b * g[0] + d * g[1]
-    p_f[2] = (a * d - b * cc) * L * g[2] if len(output) == 3 else 0.0
-
-
-@compiled
-def target_of(contacts, i, impulse, out):
-    """Write what a network should add to the guess (2,) or (3,) for the observed contact impulse (6,)."""
-    c = contacts.record[i]
-    N0, L = c.memo[SCALE], c.memo[SCALE + 1]
-    a, b, cc, d = c.memo[TURN], c.memo[TURN + 1], c.memo[TURN + 2], c.memo[TURN + 3]
-    p_x, p_y = impulse[0], impulse[1]
-    m_z = impulse[5] - (c.centre[0] * p_y - c.centre[1] * p_x)
-    out[0] = (a * p_x + b * p_y) / N0 - c.memo[GUESS]
-    out[1] = (cc * p_x + d * p_y) / N0 - c.memo[GUESS + 1]
-    if len(out) == 3:
-        out[2] = (a * d - b * cc) * m_z / (L * N0) - c.memo[GUESS + 2]
-
-
-@compiled
-def impulse_from(contacts, i, output, p):
-    """Write the whole impulse p (6,) about the centre of mass from its standard form at the patch, `output` (6,)."""
-    c = contacts.record[i]
-    N0, L = c.memo[SCALE], c.memo[SCALE + 1]
-    a, b, cc, d = c.memo[TURN], c.memo[TURN + 1], c.memo[TURN + 2], c.memo[TURN + 3]
-    det = a * d - b * cc
-    x, y, z = c.centre[0], c.centre[1], c.centre[2]
-    p[0] = N0 * (a * output[0] + cc * output[1])
-    p[1] = N0 * (b * output[0] + d * output[1])
-    p[2] = N0 * output[2]
-    p[3] = det * L * N0 * (a * output[3] + cc * output[4]) + y * p[2] - z * p[1]
-    p[4] = det * L * N0 * (b * output[3] + d * output[4]) + z * p[0] - x * p[2]
-    p[5] = det * L * N0 * output[5] + x * p[1] - y * p[0]
-
-
-@compiled
-def whole_target(contacts, i, p, out):
-    """Write the standard form (6,) of an observed impulse p (6,): the inverse of `impulse_from`."""
-    c = contacts.record[i]
-    N0, L = c.memo[SCALE], c.memo[SCALE + 1]
-    a, b, cc, d = c.memo[TURN], c.memo[TURN + 1], c.memo[TURN + 2], c.memo[TURN + 3]
-    det = a * d - b * cc
-    x, y, z = c.centre[0], c.centre[1], c.centre[2]
-    m_x, m_y, m_z = p[3] - (y * p[2] - z * p[1]), p[4] - (z * p[0] - x * p[2]), p[5] - (x * p[1] - y * p[0])
-    out[0], out[1], out[2] = (a * p[0] + b * p[1]) / N0, (cc * p[0] + d * p[1]) / N0, p[2] / N0
-    out[3], out[4] = det * (a * m_x + b * m_y) / (L * N0), det * (cc * m_x + d * m_y) / (L * N0)
-    out[5] = det * m_z / (L * N0)
 
 
 @compiled

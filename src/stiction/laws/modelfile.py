@@ -13,9 +13,10 @@ from safetensors.numpy import save as to_bytes
 
 from stiction import checks
 from stiction.bodies import Body
+from stiction.laws.approximators import Approximator, from_arrays
 from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.inputs import Inputs
 from stiction.laws.learned import KINDS, LearnedLaw
-from stiction.laws.networks import MOST_LAYERS, Network
 from stiction.laws.statistical import StatisticalLaw
 
 FORMAT, VERSION = "stiction-law", 1
@@ -28,16 +29,14 @@ def save(law: LearnedLaw, path: str | Path) -> None:
     tensors = {
         f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
         for kind in KINDS
-        for role, network in zip(law.ROLES, law.networks[kind], strict=True)
-        for name, array in _arrays(network).items()
+        for role, part in zip(law.ROLES, law.parts[kind], strict=True)
+        for name, array in part.arrays().items()
     }
     description = {
         "kind": next(name for name, kind in _LAWS.items() if isinstance(law, kind)),
         "body": law.body.to_dict(),
         "timestep": law.timestep,
-        "fold": law.fold,
-        "friction": list(law.guess_friction),
-        "cone": law.cone,
+        "inputs": law.inputs.to_dict(),
         "info": law.info,
     }
     text = json.dumps(description, sort_keys=True)
@@ -81,27 +80,15 @@ def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Augmented
     try:
         description = json.loads(text)
         law = _LAWS[description.pop("kind")]
-        networks = {
-            kind: tuple(_network(tensors, f"{kind.name.lower()}.{role}") for role in law.ROLES) for kind in KINDS
-        }
-        return law(Body.from_dict(description.pop("body")), networks, **description)
+        parts = {kind: tuple(_part(tensors, f"{kind.name.lower()}.{role}.") for role in law.ROLES) for kind in KINDS}
+        inputs = Inputs.from_dict(description.pop("inputs"))
+        return law(Body.from_dict(description.pop("body")), parts, inputs, **description)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise checks.InputError(f"{path} does not describe a whole law: {error!s:.150}.") from error
 
 
-def _arrays(network: Network) -> dict[str, NDArray[np.float32]]:
-    arrays = {"mean": network.mean, "scale": network.scale}
-    for k, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
-        arrays |= {f"weight{k}": weight, f"bias{k}": bias}
-    return arrays
-
-
-def _network(tensors: dict[str, NDArray[Any]], prefix: str) -> Network:
-    layers = [k for k in range(MOST_LAYERS) if f"{prefix}.weight{k}" in tensors]
-    get = {key.removeprefix(prefix + "."): value for key, value in tensors.items() if key.startswith(prefix + ".")}
-    return Network(
-        get["mean"], get["scale"], tuple(get[f"weight{k}"] for k in layers), tuple(get[f"bias{k}"] for k in layers)
-    )
+def _part(tensors: dict[str, NDArray[Any]], prefix: str) -> Approximator:
+    return from_arrays({key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)})
 
 
 def _sorted_header(data: bytes) -> bytes:

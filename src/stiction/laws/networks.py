@@ -1,8 +1,4 @@
-"""Small feed-forward networks in compiled code: ReLU layers on standardised inputs, single precision.
-
-All networks of a law lie in one array of numbers with a table of where each begins, so that compiled code carries two
-arrays, however many networks there are.
-"""
+"""Small feed-forward networks: ReLU layers on standardised inputs, single precision."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,7 +8,6 @@ from numpy.typing import NDArray
 
 from stiction.compiled import compiled
 
-FARTHEST = 6.0  # standardised inputs are clipped here: beyond it a network has seen nothing
 MOST_LAYERS = 4
 
 
@@ -42,34 +37,44 @@ class Network:
         biases = tuple(rng.normal(0, 0.1, b).astype(np.float32) for _, b in pairs)
         return cls(np.zeros(sizes[0], np.float32), np.ones(sizes[0], np.float32), weights, biases)
 
+    def arrays(self) -> dict[str, NDArray[np.float32]]:
+        """Everything by name, for a model file."""
+        arrays = {"mean": self.mean, "scale": self.scale}
+        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            arrays |= {f"weight{k}": weight, f"bias{k}": bias}
+        return arrays
 
-def pack(networks: list[Network]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """All numbers one after another, and a table (networks, MOST_LAYERS + 3): begin, layers, sizes."""
-    numbers: list[NDArray[np.float32]] = []
-    table = np.zeros((len(networks), MOST_LAYERS + 3), dtype=np.int64)
-    begin = 0
-    for row, network in enumerate(networks):
-        parts = [network.mean, 1 / network.scale]
-        for weight, bias in zip(network.weights, network.biases, strict=True):
-            parts += [np.ascontiguousarray(weight).ravel(), bias]
-        table[row, 0], table[row, 1] = begin, len(network.weights)
-        table[row, 2 : 3 + len(network.weights)] = network.sizes
-        begin += sum(len(part) for part in parts)
-        numbers += [np.asarray(part, np.float32) for part in parts]
-    return np.concatenate(numbers), table
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray]) -> "Network":
+        """The network that `arrays` described."""
+        layers = [k for k in range(MOST_LAYERS) if f"weight{k}" in arrays]
+        network = cls(
+            arrays["mean"],
+            arrays["scale"],
+            tuple(arrays[f"weight{k}"] for k in layers),
+            tuple(arrays[f"bias{k}"] for k in layers),
+        )
+        for (a, b), weight in zip(pairwise(network.sizes), network.weights, strict=True):
+            if weight.shape != (a, b):
+                raise ValueError(f"a layer has weights of shape {weight.shape}, not {(a, b)}")
+        return network
+
+    def layout(self) -> list[int]:
+        """Number of layers and their units, for compiled code."""
+        return [len(self.weights), *self.sizes[1:]]
+
+    def numbers(self) -> list[NDArray[np.float32]]:
+        """Weights and bias of each layer in turn, for compiled code."""
+        pairs = zip(self.weights, self.biases, strict=True)
+        return [part for weight, bias in pairs for part in (np.ascontiguousarray(weight).ravel(), bias)]
 
 
 @compiled
-def evaluate(numbers, table, row, x, out):
-    """Write the outputs of network `row` for the inputs x into `out` (float64)."""
-    at, layers, n = table[row, 0], table[row, 1], table[row, 2]
-    value = np.empty(n, dtype=np.float32)
-    for k in range(n):
-        z = (np.float32(x[k]) - numbers[at + k]) * numbers[at + n + k]
-        value[k] = min(max(z, np.float32(-FARTHEST)), np.float32(FARTHEST))
-    at += 2 * n
+def evaluate_network(numbers, at, layout, value, out):
+    """Write the outputs for the standardised inputs `value` (n,); numbers begin at `at`."""
+    n, layers = len(value), layout[0]
     for layer in range(layers):
-        m = table[row, 3 + layer]
+        m = layout[1 + layer]
         bias = at + n * m
         new = np.empty(m, dtype=np.float32)
         for j in range(m):

@@ -1,4 +1,4 @@
-"""The purely data-driven baseline (PDD of the paper): a network predicts the whole impulse; no physics corrects it."""
+"""The purely data-driven baseline (PDD of the paper): the whole impulse is regressed; no physics corrects it."""
 
 from functools import cached_property
 from typing import NamedTuple
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from stiction import contact
 from stiction.compiled import compiled
-from stiction.laws.features import WHOLE, Recipe, describe, impulse_from
+from stiction.laws.approximators import evaluate
+from stiction.laws.features import WHOLE, Recipe, describe
+from stiction.laws.frame import impulse_from
 from stiction.laws.learned import LearnedLaw
-from stiction.laws.networks import evaluate
 from stiction.patch import Contacts
 from stiction.state import Kind
 
@@ -20,6 +21,7 @@ from stiction.state import Kind
 class StatisticalTerms(NamedTuple):
     """The law in compiled form."""
 
+    ANSWERS_BY_ITSELF = True  # no Algorithm 1
     recipe: Recipe
     numbers: np.ndarray
     table: np.ndarray
@@ -34,13 +36,13 @@ class StatisticalLaw(LearnedLaw):
 
     @classmethod
     def outputs(cls, role: str, kind: Kind) -> int:
-        """Number of outputs of a network."""
+        """Number of outputs of an approximator."""
         return WHOLE
 
     @cached_property
     def compiled(self) -> StatisticalTerms:
         """The law as compiled code sees it."""
-        return StatisticalTerms(self.recipe, *self.packed, self.body.mass, self.softness)
+        return StatisticalTerms(self.inputs.recipe, *self.packed, self.body.mass, self.softness)
 
     def respond(self, contacts: Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Impulses (n, 6); the modes are left open (NONE), to be seen in the motion."""

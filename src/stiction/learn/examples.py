@@ -6,16 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.bodies import Body
-from stiction.laws.features import (
-    GUESS,
-    OUTPUTS,
-    SCALE,
-    SIZE,
-    WHOLE,
-    Recipe,
-    describe_all,
-    observe_all,
-)
+from stiction.laws.features import OUTPUTS, WHOLE, describe_all, observe_all
+from stiction.laws.frame import GUESS, SCALE
+from stiction.laws.inputs import Inputs
 from stiction.patch import Contacts, new_contacts
 from stiction.state import Kind
 from stiction.stepping import Motion, Setting, begin_step
@@ -46,10 +39,10 @@ class Instances:
 class Examples:
     """Examples of one kind of patch.
 
-    x: features, shape (n, SIZE)
-    y: what a regressor should add to the guess of friction, `guess`, both (n, 2 or 3), divided by the load
+    x: features, shape (n, inputs)
+    y: what a regressor should add to the guess of friction, `guess`, both (n, 2 or 3), in units of `load`
     whole: the whole impulse in its standard form, (n, 6)
-    load: frictionless normal impulse N0 [N s], (n,)
+    load: frictionless normal impulse N0 [N s], (n,); the mass, where impulses are not divided by N0
     radius: length L that turns spin components into torques [m], (n,)
     mode, throw: (n,)
     """
@@ -75,10 +68,10 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> Contacts:
     return contacts
 
 
-def make_examples(body: Body, instances: Instances, setting: Setting, recipe: Recipe) -> dict[Kind, Examples]:
+def make_examples(body: Body, instances: Instances, setting: Setting, inputs: Inputs) -> dict[Kind, Examples]:
     """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach."""
     contacts = contacts_of(body, instances, setting)
-    described = describe_all(contacts, recipe, body.mass)
+    described = describe_all(contacts, inputs.recipe, body.mass)
     y, whole = np.zeros((len(described), 3)), np.zeros((len(described), WHOLE))
     observe_all(contacts, instances.impulse, y, whole)
     memo = contacts.record.memo
@@ -88,7 +81,7 @@ def make_examples(body: Body, instances: Instances, setting: Setting, recipe: Re
         outputs = OUTPUTS[kind]
         result[kind] = Examples(
             kind,
-            memo[rows, : SIZE[kind]],
+            memo[rows, : inputs.size(kind)],
             y[rows, :outputs],
             whole[rows],
             memo[rows, SCALE],

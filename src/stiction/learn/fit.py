@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from stiction.laws.networks import FARTHEST, Network
+from stiction.laws.approximators import FARTHEST
+from stiction.laws.networks import Network
 
 _CHECK = 500  # steps between looks at the held-out loss
 
@@ -19,12 +20,12 @@ _CHECK = 500  # steps between looks at the held-out loss
 class FitOptions:
     """How a network is trained.
 
-    hidden: units of the hidden layers
+    hidden: units of the hidden layers; empty: the size that suits each kind of patch
     steps: optimiser steps; with `seconds` the schedule follows the clock instead, and the result depends on the machine
     patience: looks without a better held-out loss after which training stops
     """
 
-    hidden: tuple[int, ...] = (64, 64)
+    hidden: tuple[int, ...] = ()
     steps: int = 8000
     seconds: float | None = None
     batch: int = 1024
@@ -50,11 +51,23 @@ def fit_regressor(x, y, load, held, options: FitOptions, progress: Callable[[flo
     weight = torch.as_tensor(np.sqrt(load / load.mean()), dtype=torch.float32)
 
     def loss(output, rows):
-        # Nearly the size of the error, not its square: the many easy contacts must not be ruled by the few odd ones.
-        return (weight[rows] * torch.sqrt(((output - target[rows]) ** 2).sum(dim=1) + 1e-6)).mean()
+        return _nearly_size(output - target[rows], weight[rows])
 
     with _one_thread():
         return _fit(x, held, target.shape[1], loss, options, progress)
+
+
+def _nearly_size(error, weight):
+    """Nearly the mean size of the error, not its square: many easy contacts must not be ruled by a few odd ones."""
+    return (weight * torch.sqrt((error**2).sum(dim=1) + 1e-6)).mean()
+
+
+def loss_of(network: Network, x, y, load) -> float:
+    """The loss of a trained regressor on other examples."""
+    value = np.clip((x - network.mean) / network.scale, -FARTHEST, FARTHEST)
+    for k, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        value = (np.maximum(value, 0) if k else value) @ weight + bias
+    return float(_nearly_size(torch.as_tensor(value - y), torch.as_tensor(np.sqrt(load / load.mean()))))
 
 
 @contextmanager

@@ -32,11 +32,20 @@ _MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
 
 @dataclass(frozen=True)
 class Fresh:
-    """Contacts of one kind with what the ground truth made of them: mode (n,), impulse (n, 6)."""
+    """Contacts of one kind, and the same as instances, with what the ground truth made of them."""
 
     contacts: Contacts
-    mode: NDArray[np.int8]
-    impulse: NDArray[np.float64]
+    instances: Instances
+
+    @property
+    def mode(self) -> NDArray[np.int8]:
+        """Modes (n,)."""
+        return self.instances.mode
+
+    @property
+    def impulse(self) -> NDArray[np.float64]:
+        """Impulses (n, 6)."""
+        return self.instances.impulse
 
 
 def run(name: str, *, contacts: int = 40_000, seed: int = 0, json: Path | None = None) -> dict[str, Any]:
@@ -89,7 +98,7 @@ def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
         rows = np.flatnonzero(kind == k)[:number]
         if len(rows):
             chosen = whole[rows]
-            result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen.mode, chosen.impulse)
+            result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen)
     return result
 
 

@@ -1,0 +1,88 @@
+"""Gradient-boosted trees: sums of the leaves that the inputs lead to."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.compiled import compiled
+
+LEAF = -1  # the feature of a leaf
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Output k is bias_k plus the leaf of each tree that belongs to it. Nodes of all trees lie one after another.
+
+    mean, scale: of the inputs, shape (n,)
+    bias: (outputs,)
+    roots: number of the first node of each tree; output: which one it adds to; both (trees,), int32
+    feature: input that a node looks at, or LEAF, (nodes,), int32
+    threshold: standardised; at most that much leads to `left`, more to the node after it; of a leaf, its value (nodes,)
+    left: number of a node, greater than the node's own (nodes,), int32
+    """
+
+    mean: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    roots: NDArray[np.int32]
+    output: NDArray[np.int32]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float32]
+    left: NDArray[np.int32]
+
+    def __post_init__(self) -> None:
+        nodes, trees, inner = len(self.feature), len(self.roots), self.feature != LEAF
+        whole = all(part.dtype == np.int32 for part in (self.roots, self.output, self.feature, self.left))
+        if not whole or self.output.shape != (trees,) or not len(self.left) == len(self.threshold) == nodes:
+            raise ValueError("the parts of the trees do not fit together")
+        # Paths only lead on, never back or out: whatever the file says, looking up a leaf comes to an end.
+        sound = (
+            np.all((self.roots >= 0) & (self.roots < nodes))
+            and np.all((self.output >= 0) & (self.output < len(self.bias)))
+            and np.all((self.feature[inner] >= 0) & (self.feature[inner] < len(self.mean)))
+            and np.all((self.left > np.arange(nodes))[inner] & (self.left + 1 < nodes)[inner])
+        )
+        if not sound or nodes >= 2**24:  # numbers that single precision holds exactly
+            raise ValueError("the trees lead nowhere")
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of inputs, of trees, and of outputs."""
+        return [len(self.mean), len(self.roots), len(self.bias)]
+
+    def arrays(self) -> dict[str, NDArray]:
+        """Everything by name, for a model file."""
+        return dict(vars(self))
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray]) -> "Trees":
+        """The trees that `arrays` described."""
+        return cls(**arrays)
+
+    def layout(self) -> list[int]:
+        """Numbers of trees, of outputs and of nodes, for compiled code."""
+        return [*self.sizes[1:], len(self.feature)]
+
+    def numbers(self) -> list[NDArray]:
+        """All numbers in turn, for compiled code."""
+        return [self.bias, self.roots, self.output, self.feature, self.threshold, self.left]
+
+
+@compiled
+def evaluate_trees(numbers, at, layout, z, out):
+    """Write the outputs for the standardised inputs z (n,); numbers begin at `at`."""
+    trees, outputs, nodes = layout[0], layout[1], layout[2]
+    roots = at + outputs
+    feature = roots + 2 * trees
+    threshold, left = feature + nodes, feature + 2 * nodes
+    for k in range(outputs):
+        out[k] = numbers[at + k]
+    for t in range(trees):
+        node = np.int64(numbers[roots + t])
+        looks_at = np.int64(numbers[feature + node])
+        while looks_at != LEAF:
+            right = np.int64(0 if z[looks_at] <= numbers[threshold + node] else 1)
+            node = np.int64(numbers[left + node]) + right
+            looks_at = np.int64(numbers[feature + node])
+        out[np.int64(numbers[roots + trees + t])] += numbers[threshold + node]
