@@ -11,13 +11,17 @@ pytest.importorskip("torch")
 from stiction.studies import efficiency
 
 
+@pytest.mark.slow
 def test_laws_are_trained_and_judged(tmp_path, monkeypatch):
-    smallest = efficiency.Scale(throws=(6, 10), steps=20, contacts=400, tests=2, approximators=("svm",))
+    smallest = efficiency.Scale(throws=(10,), steps=20, contacts=400, tests=2, approximators=("svm",))
     monkeypatch.setitem(efficiency.SCALES, "quick", smallest)
     efficiency.run(tmp_path, scale="quick")
     laws = json.loads((tmp_path / "efficiency" / "results.json").read_text())["laws"]
-    assert [(law["throws"], law["guess"]) for law in laws] == [(6, True), (6, False), (10, True), (10, False)]
-    assert laws[2]["instances"] > laws[0]["instances"] > 1000
+    assert [(law["throws"], law["guess"], law["approximator"]) for law in laws] == [
+        (10, True, "svm"),
+        (10, False, "svm"),
+    ]
+    assert laws[1]["instances"] == laws[0]["instances"] > 1000
     for law in laws:
         assert 0 <= law["friction_error"] < (0.05 if law["guess"] else 2.0), law
         assert law["accuracy"] > 0.5 and law["position_share_mean"] < 1.0, law

@@ -162,7 +162,7 @@ def _length(metres: float) -> str:
 def _picture(paths, sped, angle: float) -> Plot:
     """Creep over time of all of them on one slope."""
     figure = figures.figure(f"Creep on a slope of {angle:g}°", "time [s]", "distance [m]")
-    for name, colour in zip(sped, (*figures.SERIES, "#000000")):
+    for name, colour in zip(sped, figures.SERIES):
         path = np.maximum(paths[name, angle][::50], _SMALLEST)
         time = TIMESTEP * 50 * np.arange(len(path))
         figure.add_scatter(x=time, y=path, mode="lines", name=name, line={"color": colour, "width": 2})
