@@ -200,7 +200,7 @@ def _picture(kind: str, found) -> Plot:
     title = {"slide": "Sliding on its face", "throw": "Dropped flat from 0.3 m"}[kind]
     figure = figures.figure(f"{title}: distance and heading", "", "", height=440)
     styles = [
-        (TRUTH, "ground truth", "circle-open", 15, figures.INK),
+        (TRUTH, "ground truth", "circle-open", 15, figures.COLOURS["truth"]),
         (OURS, OURS, "circle", 8, figures.COLOURS["stiction"]),
         (BASELINE, BASELINE, "x", 8, figures.COLOURS["PDD"]),
     ]
@@ -215,12 +215,10 @@ def _picture(kind: str, found) -> Plot:
             marker={"symbol": symbol, "size": size, "color": colour, "line": {"width": 2, "color": colour}},
             hovertemplate="%{r:.3f} m, %{theta:.1f}°<extra>" + label + "</extra>",
         )
-    grid = {"gridcolor": figures.PALE, "linecolor": figures.GREY}
     figure.update_layout(
         polar={
-            "radialaxis": {**grid, "ticksuffix": " m", "nticks": 4, "angle": 22.5, "tickangle": 22.5},
-            "angularaxis": {**grid, "ticksuffix": "°", "dtick": 45},
-            "bgcolor": "white",
+            "radialaxis": {"ticksuffix": " m", "nticks": 4, "angle": 22.5, "tickangle": 22.5},
+            "angularaxis": {"ticksuffix": "°", "dtick": 45},
         },
         margin={"l": 40, "r": 40, "t": 70, "b": 60},
     )

@@ -130,12 +130,8 @@ def _picture(shown: tuple[str, ...], rows: list[list[list[str]]]) -> Plot:
         for place, (name, row) in enumerate(zip(shown, three)):
             y = -(k * (len(shown) + 1) + place)
             ticks.append((y, name))
-            same = [event == true for event, true in zip(row, three[0])]
-            colours = [figures.INK if equal else figures.COLOURS["PDD"] for equal in same]
-            boxes = [
-                "#fbe3d4" if not equal else "white" if event == sequences.GAP else figures.PALE
-                for event, equal in zip(row, same)
-            ]
+            looks = [_look(event, true) for event, true in zip(row, three[0])]
+            colours, boxes = (list(part) for part in zip(*looks))
             marker = {"symbol": "square", "size": 15, "color": boxes, "line": {"width": 0}}
             figure.add_scatter(
                 x=list(range(len(row))), y=[y] * len(row), text=row, mode="markers+text", marker=marker,
@@ -147,3 +143,10 @@ def _picture(shown: tuple[str, ...], rows: list[list[list[str]]]) -> Plot:
     figure.update_yaxes(**bare, tickvals=[y for y, _ in ticks], ticktext=[name for _, name in ticks])
     caption = f"Orange: differs from DART's. {sequences.GAP} nothing to match. Vertices 1-8, edges a-l, faces A-F."
     return Plot(figure, caption)
+
+
+def _look(event: str, true: str) -> tuple[str, str]:
+    """Colours of an event's name and of its ground."""
+    if event != true:
+        return figures.COLOURS["PDD"], "#fbe3d4"
+    return (figures.COLOURS["truth"], figures.BLANK) if event == sequences.GAP else (figures.INK, figures.PALE)

@@ -1,24 +1,15 @@
-"""One look for all plots of the page: colours of the runs, plain white ground, no fixed width."""
+"""One look for all plots of the page: colours of the runs, no fixed width; fonts and grounds are the page's own."""
 
 from typing import Any
 
 import plotly.graph_objects as go
 
-INK, GREY, PALE = "#30343a", "#8a9099", "#e3e7ec"
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
-COLOURS = {"truth": INK, "stiction": "#0072b2", "PDD": "#d55e00", "MuJoCo": "#009e73", "other": "#cc79a7"}
-SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+INK, PALE, BLANK = "#30343a", "#e3e7ec", "rgba(0,0,0,0)"
+# The replays' colours, so that a run has one colour all over the page; each stands out on white and on black.
+COLOURS = {"truth": "#808b9b", "stiction": "#406ce8", "PDD": "#be5c3a"}
+SERIES = ("#406ce8", "#be5c3a", "#0d9488", "#7858b4", "#d9a400", "#56b4e9", "#808b9b")
 # At the foot of the whole plot, which makes room for as many lines as a phone needs.
-LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "font": {"size": 12}}
-_AXIS: dict[str, Any] = {
-    "showline": True,
-    "linecolor": GREY,
-    "gridcolor": PALE,
-    "zeroline": False,
-    "ticks": "outside",
-    "tickcolor": GREY,
-    "automargin": True,
-}
+_LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 
 
 def figure(title: str, x: str, y: str, *, height: int = 420, **layout: Any) -> go.Figure:
@@ -27,17 +18,12 @@ def figure(title: str, x: str, y: str, *, height: int = 420, **layout: Any) -> g
         layout={
             "title": {"text": title, "x": 0, "xanchor": "left", "y": 1, "yanchor": "top", "pad": {"t": 10}},
             "title_font_size": 15,
-            "template": "none",
             "autosize": True,
             "height": height,
-            "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
-            "margin": {"l": 55, "r": 15, "t": 45, "b": 55},
-            "legend": LEGEND,
+            "legend": _LEGEND,
             "hovermode": "closest",
-            "xaxis": {**_AXIS, "title": {"text": x, "standoff": 8}},
-            "yaxis": {**_AXIS, "title": {"text": y}},
-            "paper_bgcolor": "white",
-            "plot_bgcolor": "white",
+            "xaxis": {"title": {"text": x, "standoff": 8}, "showline": True, "zeroline": False},
+            "yaxis": {"title": {"text": y}, "showline": True, "zeroline": False},
             **layout,
         }
     )

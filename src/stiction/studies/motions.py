@@ -20,7 +20,9 @@ from stiction.studies.singlestep import FRESH, plan_of
 STEPS = 800
 OURS, BASELINE = "stiction", "PDD"
 MOVES = (1e-6, 1e-4, 1e-3)  # of the start, for the chaos floor [m, rad, m/s, rad/s]
-_SETTLE, _REST = 500, 5000  # steps after a throw until the body must lie still, and those in which it is watched
+# Steps after a throw until the body must lie still, and those in which it is watched. What an impact has driven in by
+# a centimetre, stepping raises at 1 mm/s, here as in DART, and that must be over.
+_SETTLE, _REST = 6000, 5000
 _PARTS = ("position", "quaternion", "velocity", "angular_velocity")
 
 
@@ -109,7 +111,7 @@ def floor_name(case: Case, size: float) -> str:
 
 
 def _drift(plan: Plan, run: Trajectory, go_on: Callable[[State], Trajectory]) -> NDArray[np.float64]:
-    """Metres that bodies move along the ground in 10 s, from 1 s after the end of `run` on, shape (n,); nan for those
+    """Metres that bodies move along the ground in 10 s, from 12 s after the end of `run` on, shape (n,); nan for those
     that are lost, or have sunk too deep to go on from."""
     lowest = metrics.vertex_heights(plan.body, run)[:, -1].min(axis=1)
     sound = ~metrics.lost_throws(run) & (lowest >= -DEEPEST_START * plan.body.diameter)

@@ -20,7 +20,7 @@ from stiction.state import State, Trajectory
 from stiction.stepping import rollout
 from stiction.studies import figures
 from stiction.studies.motion_tables import number, percent
-from stiction.studies.outputs import Study
+from stiction.studies.outputs import Study, joined
 
 DURATION = {"quick": 10.0, "usual": 60.0, "full": 60.0}  # [s] at rest
 FRICTION, G, TIMESTEP = 1.0, 9.81, 0.002  # the coefficient that the law `box` has learned; its friction angle is 45°
@@ -106,15 +106,18 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     plots = [_picture(paths, sped, BELOW[-1])]
     tables = [_table(content, bool(find_spec("pybullet")))]
     section = Section(study.name, "At rest, and on a slope", _TEXT, study.command, tables, plots)
-    every = 50
-    parts = {"run": [], "angle": [], "time": [], "creep": []}
-    for (name, angle), path in paths.items():
-        kept = path[::every]
-        parts["run"] += [name] * len(kept)
-        parts["angle"] += [angle] * len(kept)
-        parts["time"] += (TIMESTEP * every * np.arange(len(kept))).tolist()
-        parts["creep"] += kept.tolist()
-    study.finish(section, content, parts, "dartpy", "mujoco-core", "pybullet")
+    study.finish(section, content, _rows(paths), "dartpy", "mujoco-core", "pybullet")
+
+
+def _rows(paths: dict[tuple[str, float], NDArray]) -> dict[str, NDArray]:
+    """Columns of all paths, thinned to ten a second."""
+    every = round(0.1 / TIMESTEP)
+    thin = {key: path[::every] for key, path in paths.items()}
+    parts = [
+        {"run": name, "angle": angle, "time": TIMESTEP * every * np.arange(len(path)), "creep": path}
+        for (name, angle), path in thin.items()
+    ]
+    return joined(parts)
 
 
 def _content(paths, sped, wanted: float, duration: float) -> dict[str, Any]:
@@ -128,7 +131,7 @@ def _content(paths, sped, wanted: float, duration: float) -> dict[str, Any]:
     return {
         "friction": FRICTION,
         "timestep_s": TIMESTEP,
-        "duration_s": duration,
+        "at_rest_s": duration,
         "sliding_slope_degrees": ABOVE,
         "wanted_acceleration_m_per_s2": wanted,
         "runs": runs,
@@ -143,7 +146,7 @@ def _table(content: dict[str, Any], bullet: bool) -> Table:
     columns = ["", "Flat", *(f"Slope {angle:g}°" for angle in BELOW[1:]), f"Acceleration at {ABOVE:g}°, error"]
     note = (
         "Flat and slopes below the friction angle: greatest distance moved along the ground in "
-        f"{content['duration_s']:g} s, after {SETTLING:g} s in which soft contacts may settle. The acceleration is "
+        f"{content['at_rest_s']:g} s, after {SETTLING:g} s in which soft contacts may settle. The acceleration is "
         f"that of {SLIDING:g} s after half a second, against {content['wanted_acceleration_m_per_s2']:.3f} m/s². Less "
         "than 1e-15 m is rounding."
     )
@@ -162,7 +165,7 @@ def _length(metres: float) -> str:
 def _picture(paths, sped, angle: float) -> Plot:
     """Creep over time of all of them on one slope."""
     figure = figures.figure(f"Creep on a slope of {angle:g}°", "time [s]", "distance [m]")
-    for name, colour in zip(sped, (*figures.SERIES, "#000000")):
+    for name, colour in zip(sped, figures.SERIES):
         path = np.maximum(paths[name, angle][::50], _SMALLEST)
         time = TIMESTEP * 50 * np.arange(len(path))
         figure.add_scatter(x=time, y=path, mode="lines", name=name, line={"color": colour, "width": 2})

@@ -16,7 +16,7 @@ from stiction.studies.motions import Case
 from stiction.studies.outputs import Study, joined
 
 THROWS = {"quick": 8, "usual": 100, "full": 200}  # of each body
-WATCHED = {"quick": 4, "usual": 25, "full": 50}  # of them, followed for drift
+WATCHED = {"quick": 2, "usual": 10, "full": 30}  # of them, followed for drift
 CASES = (
     Case("Box", "box", "box-pdd", replays=2),
     Case("Pentagon prism", "prism", "prism-pdd"),
