@@ -77,8 +77,15 @@ def errors(browser) -> list[str]:
 def picture(element) -> np.ndarray:
     """What an element looks like, shape (height, width, 3)."""
     from PIL import Image
+    from selenium.common.exceptions import TimeoutException
 
-    return np.asarray(Image.open(io.BytesIO(element.screenshot_as_png)).convert("RGB"), dtype=np.int16)
+    for _ in range(5):
+        try:
+            png = element.screenshot_as_png
+            return np.asarray(Image.open(io.BytesIO(png)).convert("RGB"), dtype=np.int16)
+        except TimeoutException:  # a busy machine may draw no frame within the browser's ten seconds
+            continue
+    raise AssertionError("The browser took no picture.")
 
 
 def changed(before: np.ndarray, after: np.ndarray) -> int:
