@@ -118,7 +118,7 @@ def test_in_a_browser_the_page_opens_and_fits(page):
 
 
 def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
-    with open_browser(640, 900) as browser:
+    with open_browser(540, 700) as browser:
         from selenium.webdriver import ActionChains
 
         def moment() -> float:
@@ -132,8 +132,9 @@ def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
         first = replay.get_attribute("data-time")
         wait_for(lambda: replay.get_attribute("data-time") != first, "time passes")
 
+        place = "const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom - 50]"
+        area = browser.execute_script(place, replay.find_element("css selector", ".stage"))  # without the player's bar
         browser.switch_to.frame(replay.find_element("css selector", "iframe"))
-        canvas = browser.find_element("css selector", "canvas")
         browser.execute_script("document.querySelector('.tabler-icon-player-pause-filled').closest('button').click()")
         wait_for(lambda: browser.find_elements("css selector", ".tabler-icon-player-play-filled"), "it pauses")
         track = browser.find_element("css selector", ".mantine-Slider-track")
@@ -144,7 +145,7 @@ def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
             hand.click_and_hold().pause(1.0).release().perform()  # the player looks once a frame
             wait_for(lambda share=share: abs(moment() - 1.2 * share) < 0.03, "the slider is where it was set")
             time.sleep(2)  # the canvas follows
-            seen.append(picture(canvas))
+            seen.append(picture(browser, area))
         assert changed(*seen) > 1000
         browser.switch_to.default_content()
         browser.execute_script("arguments[0].click()", replay.find_element("css selector", ".close"))

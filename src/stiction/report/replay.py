@@ -224,7 +224,7 @@ def _set_scene(server: viser.ViserServer, stage: Stage) -> None:
 
 
 def set_light(scene: viser.SceneApi) -> None:
-    """Up is z; plain light from all sides in place of a mirrored room, which would wash out the colours of the modes."""
+    """Up is z; plain light from all sides: viser's mirrored room would wash out the colours of the modes."""
     scene.set_up_direction("+z")
     scene.configure_environment_map(None)
     scene.add_light_ambient("/light", intensity=1.3)
