@@ -97,6 +97,7 @@ def test_a_run_that_leaves_the_numbers_can_be_shown(replay, tmp_path):
     publish(tmp_path, a_section("slope", replays=[Replay("lost", replay.body, {"kept": run, "lost": lost})]))
 
 
+@pytest.mark.slow
 def test_in_a_browser_the_page_opens_and_fits(page):
     with open_browser() as browser:
         for width in (1400, 390):
@@ -117,6 +118,7 @@ def test_in_a_browser_the_page_opens_and_fits(page):
             assert not errors(browser)
 
 
+@pytest.mark.slow
 def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
     with open_browser(540, 700) as browser:
         from selenium.webdriver import ActionChains

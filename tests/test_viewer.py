@@ -62,6 +62,7 @@ def viewer():
     thread.join()
 
 
+@pytest.mark.slow
 def test_in_a_browser_a_throw_moves_and_the_slider_seeks(viewer):
     with open_browser(720, 480) as browser:
         from selenium.webdriver import Keys
