@@ -74,11 +74,18 @@ def errors(browser) -> list[str]:
     return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
 
 
-def picture(element) -> np.ndarray:
-    """What an element looks like, shape (height, width, 3)."""
+def picture(browser, area: tuple[float, float, float, float]) -> np.ndarray:
+    """What is seen in an area (left, top, right, bottom) of the window [px], shape (height, width, 3)."""
     from PIL import Image
+    from selenium.common.exceptions import TimeoutException
 
-    return np.asarray(Image.open(io.BytesIO(element.screenshot_as_png)).convert("RGB"), dtype=np.int16)
+    for _ in range(5):
+        try:
+            png = browser.get_screenshot_as_png()
+        except TimeoutException:  # a busy machine may draw no frame within the browser's ten seconds
+            continue
+        return np.asarray(Image.open(io.BytesIO(png)).convert("RGB").crop(area), dtype=np.int16)
+    raise AssertionError("The browser took no picture.")
 
 
 def changed(before: np.ndarray, after: np.ndarray) -> int:

@@ -21,6 +21,7 @@ def test_simulate_writes_a_trajectory(tmp_path, capsys):
         (["simulate", "--height", "0"], "stiction: The body starts below the ground"),
         (["simulate", "--out", "run.csv"], "stiction: --out must name an .npz file, got run.csv."),
         (["evaluate", "no-such-law"], "stiction: There is no law 'no-such-law'; shipped are"),
+        (["view", "no-such-law"], "stiction: There is no law 'no-such-law'; shipped are"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(arguments, sentence, capsys):

@@ -97,6 +97,7 @@ def test_a_run_that_leaves_the_numbers_can_be_shown(replay, tmp_path):
     publish(tmp_path, a_section("slope", replays=[Replay("lost", replay.body, {"kept": run, "lost": lost})]))
 
 
+@pytest.mark.slow
 def test_in_a_browser_the_page_opens_and_fits(page):
     with open_browser() as browser:
         for width in (1400, 390):
@@ -117,13 +118,9 @@ def test_in_a_browser_the_page_opens_and_fits(page):
             assert not errors(browser)
 
 
+@pytest.mark.slow
 def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
-    with open_browser(640, 900) as browser:
-        from selenium.webdriver import ActionChains
-
-        def moment() -> float:
-            return float(browser.execute_script("return document.querySelector('[role=slider]').ariaValueNow"))
-
+    with open_browser(540, 700) as browser:
         browser.get(page.as_uri())
         replay = browser.find_element("css selector", ".replay")
         browser.execute_script("arguments[0].scrollIntoView()", replay)
@@ -132,21 +129,49 @@ def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
         first = replay.get_attribute("data-time")
         wait_for(lambda: replay.get_attribute("data-time") != first, "time passes")
 
-        browser.switch_to.frame(replay.find_element("css selector", "iframe"))
-        canvas = browser.find_element("css selector", "canvas")
-        browser.execute_script("document.querySelector('.tabler-icon-player-pause-filled').closest('button').click()")
-        wait_for(lambda: browser.find_elements("css selector", ".tabler-icon-player-play-filled"), "it pauses")
-        track = browser.find_element("css selector", ".mantine-Slider-track")
+        in_player(browser, "window.mark = 'the same'; " + PAUSE_BUTTON + ".click()")
+        wait_for(lambda: not in_player(browser, f"return !!{PAUSE_BUTTON}"), "it pauses")
+        place = "const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom - 50]"
+        area = browser.execute_script(place, replay.find_element("css selector", ".stage"))  # without the player's bar
         seen = []
         for share in (0.05, 0.45):
-            place = (share - 0.5) * track.size["width"]
-            hand = ActionChains(browser).move_to_element_with_offset(track, place, 0)
-            hand.click_and_hold().pause(1.0).release().perform()  # the player looks once a frame
-            wait_for(lambda share=share: abs(moment() - 1.2 * share) < 0.03, "the slider is where it was set")
+            drag_slider(browser, share)
+            wait_for(lambda share=share: abs(moment(browser) - 1.2 * share) < 0.03, "the slider is where it was set")
             time.sleep(2)  # the canvas follows
-            seen.append(picture(canvas))
+            seen.append(picture(browser, area))
         assert changed(*seen) > 1000
-        browser.switch_to.default_content()
+        assert in_player(browser, "return window.mark") == "the same"  # all this in one and the same player
         browser.execute_script("arguments[0].click()", replay.find_element("css selector", ".close"))
         assert replay.get_attribute("data-state") == "poster"
         assert not errors(browser)
+
+
+PAUSE_BUTTON = "document.querySelector('.tabler-icon-player-pause-filled')?.closest('button')"
+
+
+def in_player(browser, script: str):
+    """Run a script in the player. The frame is entered anew each time: after a slow picture, the driver is silently
+    back in the page, although the player is still there."""
+    browser.switch_to.default_content()
+    browser.switch_to.frame(browser.find_element("css selector", ".replay iframe"))
+    try:
+        return browser.execute_script(script)
+    finally:
+        browser.switch_to.default_content()
+
+
+def moment(browser) -> float:
+    """The time that the player's slider shows [s]."""
+    return float(in_player(browser, "return document.querySelector('[role=slider]').ariaValueNow"))
+
+
+def drag_slider(browser, share: float) -> None:
+    """Press on the player's slider at a share of its length, as a hand does."""
+    from selenium.webdriver import ActionChains
+
+    browser.switch_to.default_content()
+    browser.switch_to.frame(browser.find_element("css selector", ".replay iframe"))
+    track = browser.find_element("css selector", ".mantine-Slider-track")
+    hand = ActionChains(browser).move_to_element_with_offset(track, (share - 0.5) * track.size["width"], 0)
+    hand.click_and_hold().pause(1.0).release().perform()  # the player looks once a frame
+    browser.switch_to.default_content()

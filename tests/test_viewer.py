@@ -62,8 +62,9 @@ def viewer():
     thread.join()
 
 
+@pytest.mark.slow
 def test_in_a_browser_a_throw_moves_and_the_slider_seeks(viewer):
-    with open_browser(800, 560) as browser:
+    with open_browser(720, 480) as browser:
         from selenium.webdriver import Keys
 
         browser.get(viewer.address)
@@ -75,23 +76,23 @@ def test_in_a_browser_a_throw_moves_and_the_slider_seeks(viewer):
         wait_for(lambda: has_button(browser, "Random throw"), "the controls are there")
         wait_for(lambda: "Contact:" in browser.find_element("css selector", "body").text, "the state is told")
         wait_for(lambda: moment() > 0.1, "the first throw plays")
-        canvas = browser.find_element("css selector", "canvas")
+        area = 0, 0, 340, browser.execute_script("return innerHeight")  # beside the controls
         assert press(browser, "Pause")
         wait_for(lambda: has_button(browser, "Play"), "it pauses")
 
         assert press(browser, "Random throw")
         wait_for(lambda: has_button(browser, "Pause"), "a new throw plays")
-        before = picture(canvas)
-        wait_for(lambda: changed(before, picture(canvas)) > 1000, "the body moves")
+        before = picture(browser, area)
+        wait_for(lambda: changed(before, picture(browser, area)) > 1000, "the body moves")
         assert press(browser, "Pause")
         wait_for(lambda: has_button(browser, "Play"), "it pauses again")
 
         slider = browser.find_element("css selector", "[role=slider]")
         slider.send_keys(Keys.HOME)
         wait_for(lambda: moment() == 0.0, "the slider is at the begin")
-        wait_for(lambda: changed(picture(canvas), picture(canvas)) == 0, "the picture stands")
-        before = picture(canvas)
+        wait_for(lambda: changed(picture(browser, area), picture(browser, area)) == 0, "the picture stands")
+        before = picture(browser, area)
         slider.send_keys(Keys.END)
         wait_for(lambda: moment() > 1.5, "the slider is at the end")
-        wait_for(lambda: changed(before, picture(canvas)) > 1000, "the slider moves the body")
+        wait_for(lambda: changed(before, picture(browser, area)) > 1000, "the slider moves the body")
         assert not errors(browser)

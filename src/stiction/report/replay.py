@@ -41,7 +41,7 @@ class Stage:
         runs = {name: finite_part(run) for name, run in replay.runs.items()}
         path = np.concatenate([run.position for run in runs.values()])
         if replay.body.planar:  # one behind the other: each moves along x, and its plane should face the eye
-            across, toward, lane = np.array([0.0, 1.0]), np.array([0.3, -1.0]), 1.5 * replay.body.diameter
+            across, toward, lane = np.array([0.0, 1.0]), np.array([0.3, -1.0]), 2.0 * replay.body.diameter
         else:
             travel = path[len(next(iter(runs.values())).position) - 1, :2] - path[0, :2]
             length = np.linalg.norm(travel)
@@ -224,9 +224,10 @@ def _set_scene(server: viser.ViserServer, stage: Stage) -> None:
 
 
 def set_light(scene: viser.SceneApi) -> None:
-    """Up is z; light from all sides as well, so that no side of a body is black."""
+    """Up is z; plain light from all sides: viser's mirrored room would wash out the colours of the modes."""
     scene.set_up_direction("+z")
-    scene.add_light_ambient("/light", intensity=0.5)
+    scene.configure_environment_map(None)
+    scene.add_light_ambient("/light", intensity=1.3)
 
 
 def set_ground(scene: viser.SceneApi, extent: float) -> None:
