@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -66,7 +67,13 @@ def train_from(
     if len(checkpoint):
         print(f"Going on with {len(checkpoint)} finished parts of this training.", file=sys.stderr)
     began = time.monotonic()
-    how = {"law": law, "approximator": approximator, "inputs": switches, "info": info, "checkpoint": checkpoint}
+    how: dict[str, Any] = {
+        "law": law,
+        "approximator": approximator,
+        "inputs": switches,
+        "info": info,
+        "checkpoint": checkpoint,
+    }
     with _shown() as progress:
         learned = train(data.body, instances, data.setting, options, time_budget=time_budget, progress=progress, **how)
     learned.save(out)

@@ -125,13 +125,12 @@ def _trees(inputs: Standard, bias, trees: list[tuple[int, NDArray]], unit) -> Tr
                 left.append(first + len(order))
                 order += [int(nodes["left"][node]), int(nodes["right"][node])]
     whole = {"roots": roots, "output": output, "feature": feature, "left": left}
-    numbers = {"bias": bias, "threshold": threshold}
-    return Trees(
-        inputs.mean,
-        inputs.scale,
+    parts: dict[str, Any] = {
+        "bias": np.array(bias, dtype=np.float32),
+        "threshold": np.array(threshold, dtype=np.float32),
         **{name: np.array(part, dtype=np.int32) for name, part in whole.items()},
-        **{name: np.array(part, dtype=np.float32) for name, part in numbers.items()},
-    )
+    }
+    return Trees(inputs.mean, inputs.scale, **parts)
 
 
 # Gaussian processes

@@ -188,8 +188,8 @@ def _mujoco_table(found) -> Table:
     note = (
         f"Sliding box, steps of {1000 * FINE['timestep']:g} ms; the others as differences from MuJoCo. Like for like "
         "are the columns with an elliptic cone. The friction box is the ground truth above, equal to it along the axes "
-        "only. On the diagonals MuJoCo takes a somewhat other way than its cone asks for: its contacts are soft, and a "
-        "box this fast hops on them by millimetres. A point mass with that cone goes where the analytic law goes."
+        "only. On the diagonals MuJoCo takes a somewhat other way; a point mass with the elliptic cone goes where the "
+        "analytic law goes. MuJoCo's contacts are soft; how soft was chosen among three settings."
     )
     columns = ["Direction", "MuJoCo, elliptic", "Coulomb, elliptic", "Point mass, elliptic", "Coulomb, box"]
     return Table("The ground truth against MuJoCo", columns, rows, note)

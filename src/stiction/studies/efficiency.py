@@ -55,15 +55,15 @@ class Scale:
 SCALES = {
     "quick": Scale((10,), 300, 500, 4, ("network", "svm")),  # the others take their time even with few data
     "usual": Scale((10, 30, 100), 1500, 4000, 25),
-    "full": Scale((10, 30, 100, 300, 1000), 4000, 20_000, 100),
+    "full": Scale((10, 30, 100, 300), 2000, 10_000, 50),
 }
 _TEXT = [
     "How many throws does a law need? Laws for the box are trained on the first 10, 30, 100, ... throws of one data "
     "set, and judged on contacts and throws of DART that none of them has seen. What approximates the classifier and "
     "the regressor can be exchanged: networks, gradient-boosted trees, Gaussian processes, support vector machines.",
     "A law guesses friction with a rough Coulomb model, fitted to the data, and only learns what the guess lacks. DART "
-    "obeys Coulomb's law, so that the guess alone is nearly right and a few throws suffice. Without the guess, the "
-    "approximators must learn friction from scratch: only there do they differ, and only there do more data help much.",
+    "obeys Coulomb's law, so that the guess alone is nearly right. Each approximator is also trained without it, and "
+    "must learn friction from scratch then, as it would on a material that obeys another law.",
 ]
 
 
