@@ -85,6 +85,18 @@ def friction(law, contacts, dynamic):
     return p_f
 
 
+def outside(law, contacts, i):
+    """Whether contact `i`, as classified last, lies outside of what the law was trained on; overloaded for learned laws."""
+    return bool(law.outside(contacts)[i]) if hasattr(law, "outside") else False
+
+
+@overload(outside)
+def _outside(law, contacts, i):
+    learned = isinstance(law, types.NamedTuple) and hasattr(law.instance_class, "recipe")
+    if not learned:
+        return lambda law, contacts, i: False
+
+
 @register_jitable
 def contact_impulse(law, contacts):
     """Algorithm 1, p = H(q, v1, P): contact impulses (n, 6) about the centre of mass and the modes (n,) they realise.
@@ -137,10 +149,7 @@ def stop_patch(contacts, i, softness, out):
     """Lines 3-6: write the impulse that stops the patch; guard: if it would pull anywhere, keep only its friction."""
     c = contacts.record[i]
     p = static_impulse(contacts, i)
-    p_f = np.zeros(5)
-    p_f[0], p_f[1] = p[0], p[1]
-    p_f[2] = p[5] - (c.centre[0] * p[1] - c.centre[1] * p[0])
-    add_tilt(contacts, i, p_f)
+    p_f = friction_part(contacts, i, p)
     pushing, _ = _with_normal(contacts, i, p_f, 1.0, softness)
     close = _AGREES * abs(p[2])
     if (
@@ -152,6 +161,17 @@ def stop_patch(contacts, i, softness, out):
         copy(p, out)
         return np.int64(Mode.STATIC)
     return slide_patch(contacts, i, p_f, softness, out)
+
+
+@compiled
+def friction_part(contacts, i, p):
+    """The friction p_f (5,) at the patch's centre of an impulse p (6,) that stops the patch."""
+    centre = contacts.record[i].centre
+    p_f = np.zeros(5)
+    p_f[0], p_f[1] = p[0], p[1]
+    p_f[2] = p[5] - (centre[0] * p[1] - centre[1] * p[0])
+    add_tilt(contacts, i, p_f)
+    return p_f
 
 
 @compiled

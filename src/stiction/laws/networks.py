@@ -86,3 +86,13 @@ def evaluate(numbers, table, row, x, out):
         at, n, value = bias + m, m, new
     for j in range(n):
         out[j] = value[j]
+
+
+@compiled
+def beyond(numbers, table, row, x):
+    """Whether network `row` would clip an input of x: it has seen nothing like it."""
+    at, n = table[row, 0], table[row, 2]
+    for k in range(n):
+        if not abs((np.float32(x[k]) - numbers[at + k]) * numbers[at + n + k]) <= np.float32(FARTHEST):
+            return True
+    return False
