@@ -22,7 +22,7 @@ from scipy.optimize import root
 
 from stiction.compiled import compiled
 from stiction.contact import classify, contact_impulse, friction, friction_part, outside, stop_patch
-from stiction.coupled import balance, stiffened
+from stiction.coupled import balance, effective_friction, stiffened
 from stiction.lcp import lowest_separation, static_impulse
 from stiction.spatial import apply, dot
 from stiction.state import Mode
@@ -68,6 +68,7 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     if not static.any():
         return Solution(p.reshape(n, 6), c, np.zeros(n, dtype=np.bool_), 0, True)
     L_b, share = stiffened(contacts, L)
+    effective = effective_friction(contacts, L, share)
     returned = np.zeros(n, dtype=np.bool_)  # links that slid, and were then tried as static again
     B = _start(n)
     last_x, last_F = np.zeros(5 * n), np.zeros(5 * n)
@@ -75,7 +76,7 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     for _ in range(MOST_EVALUATIONS):
         p = balanced(contacts, L_b, share, V_free, static, p_f, law.softness)
         ask_at(contacts, V_free, L, p)
-        c = answer(law, contacts, want)
+        c = answer(law, contacts, effective, want)
         evaluations += 1
         let_go, pulled = _let_go(contacts, p, static, c, p_f)
         if let_go:
@@ -160,8 +161,11 @@ def outside_of(law, contacts, i) -> bool:
 
 
 @register_jitable
-def answer(law, contacts, want):
-    """C and R at the V1 in the records: modes (n,), and the friction of a link that slides into `want` (n, 5)."""
+def answer(law, contacts, effective, want):
+    """C and R at the V1 in the records: modes (n,), and the friction of a link that slides into `want` (n, 5).
+
+    effective: what of each link's friction has an effect, (n, 5, 5), or (0, 5, 5) if all has
+    """
     c = classify(law, contacts)
     n = len(c)
     p_f = friction(law, contacts, np.arange(n))
@@ -173,6 +177,10 @@ def answer(law, contacts, want):
         if c[i] == Mode.STATIC and stop_patch(contacts, i, law.softness, np.zeros(6)) != Mode.STATIC:
             c[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
             kept = friction_part(contacts, i, static_impulse(contacts, i))
+            for k in range(5):
+                want[i, k] = kept[k]
+        if len(effective) > 0:
+            kept = apply(effective[i], want[i])
             for k in range(5):
                 want[i, k] = kept[k]
     return c

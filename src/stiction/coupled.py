@@ -56,6 +56,43 @@ def cholesky(A, contacts):
 
 
 @compiled
+def effective_friction(contacts, L, share):
+    """For each link the matrix that keeps of a friction p_f (5,) what its link can move along, (n, 5, 5); none at all
+    if L was not stiffened.
+
+    A link of a hinged chain cannot yaw, but a law does not know that: where two mirrored answers are as good, it gives
+    one of them, whose spin torque would turn V1 out of the plane.
+    """
+    n = len(contacts.record) if share > 0.0 else 0
+    out = np.empty((n, 5, 5))
+    T = np.empty((5, 6))
+    unit = np.empty(5)
+    for i in range(n):
+        c = contacts.record[i]
+        for k in range(5):
+            for m in range(5):
+                unit[m] = 1.0 if m == k else 0.0
+            column = friction_wrench(c.centre, unit, 1.0)
+            for m in range(6):
+                T[k, m] = column[m]
+        own = _times(_times(T, _block(L, i)), T.T)
+        K = _times(_times(T, c.inverse_inertia), T.T)
+        for k in range(5):
+            for m in range(5):
+                K[k, m] = own[k, m] + share * K[k, m]
+        _factor(K)
+        for k in range(5):
+            kept = _solve(K, own[:, k])
+            left = apply(own, kept)
+            for m in range(5):
+                left[m] = own[m, k] - left[m]
+            more = _solve(K, left)
+            for m in range(5):
+                out[i, m, k] = kept[m] + more[m]
+    return out
+
+
+@compiled
 def balance(contacts, L, V, static, p_f, softness):
     """Impulses p (6 n,) that stop the patches of the `static` links, and give the others their friction p_f (n, 5) and
     the normal impulse with which nothing approaches.
@@ -314,3 +351,12 @@ def response(M, damping, rows, weight, J):
             for k in range(dofs):
                 out[k, r] = column[k]
     return out, _times(J, out)
+
+
+@compiled
+def _block(L, i):
+    out = np.empty((6, 6))
+    for k in range(6):
+        for m in range(6):
+            out[k, m] = L[6 * i + k, 6 * i + m]
+    return out
