@@ -2,6 +2,7 @@
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,11 +16,24 @@ from stiction.data.options import CollectOptions
 
 # Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
 # as importable name -> extra that brings it.
-StudyName = Literal["agreement"]
-STUDIES: dict[StudyName, dict[str, str]] = {"agreement": {"dartpy": "dart", "matplotlib": "report"}}
+StudyName = Literal["agreement", "trajectories", "events", "anisotropy", "nsgs", "slope", "efficiency", "all"]
+_PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
+STUDIES: dict[StudyName, dict[str, str]] = {
+    "trajectories": {"dartpy": "dart", **_PAGE},
+    "events": {"dartpy": "dart", **_PAGE},
+    "anisotropy": {"mujoco": "mujoco", **_PAGE},
+    "slope": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
+    "nsgs": {"dartpy": "dart", **_PAGE},
+    "efficiency": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
+    "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
+}
 
 Triple = Annotated[tuple[float, float, float], tyro.conf.arg(metavar="X Y Z")]
 OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(optional)")]
+
+
+class StudyError(Exception):
+    """Some studies of `reproduce all` failed; the message names them."""
 
 
 def reproduce(
@@ -31,9 +45,16 @@ def reproduce(
     full: bool = False,
     seed: int = 0,
 ) -> None:
-    """Run a study: measure, print its tables, write its results and pictures.
+    """Run a study: measure, print its tables, write its results and its part of the page OUT/index.html.
 
+    trajectories: whole throws of box, prism and rectangle, learned laws and baseline against DART.
+    events: contact event sequences of box throws.
+    anisotropy: a box thrown in eight directions onto ground with unequal friction.
+    slope: a block at rest on the flat and on slopes; MuJoCo, Bullet and DART beside it.
+    nsgs: whole throws with DART's NSGS solver as ground truth.
+    efficiency: error against the number of training throws, for several approximators.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
+    all: all of these, on one page.
 
     Args:
         name: Study to run.
@@ -44,9 +65,32 @@ def reproduce(
     """
     if quick and full:
         raise stiction.InputError("Give --quick or --full, not both.")
-    _require(f"reproduce {name}", STUDIES[name])
     scale = "quick" if quick else "full" if full else "usual"
+    if name == "all":
+        _reproduce_all(out, scale, seed)
+    else:
+        _reproduce(name, out, scale, seed)
+
+
+def _reproduce(name: StudyName, out: Path, scale: str, seed: int) -> None:
+    _require(f"reproduce {name}", STUDIES[name])
     import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed)
+
+
+def _reproduce_all(out: Path, scale: str, seed: int) -> None:
+    """Run every study in order; one that fails is named, and the others still run."""
+    failed = []
+    for number, name in enumerate(STUDIES, 1):
+        print(f"\n── {name} ({number} of {len(STUDIES)})", flush=True)
+        try:
+            _reproduce(name, out, scale, seed)
+        except Exception as error:  # whatever it is, the other studies do not depend on it
+            failed.append(name)
+            if not isinstance(error, stiction.InputError | OSError):
+                traceback.print_exc()
+            print(f"stiction: {name} failed: {error}", file=sys.stderr)
+    if failed:
+        raise StudyError(f"{len(failed)} of {len(STUDIES)} studies failed: {', '.join(failed)}.")
 
 
 def simulate(
@@ -221,7 +265,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough; nothing more may be written to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:  # a folder that cannot be made, a full disk
+    except (OSError, StudyError) as error:  # a folder that cannot be made, a full disk
         print(f"stiction: {error}", file=sys.stderr)
         return 1
     except stiction.InputError as error:

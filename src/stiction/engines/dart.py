@@ -15,15 +15,11 @@ from scipy.spatial.transform import Rotation
 
 from stiction import checks
 from stiction.bodies import Body
-from stiction.labels import label_steps
-from stiction.patch import new_contacts
+from stiction.engines.recover import recover
 from stiction.state import State, Trajectory
 from stiction.stepping import (
     GRAVITY,
-    Motion,
-    Record,
     Setting,
-    begin_step,
     check_finite,
     check_start,
     empty_record,
@@ -38,7 +34,6 @@ except ImportError as error:
 
 SOLVERS = ("dantzig", "nsgs")
 _GROUND = 2.0  # thickness of the ground box [m]
-_CHUNK = 1024  # steps labelled together
 _FASTEST = 1e5  # [m/s, rad/s] a motion this fast is about to run out of numbers: it is given up
 
 
@@ -79,7 +74,7 @@ def throw(
         part[:] = values.reshape(part.shape)
     if finite:
         check_finite(record, setting.timestep)
-    _recover(body, setting, record)
+    recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 
 
@@ -201,16 +196,3 @@ def _spikes(body: Body) -> str:
     lines = [f"v {x:.17g} {y:.17g} {z:.17g}" for x, y, z in points]
     lines += [f"f {i + 1} {n + i + 1} {2 * n + i + 1}" for i in range(n)]
     return "\n".join(lines) + "\n"
-
-
-def _recover(body: Body, setting: Setting, record: Record) -> None:
-    """Impulses, modes and kinds of all throws from their motion: p = M (v' - v) - h tau, gyroscopic torque included."""
-    steps = record.mode.shape[1]
-    impulse, mode, kind = record.impulse.reshape(-1, 6), record.mode.reshape(-1), record.kind.reshape(-1)
-    for begin in range(0, len(mode), _CHUNK):
-        chunk = slice(begin, min(begin + _CHUNK, len(mode)))
-        throw, t = np.divmod(np.arange(chunk.start, chunk.stop), steps)
-        before = Motion(record.position[throw, t], record.quaternion[throw, t], record.twist[throw, t])
-        contacts = new_contacts(body.hull, len(t))
-        found = begin_step(setting, body.hull, contacts, before)
-        label_steps(body.hull, contacts, found, record.twist[throw, t + 1], impulse[chunk], mode[chunk], kind[chunk])

@@ -25,7 +25,7 @@ from stiction.patch import Contacts
 from stiction.state import Kind, Mode, State
 from stiction.stepping import Setting
 
-_FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
+FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
 _THROWS = 25  # thrown at a time
 _MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
 
@@ -74,7 +74,7 @@ def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
     most = max(50, 20 * number // 100)
     with Console(stderr=True).status("Asking the ground truth") as status:
         while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
-            sources = (generator(plan.seed + seed + _FRESH, throws + k) for k in range(_THROWS))
+            sources = (generator(plan.seed + seed + FRESH, throws + k) for k in range(_THROWS))
             states = [draw(plan.body, plan.ranges, source) for source in sources]
             start = State(*(np.stack([getattr(s, name) for s in states]) for name in _PARTS))
             part, kind = _throw(plan, start)

@@ -1,87 +1,60 @@
-"""Tables that studies print, from the same figures that go to their JSON files."""
+"""Tables of the study `agreement`, from the same figures that go to its JSON file."""
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from stiction.report.section import Table
 
 
-def print_agreement(cases: Sequence[dict[str, Any]], reasons: Mapping[str, str]) -> None:
-    """Print the figures of the study `agreement`; `reasons` explains the names of its exceptions."""
-    # A file or a pipe has no width of its own; rich would take 80 columns and break the lines.
-    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
-    console.print(_one_step_table(cases))
-    console.print(_notes(cases, reasons))
-    console.print(_free_run_table(cases))
+def agreement_tables(cases: Sequence[dict[str, Any]], reasons: Mapping[str, str]) -> list[Table]:
+    """One step from DART's contact states, and whole throws; `reasons` explains the names of the exceptions."""
+    return [_one_step_table(cases, reasons), _free_run_table(cases)]
 
 
-def _one_step_table(cases: Sequence[dict[str, Any]]) -> Table:
-    limits = {step["patch"]: step["limit_m_per_s_or_rad_per_s"] for case in cases for step in case["one_step"]}
-    table = _table(
-        "One step of ours from each contact state in DART: velocity error [m/s, rad/s]",
-        "within: " + ", ".join(f"{limit:.0e} for a {patch}" for patch, limit in limits.items()),
-    )
-    table.add_column("case and patch", no_wrap=True)
-    for header in ("states", "median", "99 %", "max", "within"):
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("exceptions")
+def _one_step_table(cases: Sequence[dict[str, Any]], reasons: Mapping[str, str]) -> Table:
+    rows = []
     for case in cases:
-        table.add_row(case["name"])
         for step in case["one_step"]:
             error = step["velocity_error_m_per_s_or_rad_per_s"]
-            table.add_row(
-                f"  {step['patch']}",
-                f"{step['states']:,}",
-                *(f"{error[name]:.1e}" for name in ("percent_50", "percent_99", "max")),
-                _percent(step["share_within"]),
-                ", ".join(_exception(name, count) for name, count in step["exceptions"].items() if count),
+            found = [f"{count:,} {name}" for name, count in step["exceptions"].items() if count]
+            rows.append(
+                [
+                    f"{case['name']}: {step['patch']}",
+                    f"{step['states']:,}",
+                    *(f"{error[name]:.1e}" for name in ("percent_50", "percent_99", "max")),
+                    _percent(step["share_within"]),
+                    ", ".join(found),
+                ]
             )
-        table.add_section()
-    return table
+    columns = ["Case and patch", "States", "Median", "99 %", "Max", "Within", "Exceptions"]
+    title = "One step of ours from each contact state in DART: velocity error [m/s, rad/s]"
+    return Table(title, columns, rows, _note(cases, reasons))
 
 
-def _exception(name: str, count: int) -> str:
-    return f"[bold red]{count:,} {name}[/]" if name == "unexplained" else f"{count:,} {name}"
-
-
-def _notes(cases: Sequence[dict[str, Any]], reasons: Mapping[str, str]) -> Table:
-    """What the names of the exceptions that have occurred mean, and whether any is left without a reason."""
+def _note(cases: Sequence[dict[str, Any]], reasons: Mapping[str, str]) -> str:
+    """The limits, what the names of the exceptions that have occurred mean, and whether any is without a reason."""
     steps = [step for case in cases for step in case["one_step"]]
-    notes = Table.grid(padding=(0, 2))
-    for name, text in reasons.items():
-        if any(step["exceptions"][name] for step in steps):
-            notes.add_row(f" [dim]{name}[/]", f"[dim]{text}[/]")
+    limits = {step["patch"]: step["limit_m_per_s_or_rad_per_s"] for step in steps}
+    parts = ["Within: " + ", ".join(f"{limit:.0e} for a {patch}" for patch, limit in limits.items()) + "."]
+    seen = [name for name in reasons if any(step["exceptions"][name] for step in steps)]
+    parts += [f"{name.capitalize()}: {reasons[name]}" for name in seen]
     left = sum(step["exceptions"]["unexplained"] for step in steps)
-    notes.add_row(" unexplained", f"[bold red]{left:,}[/]" if left else "none")
-    return notes
+    return " ".join([*parts, f"Unexplained: {left:,}." if left else "Unexplained: none."])
 
 
 def _free_run_table(cases: Sequence[dict[str, Any]]) -> Table:
     limit = cases[0]["free_run"]["limit_m"]
-    table = _table("Whole throws from the same start: error of the final position [m]", f"within: {limit:.0e}")
-    table.add_column("case", no_wrap=True)
-    for header in ("throws", "median", "90 %", "95 %", "max", "within"):
-        table.add_column(header, justify="right", no_wrap=True)
+    rows = []
     for case in cases:
         free = case["free_run"]
         error = free["position_error_m"]
-        table.add_row(
-            case["name"],
-            f"{free['throws']:,}",
-            *(f"{error[name]:.1e}" for name in ("percent_50", "percent_90", "percent_95", "max")),
-            _percent(free["share_within"]),
-        )
-    return table
-
-
-def _table(title: str, subtitle: str) -> Table:
-    text = Text.assemble((f"\n{title}\n", "bold"), subtitle)  # not a str, in which rich would take [m] for markup
-    return Table(title=text, title_justify="left", title_style="", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        figures = [f"{error[name]:.1e}" for name in ("percent_50", "percent_90", "percent_95", "max")]
+        rows.append([case["name"], f"{free['throws']:,}", *figures, _percent(free["share_within"])])
+    columns = ["Case", "Throws", "Median", "90 %", "95 %", "Max", "Within"]
+    return Table(
+        "Whole throws from the same start: error of the final position [m]", columns, rows, f"Within: {limit:.0e}."
+    )
 
 
 def _percent(share: float) -> str:

@@ -1,0 +1,102 @@
+"""What every study leaves behind: tables on the terminal, results as JSON and Parquet, and its part of the page."""
+
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+from rich.text import Text
+
+from stiction import checks, results
+from stiction.report.section import Section, Table
+
+SCALES = ("quick", "usual", "full")
+
+
+class Study:
+    """A study under way: checks what was asked for, keeps the time, and writes everything in the end."""
+
+    def __init__(self, out: Path, name: str, scale: str, seed: int) -> None:
+        self.out, self.name = out, name
+        self.scale = checks.choice("scale", scale, SCALES)
+        self.seed = checks.count("seed", seed, 0)
+        self.folder.mkdir(parents=True, exist_ok=True)  # one that cannot be made is better known now than in the end
+        self._began = time.perf_counter()
+
+    @property
+    def folder(self) -> Path:
+        """Where the raw results go."""
+        return self.out / self.name
+
+    @property
+    def command(self) -> str:
+        """What makes this part of the page again."""
+        flag = {"quick": " --quick", "usual": "", "full": " --full"}[self.scale]
+        seed = f" --seed {self.seed}" if self.seed else ""
+        return f"stiction reproduce {self.name}{flag}{seed} --out {self.out}"
+
+    def finish(
+        self, section: Section, content: dict[str, Any], rows: Mapping[str, NDArray | list], *packages: str
+    ) -> None:
+        """Print the tables, write results.json and rows.parquet, and publish the section.
+
+        content: figures for results.json
+        rows: columns of equal length for rows.parquet
+        packages: those whose versions matter
+        """
+        from stiction.report.page import publish
+
+        duration = round(time.perf_counter() - self._began, 1)
+        head = {
+            "study": self.name,
+            "parameters": {"scale": self.scale, "seed": self.seed},
+            "versions": results.versions("numpy", "numba", *packages),
+            "duration_s": duration,
+        }
+        results.write_json(self.folder / "results.json", head | content)
+        write_rows(self.folder / "rows.parquet", rows)
+        print_tables(section.tables)
+        page = publish(self.out, section)
+        print(f"\n{duration} s; wrote {self.folder / 'results.json'}, {self.folder / 'rows.parquet'}, {page}")
+
+
+def write_rows(path: Path, columns: Mapping[str, NDArray | list]) -> None:
+    """Write columns of equal length as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with results.whole_file(path) as temporary:
+        pq.write_table(pa.table({name: pa.array(column) for name, column in columns.items()}), temporary)
+
+
+def joined(parts: list[dict[str, Any]]) -> dict[str, NDArray]:
+    """Columns one below the other: each part has the same names, and arrays of one length or single values."""
+    columns = {}
+    for name in parts[0]:
+        length = [max(np.size(value) for value in part.values()) for part in parts]
+        columns[name] = np.concatenate(
+            [np.broadcast_to(np.asarray(part[name]), (n,)) for part, n in zip(parts, length, strict=True)]
+        )
+    return columns
+
+
+def print_tables(tables: list[Table]) -> None:
+    """Print the tables of a section on the terminal."""
+    # A file or a pipe has no width of its own; rich would take 80 columns and break the lines.
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    for table in tables:
+        printed = Printed(title=Text(f"\n{table.title}", "bold"), title_justify="left", box=box.SIMPLE_HEAD)
+        for k, column in enumerate(table.columns):
+            printed.add_column(escape(column), justify="right" if k else "left")
+        for row in table.rows:
+            printed.add_row(*(escape(cell) for cell in row))
+        console.print(printed)
+        if table.note:
+            console.print(Text(table.note, "dim"))
