@@ -24,12 +24,13 @@ from stiction.compiled import compiled
 from stiction.contact import classify, contact_impulse, friction, friction_part, outside, stop_patch
 from stiction.coupled import balance, effective_friction, stiffened
 from stiction.lcp import lowest_separation, static_impulse
-from stiction.spatial import apply, dot
+from stiction.spatial import apply, copy, dot
 from stiction.state import Mode
 
 TOLERANCE = 1e-6  # of the friction impulse, relative to the contact's impulses
 POWELL_TOLERANCE = 0.005  # the paper's
-MOST_EVALUATIONS = 30  # of the law in one step; then the best friction so far is taken
+MOST_EVALUATIONS = 40  # of the law in one step; then the best friction so far is taken
+_STEEP = 8  # evaluations after which a search is not an ordinary one
 _SLACK = 1e-12
 
 
@@ -69,39 +70,58 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
         return Solution(p.reshape(n, 6), c, np.zeros(n, dtype=np.bool_), 0, True)
     L_b, share = stiffened(contacts, L)
     effective = effective_friction(contacts, L, share)
-    returned = np.zeros(n, dtype=np.bool_)  # links that slid, and were then tried as static again
-    B = _start(n)
+    forced, returned = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    held = np.zeros(n, dtype=np.int64)
+    B = _start(n, 1.0)
     last_x, last_F = np.zeros(5 * n), np.zeros(5 * n)
+    best_f, best_x, best_F, best = p_f.copy(), last_x, last_F, np.inf
     known, solved, evaluations = False, False, 0
-    for _ in range(MOST_EVALUATIONS):
+    while evaluations < MOST_EVALUATIONS:
         p = balanced(contacts, L_b, share, V_free, static, p_f, law.softness)
         ask_at(contacts, V_free, L, p)
-        c = answer(law, contacts, effective, want)
+        c = answer(law, contacts, effective, forced, want)
         evaluations += 1
         let_go, pulled = _let_go(contacts, p, static, c, p_f)
+        _give_up_static(static, c, held, forced)
         if let_go:
-            B, known = _start(n), False
+            B, known, best = _start(n, 1.0), False, np.inf
             if pulled:  # this V1 belongs to an impulse that cannot be
                 continue
         x, F, size = _mismatch(contacts, p, static, p_f, want)
-        if np.sqrt(dot(F, F)) <= tolerance * size:
-            if not _take_back(static, c, returned):
+        error = np.sqrt(dot(F, F))
+        if error <= tolerance * size:
+            if n == 1 or not _take_back(static, c, returned):
                 solved = True
                 break
-            B, known = _start(n), False
+            B, known, best = _start(n, 1.0), False, np.inf
             continue
+        if error < best:
+            best_x, best_F, best = x, F, error
+            copy_rows(p_f, best_f)
+        if evaluations % _STEEP == 0:  # it does not settle: again from where it was best, with shorter steps
+            x, F, known = best_x, best_F, False
+            B = _start(n, 0.5 ** (evaluations // _STEEP))
         if known:
             _learn(B, x, F, last_x, last_F)
         last_x, last_F, known = x, F, True
         _advance(contacts, B, x, F, p_f)
+    if not solved:
+        copy_rows(best_f, p_f)
+        p = balanced(contacts, L_b, share, V_free, static, p_f, law.softness)
     for i in range(n):
-        solved = solved and (static[i] or c[i] != Mode.STATIC)
+        solved = solved and not (forced[i] and c[i] == Mode.STATIC)
     p, free = work_guard(contacts, L, L_b, share, V_free, static, p_f, law.softness, p)
     solved = solved and free
     beyond = np.zeros(n, dtype=np.bool_)
     for i in range(n):
         beyond[i] = outside(law, contacts, i)
-        c[i] = Mode.STATIC if static[i] else Mode.DYNAMIC if p[6 * i + 2] > 0 else Mode.DETACH
+        c[i] = (
+            Mode.STATIC
+            if static[i] or (solved and c[i] == Mode.STATIC)
+            else Mode.DYNAMIC
+            if p[6 * i + 2] > 0
+            else Mode.DETACH
+        )
     return Solution(p.reshape(n, 6), c, beyond, evaluations, solved)
 
 
@@ -161,10 +181,11 @@ def outside_of(law, contacts, i) -> bool:
 
 
 @register_jitable
-def answer(law, contacts, effective, want):
-    """C and R at the V1 in the records: modes (n,), and the friction of a link that slides into `want` (n, 5).
+def answer(law, contacts, effective, forced, want):
+    """What H does at the V1 in the records: modes (n,), and its friction into `want` (n, 5).
 
     effective: what of each link's friction has an effect, (n, 5, 5), or (0, 5, 5) if all has
+    forced: links whose friction is R's, whatever C says, (n,)
     """
     c = classify(law, contacts)
     n = len(c)
@@ -174,11 +195,12 @@ def answer(law, contacts, effective, want):
             c[i] = Mode.DYNAMIC  # guard of Algorithm 1: what still approaches does not detach
         for k in range(5):
             want[i, k] = p_f[i, k] if c[i] != Mode.DETACH and np.isfinite(p_f[i, k]) else 0.0
-        if c[i] == Mode.STATIC and stop_patch(contacts, i, law.softness, np.zeros(6)) != Mode.STATIC:
-            c[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
+        if c[i] == Mode.STATIC and not forced[i]:
             kept = friction_part(contacts, i, static_impulse(contacts, i))
             for k in range(5):
                 want[i, k] = kept[k]
+            if stop_patch(contacts, i, law.softness, np.zeros(6)) != Mode.STATIC:
+                c[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
         if len(effective) > 0:
             kept = apply(effective[i], want[i])
             for k in range(5):
@@ -277,6 +299,15 @@ def _let_go(contacts, p, static, c, p_f):
 
 
 @compiled
+def _give_up_static(static, c, held, forced):
+    """Links that the law would hold where they slide, and let slide where they are held, slide: no mode is consistent."""
+    for i in range(len(static)):
+        if not static[i] and c[i] == Mode.STATIC:
+            held[i] += 1
+            forced[i] = held[i] > _STEEP
+
+
+@compiled
 def _take_back(static, c, returned):
     """Hold links again that slide by a friction at which the law says static; once each."""
     any_back = False
@@ -311,12 +342,19 @@ def _arm(contacts, i):
 
 
 @compiled
-def _start(n):
-    """The inverse Jacobian of F with which the search begins: the next friction is the one the law wants."""
+def _start(n, share):
+    """The inverse Jacobian of F with which the search begins: go that share of the way to what the law wants."""
     B = np.zeros((5 * n, 5 * n))
     for k in range(5 * n):
-        B[k, k] = -1.0
+        B[k, k] = -share
     return B
+
+
+@compiled
+def copy_rows(source, out):
+    """Write the rows of `source` into `out`."""
+    for i in range(len(source)):
+        copy(source[i], out[i])
 
 
 @compiled

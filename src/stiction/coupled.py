@@ -57,38 +57,32 @@ def cholesky(A, contacts):
 
 @compiled
 def effective_friction(contacts, L, share):
-    """For each link the matrix that keeps of a friction p_f (5,) what its link can move along, (n, 5, 5); none at all
-    if L was not stiffened.
+    """For each link the matrix that keeps of a friction p_f (5,) what its patch can slide or spin along, (n, 5, 5);
+    none at all if L was not stiffened.
 
-    A link of a hinged chain cannot yaw, but a law does not know that: where two mirrored answers are as good, it gives
-    one of them, whose spin torque would turn V1 out of the plane.
+    A link of a hinged chain can neither yaw nor slide across its plane, but a law does not know that: where two
+    mirrored answers are as good, it gives one of them, whose spin torque would turn V1 out of the plane.
     """
     n = len(contacts.record) if share > 0.0 else 0
-    out = np.empty((n, 5, 5))
-    T = np.empty((5, 6))
-    unit = np.empty(5)
+    out = np.zeros((n, 5, 5))
+    T = np.zeros((3, 6))  # rows of the patch's velocity along x and y, and of its yaw
+    T[0, 0] = T[1, 1] = T[2, 5] = 1.0
     for i in range(n):
         c = contacts.record[i]
-        for k in range(5):
-            for m in range(5):
-                unit[m] = 1.0 if m == k else 0.0
-            column = friction_wrench(c.centre, unit, 1.0)
-            for m in range(6):
-                T[k, m] = column[m]
-        own = _times(_times(T, _block(L, i)), T.T)
-        K = _times(_times(T, c.inverse_inertia), T.T)
-        for k in range(5):
-            for m in range(5):
-                K[k, m] = own[k, m] + share * K[k, m]
-        _factor(K)
-        for k in range(5):
-            kept = _solve(K, own[:, k])
-            left = apply(own, kept)
-            for m in range(5):
-                left[m] = own[m, k] - left[m]
-            more = _solve(K, left)
-            for m in range(5):
-                out[i, m, k] = kept[m] + more[m]
+        T[0, 4], T[0, 5] = c.centre[2], -c.centre[1]
+        T[1, 3], T[1, 5] = -c.centre[2], c.centre[0]
+        K = _times(_times(T, _block(L, i)), T.T)
+        own = _times(_times(T, c.inverse_inertia), T.T)
+        half, split = 0.5 * (K[0, 0] + K[1, 1]), np.hypot(0.5 * (K[0, 0] - K[1, 1]), K[0, 1])
+        out[i, 0, 0] = out[i, 1, 1] = 1.0
+        if half - split <= _IMMOBILE * (own[0, 0] + own[1, 1]):  # it slides along one line only
+            angle = 0.5 * np.arctan2(2 * K[0, 1], K[0, 0] - K[1, 1])
+            x, y = np.cos(angle), np.sin(angle)
+            out[i, 0, 0], out[i, 1, 1] = x * x, y * y
+            out[i, 0, 1] = out[i, 1, 0] = x * y
+        if K[2, 2] > _IMMOBILE * own[2, 2]:
+            for k in range(2, 5):
+                out[i, k, k] = 1.0
     return out
 
 

@@ -166,4 +166,3 @@ def correction(contacts, L, softness, timestep):
         still = np.zeros(6 * n)
         add_normal(p, normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED))
     return p
-

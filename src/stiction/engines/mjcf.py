@@ -92,6 +92,48 @@ def fit(model: mujoco.MjModel, name: str, body: Body, tolerance: float = TOLERAN
     return Fit(number, turn)
 
 
+def body_of(model: mujoco.MjModel, name: str, points: int = 16) -> Body:
+    """The body of that name as a stiction Body: the convex hull of its geoms with its mass properties, body frame.
+
+    points: of each circle by which a round geom is described
+    """
+    number = body_number(model, name)
+    corners = [_corners(model, g, checks.count("points", points, 3)) for g in contact_geoms(model, number)]
+    if not corners:
+        raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
+    axes = _matrix(model.body_iquat[number])
+    inertia = axes @ np.diag(model.body_inertia[number]) @ axes.T
+    mass, com = float(model.body_mass[number]), model.body_ipos[number].copy()
+    return Body.hull_of(np.concatenate(corners), mass, com=com, inertia=inertia)
+
+
+def _corners(model, g: int, points: int) -> NDArray[np.float64]:
+    """Points on a geom, body frame, (n, 3), whose hull is the geom or nearly so."""
+    kind, size = model.geom_type[g], model.geom_size[g]
+    if kind == _GEOM.mjGEOM_BOX:
+        local = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size
+    elif kind == _GEOM.mjGEOM_MESH:
+        mesh = model.geom_dataid[g]
+        first = model.mesh_vertadr[mesh]
+        local = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
+    else:
+        turn = 2 * np.pi * np.arange(points) / points
+        ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        if kind == _GEOM.mjGEOM_CYLINDER:
+            levels = [(1.0, size[1]), (1.0, -size[1])]
+            radius = np.array([size[0], size[0], 1.0])
+        elif kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID):
+            rise = np.linspace(0, np.pi / 2, points // 4 + 2)
+            half = size[1] / size[0] if kind == _GEOM.mjGEOM_CAPSULE else 0.0
+            levels = [(np.cos(a), sign * (half + np.sin(a))) for a in rise for sign in (1, -1)]
+            radius = size if kind == _GEOM.mjGEOM_ELLIPSOID else np.full(3, size[0])
+        else:
+            raise checks.InputError(f"Geom {g} is of type {_GEOM(kind).name}, which is no convex body.")
+        local = np.concatenate([np.column_stack([wide * ring, np.full(points, z)]) for wide, z in levels]) * radius
+        local = np.unique(np.round(local, 12), axis=0)
+    return local @ _matrix(model.geom_quat[g]).T + model.geom_pos[g]
+
+
 def _moments(inertia: NDArray[np.float64]) -> str:
     return ", ".join(f"{moment:.4g}" for moment in np.linalg.eigvalsh(inertia))
 
@@ -115,7 +157,9 @@ def leave_out(model: mujoco.MjModel, geoms: set[int], ground: set[int]) -> None:
     special = np.array([1 if g in geoms else 2 if g in ground else 0 for g in range(size)])
     classes, member = np.unique(np.stack([kind, affinity, special], axis=1), axis=0, return_inverse=True)
     if len(classes) > 31:
-        raise checks.InputError(f"The model's geoms have {len(classes)} ways to filter contact; at most 31 can be kept.")
+        raise checks.InputError(
+            f"The model's geoms have {len(classes)} ways to filter contact; at most 31 can be kept."
+        )
     meets = ((classes[:, None, 0] & classes[None, :, 1]) | (classes[None, :, 0] & classes[:, None, 1])) != 0
     apart = (classes[:, None, 2] == 1) & (classes[None, :, 2] == 2)
     meets &= ~(apart | apart.T)

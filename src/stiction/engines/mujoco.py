@@ -23,11 +23,13 @@ except ImportError as error:
     raise ImportError("stiction.mujoco needs MuJoCo: pip install 'stiction[mujoco]'.") from error
 
 from stiction.engines import mjcf
+from stiction.engines.mjcf import body_of as body_of
 
 _LINEARISATIONS = 5  # of a step in which MuJoCo's own constraints answer to the contact impulse
 _FORESEEN = 1e-9  # relative error of the velocity after the step that ends them
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-_QUADRATIC, _CONE = int(mujoco.mjtConstraintState.mjCNSTRSTATE_QUADRATIC), int(mujoco.mjtConstraintState.mjCNSTRSTATE_CONE)
+_QUADRATIC = int(mujoco.mjtConstraintState.mjCNSTRSTATE_QUADRATIC)
+_CONE = int(mujoco.mjtConstraintState.mjCNSTRSTATE_CONE)
 
 
 @dataclass
@@ -35,8 +37,7 @@ class BodyContact:
     """The contact of one body: of the last step, then counts since the start or the last reset.
 
     mode, kind: NONE where it does not touch; impulse: about its centre of mass, world axes [N s, N m s], (6,)
-    evaluations: how often its law was asked in the last step
-    points: contact points [m], world axes, (k, 3)
+    evaluations: how often its law was asked in the last step; asked_at: V1, the twist it was last asked about, (6,)
     steps: steps in contact; asked: evaluations in all of them; unsolved: steps in which no mode was consistent, so
     that the sliding solution was taken; outside: steps whose last question lay outside of the law's training range
     """
@@ -45,7 +46,7 @@ class BodyContact:
     kind: Kind = Kind.NONE
     impulse: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
     evaluations: int = 0
-    points: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 3)))
+    asked_at: NDArray[np.float64] = field(default_factory=lambda: np.zeros(6))
     steps: int = 0
     asked: int = 0
     unsolved: int = 0
@@ -127,9 +128,13 @@ class Simulation:
         if qvel is not None:
             self.data.qvel[:] = checks.array("qvel", qvel, (self.model.nv,))
         mujoco.mj_forward(self.model, self.data)
+        self.forget()
+
+    def forget(self) -> None:
+        """Set all counts to zero."""
         self.steps = 0
         for contact in self._per_link:
-            contact.__init__()
+            vars(contact).update(vars(BodyContact()))
 
     def save(self) -> NDArray[np.float64]:
         """All that the next steps depend on, as numbers."""
@@ -141,6 +146,16 @@ class Simulation:
         """Go on from what `save` gave, bit for bit."""
         size = mujoco.mj_stateSize(self.model, _STATE)
         mujoco.mj_setState(self.model, self.data, checks.array("state", state, (size,)), _STATE)
+
+    def patch(self, name: str) -> NDArray[np.float64]:
+        """Contact points of a body at the beginning of the last step, world axes [m], (k, 3); none if it was free."""
+        if name not in self.contacts:
+            raise checks.InputError(f"The body {name!r} has no law; those with one are {', '.join(self.names)}.")
+        rows = np.flatnonzero(self._links.contacts.record["index"] == self.names.index(name))
+        if not self.contacts[name].kind or not len(rows):
+            return np.zeros((0, 3))
+        above = self._position[self.names.index(name)] + np.array([0.0, 0.0, self._ground])
+        return self._links.points(int(rows[0])) + above
 
     def _touching(self) -> NDArray[np.int64]:
         """Numbers of the links that touch the ground."""
@@ -244,6 +259,7 @@ class Simulation:
             contact = self._per_link[link]
             contact.mode, contact.kind = Mode(solution.mode[k]), Kind(self._links.contacts.record[k]["kind"])
             contact.impulse = solution.impulse[k]
+            contact.asked_at = self._links.contacts.record[k]["velocity"].copy()
             contact.evaluations = asked
             contact.steps += 1
             contact.asked += asked
