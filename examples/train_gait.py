@@ -2,7 +2,8 @@
 
     python examples/train_gait.py [ROUNDS]
 
-The environment is an ordinary MujocoEnv; `LearnedFeet` puts the law that was learned from throws of one foot on all four.
+The environment is an ordinary MujocoEnv; `LearnedFeet` puts the law that was learned from throws of one foot on all
+four.
 """
 
 import sys
@@ -20,7 +21,7 @@ from stiction.studies.walking import FEET, STANCE, Gait, model_text, targets
 class Quadruped(MujocoEnv):
     """Actions are joint targets [rad]; the reward is the distance that the trunk moves forward [m]."""
 
-    metadata = {"render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"], "render_fps": 50}
+    metadata = {"render_modes": ["human", "rgb_array", "depth_array", "rgbd_tuple"], "render_fps": 50}  # noqa: RUF012
 
     def __init__(self) -> None:
         with tempfile.TemporaryDirectory() as folder:

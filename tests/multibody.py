@@ -1,12 +1,12 @@
-"""Small multibody systems for tests, written out by hand: a box hinged to a few links, one corner or edge on the ground."""
+"""Small multibody systems for tests, written out by hand: a box hinged to a few links, touching the ground."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from contact_states import contacts_from
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from contact_states import contacts_from
 from stiction import Body
 from stiction.patch import Contacts
 

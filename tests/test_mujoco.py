@@ -8,7 +8,7 @@ mujoco = pytest.importorskip("mujoco")
 import stiction  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Mode, State  # noqa: E402
 from stiction.engines import mjcf  # noqa: E402
-from stiction.mujoco import Simulation, body_of  # noqa: E402
+from stiction.engines.mujoco import Simulation, body_of  # noqa: E402
 from stiction.studies.swings import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
 from stiction.studies.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 
@@ -16,7 +16,7 @@ LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
 
 
-def model_of(inside: str, rest: str = "", option: str = "") -> "mujoco.MjModel":
+def model_of(inside: str, rest: str = "", option: str = ""):
     """A model with a ground and `inside` the world."""
     return mujoco.MjModel.from_xml_string(
         f'<mujoco><option timestep="0.002" {option}/><worldbody><geom name="ground" type="plane" size="5 5 .1"/>'
@@ -205,9 +205,9 @@ def test_mesh_geom(tmp_path):
     mesh.export(path)
     body = Body.mesh(path, 0.7)
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="0.002"/><asset><mesh name="block" file="{path}"/></asset><worldbody><geom type="plane"'
-        ' size="5 5 .1"/><body name="block" pos="0 0 0.2"><freejoint/><geom type="mesh" mesh="block" mass="0.7"/></body>'
-        "</worldbody></mujoco>"
+        f'<mujoco><option timestep="0.002"/><asset><mesh name="block" file="{path}"/></asset><worldbody>'
+        '<geom type="plane" size="5 5 .1"/><body name="block" pos="0 0 0.2"><freejoint/>'
+        '<geom type="mesh" mesh="block" mass="0.7"/></body></worldbody></mujoco>'
     )
     sim = Simulation(model, laws={"block": CoulombLaw(body, 0.5, softness=0.0)})
     for _ in range(400):
@@ -246,10 +246,10 @@ def test_other_contacts_stay():
         ({"laws": {}}, "at least one body"),
         ({"laws": {"leg": LAW}}, "no body 'leg'; it has link1, link2, link3"),
         ({"laws": {"link1": LAW}}, "no geom that can touch"),
-        ({"laws": {LAST: CoulombLaw(Body.box((0.4, 0.1, 0.08), 1.0), timestep=0.002)}}, "do not have the shape"),
-        ({"laws": {LAST: CoulombLaw(Body.box((0.5, 0.1, 0.08), 1.1), timestep=0.002)}}, "mass of 1 kg, its law one of 1.1"),
-        ({"laws": {LAST: CoulombLaw(Body.box((0.5, 0.1, 0.08), 1.0, com=(0.02, 0, 0)))}}, "centre of mass"),
-        ({"laws": {LAST: CoulombLaw(Body.box((0.5, 0.1, 0.08), 1.0, inertia=np.diag([0.002, 0.03, 0.03])))}}, "inertia"),
+        ({"laws": {LAST: CoulombLaw(Body.box((0.4, 0.1, 0.08), 1.0))}}, "do not have the shape"),
+        ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.1))}}, "mass of 1 kg, its law one of 1.1"),
+        ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, com=(0.02, 0, 0)))}}, "centre of mass"),
+        ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, inertia=np.diag([0.002, 0.03, 0.03])))}}, "inertia"),
         ({"laws": {LAST: CoulombLaw(LINK, timestep=0.001)}}, "steps of 0.001 s, the model has 0.002"),
         ({"laws": {LAST: LAW}, "method": "magic"}, "method must be one of"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('cone="elliptic"', 'integrator="RK4"')}, "RK4"),

@@ -27,7 +27,7 @@ from stiction.lcp import lowest_separation, static_impulse
 from stiction.spatial import apply, copy, dot
 from stiction.state import Mode
 
-TOLERANCE = 1e-6  # of the friction impulse, relative to the contact's impulses
+TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; the law's own error is not less
 POWELL_TOLERANCE = 0.005  # the paper's
 MOST_EVALUATIONS = 40  # of the law in one step; then the best friction so far is taken
 _STEEP = 8  # evaluations after which a search is not an ordinary one
@@ -283,7 +283,7 @@ def _pressed(contacts, V_free):
 
 @compiled
 def _let_go(contacts, p, static, c, p_f):
-    """Let links slide that the law does not hold, from the friction that held them; if any, and if any of them pulled."""
+    """Let links slide that the law does not hold, from the friction that held them; if any does, and if any pulled."""
     any_goes = pulls = False
     for i in range(len(static)):
         if static[i] and c[i] != Mode.STATIC:
@@ -300,7 +300,7 @@ def _let_go(contacts, p, static, c, p_f):
 
 @compiled
 def _give_up_static(static, c, held, forced):
-    """Links that the law would hold where they slide, and let slide where they are held, slide: no mode is consistent."""
+    """Links that the law would hold where they slide, but let slide where they are held, slide: no mode is right."""
     for i in range(len(static)):
         if not static[i] and c[i] == Mode.STATIC:
             held[i] += 1

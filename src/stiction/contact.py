@@ -86,7 +86,7 @@ def friction(law, contacts, dynamic):
 
 
 def outside(law, contacts, i):
-    """Whether contact `i`, as classified last, lies outside of what the law was trained on; overloaded for learned laws."""
+    """Whether contact `i`, as classified last, lies outside of the training range; overloaded for learned laws."""
     return bool(law.outside(contacts)[i]) if hasattr(law, "outside") else False
 
 

@@ -5,6 +5,7 @@ contact and their inverse inertia inside the system; it gets the contact impulse
 """
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ class Links:
         n = 0
         for hull, numbers, first_vertex, first_loop in self._hulls:
             n = find_patches(hull, self._all, n, numbers, position, rotation, first_vertex, first_loop)
-        self.contacts = Contacts(self._all.record[:n], *self._all[1:])
+        self.contacts = self._all._replace(record=cast(np.recarray, self._all.record[:n]))
         return self.contacts.record["index"]
 
     def solve(self, V_free: NDArray[np.float64], L: NDArray[np.float64]) -> Solution:
@@ -76,11 +77,11 @@ class Links:
         """
         if self.method == "powell":
             return solve_powell(self._law, self.contacts, V_free, L)
-        how = solve_modes if isinstance(self._law, tuple) else solve_modes.py_func  # type: ignore[attr-defined]
+        how = solve_modes if isinstance(self._law, tuple) else cast(Any, solve_modes).py_func
         return how(self._law, self.contacts, V_free, L, self.tolerance)
 
     def lift(self, L: NDArray[np.float64], timestep: float) -> NDArray[np.float64]:
-        """Impulses (6 n,) that move the poses, not the velocities, of what has sunk in: see stepping.depth_correction."""
+        """Impulses (6 n,) that move poses, not velocities, of what has sunk in: see stepping.depth_correction."""
         return correction(self.contacts, L, self._law.softness, timestep)
 
     def points(self, row: int) -> NDArray[np.float64]:
@@ -123,7 +124,7 @@ class _Together:
             stop = start + int(np.isin(contacts.record["index"][start:], numbers).sum())
             if stop > start:
                 rows = slice(start, stop)
-                yield law, Contacts(contacts.record[rows], *contacts[1:]), rows
+                yield law, contacts._replace(record=cast(np.recarray, contacts.record[rows])), rows
             start = stop
 
 
@@ -161,7 +162,7 @@ def correction(contacts, L, softness, timestep):
         deepest = max(deepest, contacts.record[i].depth)
     p = np.zeros(6 * n)
     if deepest >= SETTLED_DEPTH:
-        L_b, share = stiffened(contacts, L)
+        L_b, _share = stiffened(contacts, L)
         free = np.zeros(n, dtype=np.bool_)
         still = np.zeros(6 * n)
         add_normal(p, normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED))

@@ -41,11 +41,11 @@ class CollectOptions:
     height: Range = None
     """Range of the height of the body's lowest point at the start [m]: by default 0.01 to 1."""
     horizontal: Range = None
-    """Range of the velocity along x, and along y [m/s]: by default -3 to 3, for link -5 to 5."""
+    """Range of the velocity along x, and along y [m/s]: by default -3 to 3, for link -6 to 6."""
     vertical: Range = None
-    """Range of the velocity along z [m/s]: by default -3 to 1, for link -5 to 2."""
+    """Range of the velocity along z [m/s]: by default -3 to 1, for link -6 to 2."""
     spin: Range = None
-    """Range of the angular velocity about each axis [rad/s]: by default -8 to 8, for link -25 to 25."""
+    """Range of the angular velocity about each axis [rad/s]: by default -8 to 8, for link -40 to 40."""
     requeries: int = 30
     """Contact states of each throw that are asked again with jittered velocities."""
     jitter_share: float = 0.15

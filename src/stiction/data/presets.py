@@ -27,7 +27,7 @@ class Preset:
 
 
 # Inside a chain, a contact meets the twist the link would have on its own: far faster than the chain itself moves.
-_CHAIN = ThrowRanges(horizontal=(-5.0, 5.0), vertical=(-5.0, 2.0), spin=(-25.0, 25.0))
+_CHAIN = ThrowRanges(horizontal=(-6.0, 6.0), vertical=(-6.0, 2.0), spin=(-40.0, 40.0))
 
 PRESETS = {
     "box": Preset("box:0.2,0.3,0.4", friction=1.0),

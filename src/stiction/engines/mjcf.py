@@ -1,8 +1,9 @@
 """What a MuJoCo model must be for a law to act in it: which geoms are the ground, and whether a body is the law's."""
 
 from dataclasses import dataclass
+from typing import Any, cast
 
-import mujoco
+import mujoco as compiled_module
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
@@ -10,6 +11,7 @@ from scipy.spatial.transform import Rotation
 from stiction import checks
 from stiction.bodies import Body
 
+mujoco = cast(Any, compiled_module)  # its names are known at run time only
 TOLERANCE = 0.01  # relative difference that a body may have from the law's
 _LEVEL = 1e-9  # how far the ground's normal may be from vertical
 _DIRECTIONS = 400  # in which shapes are compared
@@ -28,7 +30,7 @@ class Fit:
     turn: NDArray[np.float64]
 
 
-def check_model(model: mujoco.MjModel) -> None:
+def check_model(model: Any) -> None:
     """Refuse settings with which a step cannot be split."""
     if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
         raise checks.InputError(
@@ -39,7 +41,7 @@ def check_model(model: mujoco.MjModel) -> None:
         raise checks.InputError("Sleeping bodies do not ask their law: switch the flag sleep off.")
 
 
-def body_number(model: mujoco.MjModel, name: str) -> int:
+def body_number(model: Any, name: str) -> int:
     """The number of a body by its name."""
     number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
     if number < 0:
@@ -48,7 +50,7 @@ def body_number(model: mujoco.MjModel, name: str) -> int:
     return number
 
 
-def ground_planes(model: mujoco.MjModel) -> tuple[list[int], float]:
+def ground_planes(model: Any) -> tuple[list[int], float]:
     """The geoms that are the ground, level planes fixed to the world at one height, and that height [m]."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
@@ -64,7 +66,7 @@ def ground_planes(model: mujoco.MjModel) -> tuple[list[int], float]:
     return level, heights[0]
 
 
-def fit(model: mujoco.MjModel, name: str, body: Body, tolerance: float = TOLERANCE) -> Fit:
+def fit(model: Any, name: str, body: Body, tolerance: float = TOLERANCE) -> Fit:
     """How the law's `body` lies in the model's body of that name, or one sentence why it does not."""
     number = body_number(model, name)
     if model.body_weldid[number] == 0:
@@ -92,7 +94,7 @@ def fit(model: mujoco.MjModel, name: str, body: Body, tolerance: float = TOLERAN
     return Fit(number, turn)
 
 
-def body_of(model: mujoco.MjModel, name: str, points: int = 16) -> Body:
+def body_of(model: Any, name: str, points: int = 16) -> Body:
     """The body of that name as a stiction Body: the convex hull of its geoms with its mass properties, body frame.
 
     points: of each circle by which a round geom is described
@@ -138,14 +140,14 @@ def _moments(inertia: NDArray[np.float64]) -> str:
     return ", ".join(f"{moment:.4g}" for moment in np.linalg.eigvalsh(inertia))
 
 
-def contact_geoms(model: mujoco.MjModel, body: int) -> list[int]:
+def contact_geoms(model: Any, body: int) -> list[int]:
     """The geoms of a body that can touch anything."""
     first = int(model.body_geomadr[body])
     geoms = range(first, first + int(model.body_geomnum[body])) if first >= 0 else ()
     return [g for g in geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
 
 
-def leave_out(model: mujoco.MjModel, geoms: set[int], ground: set[int]) -> None:
+def leave_out(model: Any, geoms: set[int], ground: set[int]) -> None:
     """Change the model so that MuJoCo finds no contact between `geoms` and `ground`, and all others as before.
 
     Contact is filtered by bits: a pair is looked at if the type of one and the affinity of the other share a bit.

@@ -6,6 +6,7 @@ contact of the chosen bodies, Algorithm 2, and the rest of the step with the con
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,14 @@ from stiction.links import Links
 from stiction.state import Kind, Mode
 
 try:
-    import mujoco
+    import mujoco as compiled_module
 except ImportError as error:
     raise ImportError("stiction.mujoco needs MuJoCo: pip install 'stiction[mujoco]'.") from error
 
 from stiction.engines import mjcf
 from stiction.engines.mjcf import body_of as body_of
 
+mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _LINEARISATIONS = 5  # of a step in which MuJoCo's own constraints answer to the contact impulse
 _FORESEEN = 1e-9  # relative error of the velocity after the step that ends them
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -56,9 +58,9 @@ class BodyContact:
 class Simulation:
     """A MuJoCo simulation in which the contacts of chosen bodies with the ground come from their laws.
 
-    model: a compiled model, or an MjSpec, which is compiled. From here on MuJoCo finds no contact of its own between
+    model: an MjModel, or an MjSpec, which is compiled. From here on MuJoCo finds no contact of its own between
         these bodies and the ground: the model's contact filter is changed.
-    data: the simulation's state; a new one by default
+    data: an MjData of that model; a new one by default
     laws: body name -> law; bodies with the same law should share the object, which is fastest
     method: "modes" (fast) or "powell" (the paper's)
     tolerance: of the friction impulse, relative
@@ -67,8 +69,8 @@ class Simulation:
 
     def __init__(
         self,
-        model: "mujoco.MjModel | mujoco.MjSpec",
-        data: "mujoco.MjData | None" = None,
+        model: Any,
+        data: Any = None,
         *,
         laws: Mapping[str, Law],
         method: str = "modes",
@@ -172,7 +174,7 @@ class Simulation:
         for k, body in enumerate(bodies.tolist()):
             mujoco.mj_jacBodyCom(model, data, J[6 * k : 6 * k + 3], J[6 * k + 3 : 6 * k + 6], body)
         applied = data.xfrc_applied[bodies]
-        p = np.zeros(len(J))
+        p, V_free, foreseen = np.zeros((3, len(J)))
         asked = 0
         for turn in range(_LINEARISATIONS):
             V, R, L = self._linearise(J, bodies)

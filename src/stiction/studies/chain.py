@@ -5,15 +5,15 @@ The learned law was trained on throws of the third link alone; nothing of the ch
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.coulomb import CoulombLaw
-from stiction.laws.learned import LearnedLaw
 from stiction.laws.modelfile import load
 from stiction.report.section import Plot, Replay, Section, Table
 from stiction.studies import figures
@@ -34,6 +34,7 @@ SWINGS = {"quick": 3, "usual": 20, "full": 100}
 STEPS = 1000  # 2 s
 SPREAD = 0.6  # [rad] of the starting angles; the first swing is the paper's, straight and level
 POWELL = {"quick": 1, "usual": 3, "full": 10}  # swings that are solved by the paper's method too
+_EXACT = 1e-6  # tolerance for a law whose answers are exact
 TRUTH, ANALYTIC, LEARNED, MUJOCO = "DART", "stiction, Coulomb", "stiction, learned", "MuJoCo's own contact"
 COLOURS = {
     TRUTH: figures.COLOURS["truth"],
@@ -42,9 +43,9 @@ COLOURS = {
     MUJOCO: "#d55e00",
 }
 _TEXT = [
-    "Three boxes hang end to end on hinges from a fixed point, start level or at random angles, swing down and drag the "
-    "last one over the ground. The law of the last link was learned from throws of that link alone. In the chain the "
-    "contact impulse and the force in the joint depend on each other; Algorithm 2 finds both.",
+    "Three boxes hang end to end on hinges from a fixed point, start level or at random angles, swing down and drag "
+    "the last one over the ground. The law of the last link was learned from throws of that link alone. In the chain "
+    "the contact impulse and the force in the joint depend on each other; Algorithm 2 finds both.",
     "Ground truth is DART with its NSGS solver, of which the link's throws come too. DART's Dantzig solver would not "
     "do: for a free body it limits friction by the normal impulse without friction, and on a chain, where it fails and "
     "falls back, by the true one, so that no law of the free link could be right for both.",
@@ -57,7 +58,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     study = Study(out, "chain", scale, seed)
     rng = np.random.default_rng([seed, 5])
     starts = [np.zeros(3)] + [random_start(rng, SPREAD) for _ in range(SWINGS[scale] - 1)]
-    law = load("link")
+    law = cast(AugmentedLaw, load("link"))
     found = _swing_all(starts, _contestants(law))
     powell = [swing_with(law, start, STEPS, method="powell") for start in starts[: POWELL[scale]]]
     content = {
@@ -86,11 +87,11 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     study.finish(section, content, joined(_rows(found)), "mujoco-core", "dartpy")
 
 
-def _contestants(law: LearnedLaw) -> dict[str, Swinger]:
+def _contestants(law: AugmentedLaw) -> dict[str, Swinger]:
     coulomb = CoulombLaw(LINK, FRICTION, cone="round", softness=0.0, timestep=TIMESTEP)
     return {
         TRUTH: lambda start: swing_in_dart(start, STEPS),
-        ANALYTIC: lambda start: swing_with(coulomb, start, STEPS),
+        ANALYTIC: lambda start: swing_with(coulomb, start, STEPS, tolerance=_EXACT),
         LEARNED: lambda start: swing_with(law, start, STEPS),
         MUJOCO: lambda start: swing_in_mujoco(start, STEPS),
     }
@@ -156,7 +157,7 @@ def _effort(runs: list[Swing]) -> dict[str, Any]:
     }
 
 
-def _coverage(law: LearnedLaw, runs: list[Swing]) -> dict[str, Any]:
+def _coverage(law: AugmentedLaw, runs: list[Swing]) -> dict[str, Any]:
     """What the law was asked about, and what it was trained on."""
     asked = np.concatenate([run.asked for run in runs])
     speed, spin = np.linalg.norm(asked[:, :3], axis=1), np.linalg.norm(asked[:, 3:], axis=1)
@@ -178,9 +179,9 @@ def _error_table(content: dict[str, Any]) -> Table:
     columns = ["", "Angle, median [rad]", "Angle, greatest [rad]", "First impulse", "Contact impulse", "Joint force"]
     note = (
         f"{content['swings']} swings of {content['steps'] * content['timestep_s']:g} s against DART. Angle: greatest "
-        "error of any joint at any time, median and greatest over the swings. First impulse: of the first impact, mean. "
-        "Contact impulse and joint force: mean size of the error over the mean true size, over all steps; an impact "
-        "that comes a step early counts as the same."
+        "error of any joint at any time, median and greatest over the swings. First impulse: of the first impact, "
+        "mean. Contact impulse and joint force: mean size of the error over the mean true size, over all steps; an "
+        "impact that comes a step early counts as the same."
     )
     return Table("The chain against DART", columns, rows, note)
 
@@ -195,8 +196,8 @@ def _effort_table(content: dict[str, Any]) -> Table:
         )
     columns = ["", "Contact steps", "Evaluations, mean", "99 %", "Most", "Unsolved"]
     note = (
-        "How often the law is asked in a contact step (the paper's evaluations of G; steps in which nothing presses ask "
-        "none). Unsolved: no mode is consistent, or Powell's method ends with a residual above 0.5 %."
+        "How often the law is asked in a contact step (the paper's evaluations of G; steps in which nothing presses "
+        "ask none). Unsolved: no mode is consistent, or Powell's method ends with a residual above 0.5 %."
     )
     return Table("The solver", columns, rows, note)
 
@@ -208,8 +209,8 @@ def _coverage_table(content: dict[str, Any]) -> Table:
         rows.append([label, *(number(cover[key][f"percent_{q}"]) for q in (50, 99, 100))])
     throws = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in cover["throws"].items())
     note = (
-        f"The twist V1 that the law is asked about: what the link would do on its own. The link was thrown with {throws} "
-        f"(heights in m, speeds in m/s, spin about each axis in rad/s). Of {cover['questions']:,} questions, "
+        f"The twist V1 that the law is asked about: what the link would do on its own. The link was thrown with "
+        f"{throws} (heights in m, speeds in m/s, spin about each axis in rad/s). Of {cover['questions']:,} questions, "
         f"{cover['outside']:,} lay outside of the training range of an input."
     )
     return Table("What the chain asks of the law", ["", "median", "99 %", "greatest"], rows, note)

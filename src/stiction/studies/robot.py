@@ -7,14 +7,16 @@ import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+from stiction.contact import Law
 from stiction.engines import mujoco as engine
+from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.modelfile import load
 from stiction.report.section import Plot, Replay, Section, Table
 from stiction.spatial import rotation_matrices
@@ -82,9 +84,9 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     study.finish(section, content, joined(_rows(found)), "mujoco-core")
 
 
-def walk_with_law(stand: float, walk: float, law=None) -> Run:
+def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
     """The robot with learned feet."""
-    law = load("foot") if law is None else law
+    law = cast(AugmentedLaw, load("foot")) if law is None else law
     sim = engine.Simulation(engine.mujoco.MjModel.from_xml_string(model_text()), laws={foot: law for foot in FEET})
     steps = round((2 * stand + walk) / sim.model.opt.timestep)
     asked = np.zeros(steps, dtype=np.int64)
@@ -180,9 +182,9 @@ def _motion_table(content: dict[str, Any]) -> Table:
         rows.append([name, "yes" if run["fallen"] else "no", *cells, f"{run['microseconds_per_step']:.0f}"])
     columns = ["", "Falls", "Creep, standing [m]", "Distance [m]", "Greatest tilt [°]", "µs a step"]
     note = (
-        f"{content['stand_s']:g} s standing, {content['walk_s']:g} s trotting, {content['stand_s']:g} s standing. Creep: "
-        f"greatest distance that a foot moves along the ground while the robot stands, after {SETTLING:g} s. Distance: "
-        "of the trunk, in all. The two do not walk equally far, since their contacts are not the same."
+        f"{content['stand_s']:g} s standing, {content['walk_s']:g} s trotting, {content['stand_s']:g} s standing. "
+        f"Creep: greatest distance that a foot moves along the ground while the robot stands, after {SETTLING:g} s. "
+        "Distance: of the trunk, in all. The two do not walk equally far, since their contacts are not the same."
     )
     return Table("Stand, trot, stand", columns, rows, note)
 
@@ -242,9 +244,8 @@ def _foot_motion(run: Run, stand: float) -> Trajectory:
     )  # the middle of the sole's box
     velocity = np.gradient(position, h, axis=0)
     inner = slice(part.start, part.stop - 1)
-    return Trajectory(
-        position, turn, velocity, np.zeros_like(velocity), run.impulse[inner, 0], run.mode[inner, 0], run.kind[inner, 0], h
-    )  # fmt: skip
+    contact = run.impulse[inner, 0], run.mode[inner, 0], run.kind[inner, 0]
+    return Trajectory(position, turn, velocity, np.zeros_like(velocity), *contact, h)
 
 
 def _rows(found: dict[str, Run]) -> list[dict[str, Any]]:

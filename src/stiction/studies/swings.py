@@ -1,6 +1,7 @@
 """The paper's three-link chain: its model, swings of it inside MuJoCo, and the force in its last joint."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,10 +110,10 @@ def swing_in_dart(start: NDArray[np.float64], steps: int, solver: str = "nsgs") 
     )
 
 
-def swing_with(law: Law, start: NDArray[np.float64], steps: int, method: str = "modes") -> Swing:
-    """The chain in MuJoCo, its last link with a law."""
+def swing_with(law: Law, start: NDArray[np.float64], steps: int, **options: Any) -> Swing:
+    """The chain in MuJoCo, its last link with a law; options of stiction.mujoco.Simulation."""
     model = engine.mujoco.MjModel.from_xml_string(CHAIN)
-    sim = engine.Simulation(model, laws={LAST: law}, method=method)
+    sim = engine.Simulation(model, laws={LAST: law}, **options)
     sim.reset(qpos=start)
     contact = sim.contacts[LAST]
     angle, rate, impulse = [start.copy()], [sim.data.qvel.copy()], []

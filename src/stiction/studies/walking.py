@@ -1,4 +1,4 @@
-"""A quadruped with flat feet and a plain gait for it: feet trot along fixed paths, joints follow by inverse kinematics."""
+"""A quadruped with flat feet and a plain gait for it: feet follow fixed paths, joints by inverse kinematics."""
 
 from dataclasses import dataclass
 from importlib import resources
