@@ -16,6 +16,7 @@ TOLERANCE = 0.01  # relative difference that a body may have from the law's
 _LEVEL = 1e-9  # how far the ground's normal may be from vertical
 _DIRECTIONS = 400  # in which shapes are compared
 _GEOM = mujoco.mjtGeom
+_ROUND = tuple(int(kind) for kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID))
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,13 @@ def check_model(model: Any) -> None:
         )
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         raise checks.InputError("Sleeping bodies do not ask their law: switch the flag sleep off.")
+
+
+def spins(model: Any) -> list[tuple[int, int]]:
+    """Where the quaternions of free and ball joints begin in qpos, and their spins in qvel."""
+    shift = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_BALL): 0}
+    joints = [(int(kind), k) for k, kind in enumerate(model.jnt_type) if int(kind) in shift]
+    return [(int(model.jnt_qposadr[k]) + shift[kind], int(model.jnt_dofadr[k]) + shift[kind]) for kind, k in joints]
 
 
 def body_number(model: Any, name: str) -> int:
@@ -124,7 +132,7 @@ def _corners(model, g: int, points: int) -> NDArray[np.float64]:
         if kind == _GEOM.mjGEOM_CYLINDER:
             levels = [(1.0, size[1]), (1.0, -size[1])]
             radius = np.array([size[0], size[0], 1.0])
-        elif kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID):
+        elif int(kind) in _ROUND:
             rise = np.linspace(0, np.pi / 2, points // 4 + 2)
             half = size[1] / size[0] if kind == _GEOM.mjGEOM_CAPSULE else 0.0
             levels = [(np.cos(a), sign * (half + np.sin(a))) for a in rise for sign in (1, -1)]

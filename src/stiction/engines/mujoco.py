@@ -104,6 +104,7 @@ class Simulation:
         self._J, self._M = np.zeros((6 * n, dofs)), np.zeros((dofs, dofs))
         self._none = np.zeros((0, dofs)), np.zeros(0)
         self._scratch = mujoco.MjData(model)
+        self._spins = mjcf.spins(model)
         self.steps = 0
 
     def step(self) -> None:
@@ -188,12 +189,23 @@ class Simulation:
             data.xfrc_applied[bodies] = applied + solution.impulse / h
             if data.nefc == 0:  # all is linear: what was foreseen will be
                 break
+        lift = self._links.lift(L, h)
+        before = data.qpos.copy() if lift.any() else None
         mujoco.mj_step2(model, data)
         data.xfrc_applied[bodies] = applied
-        lift = self._links.lift(L, h)
-        if lift.any():
-            mujoco.mj_integratePos(model, data.qpos, R @ lift, h)
+        if before is not None:  # positions once more, with what raises sunk vertices, which no velocity ever sees
+            mujoco.mj_integratePos(model, before, data.qvel + R @ lift, h)
+            self._keep_spin(data.qpos, before, data.qvel)
+            data.qpos[:] = before
         self._note(rows, solution, asked)
+
+    def _keep_spin(self, old: NDArray[np.float64], new: NDArray[np.float64], qvel: NDArray[np.float64]) -> None:
+        """Leave spins of free and ball joints as they are in the world, which MuJoCo keeps in axes that have turned."""
+        world, back = np.zeros(3), np.zeros(4)
+        for place, dof in self._spins:
+            mujoco.mju_rotVecQuat(world, qvel[dof : dof + 3], old[place : place + 4])
+            mujoco.mju_negQuat(back, new[place : place + 4])
+            mujoco.mju_rotVecQuat(qvel[dof : dof + 3], world, back)
 
     def _linearise(self, J: NDArray[np.float64], bodies: NDArray[np.int64]):
         """Twists of the links after the step with the forces applied now; how impulses on the links change the

@@ -28,7 +28,6 @@ from stiction.studies.walking import FEET, STANCE, Gait, model_text, strength_at
 
 STAND = {"quick": 2.0, "usual": 10.0, "full": 10.0}  # [s] before and after
 WALK = {"quick": 3.0, "usual": 40.0, "full": 40.0}  # [s] between
-SETTLING = 1.0  # [s] before creep is measured
 LEARNED, MUJOCO = "stiction, learned feet", "MuJoCo's own contact"
 COLOURS = {LEARNED: figures.COLOURS["stiction"], MUJOCO: "#d55e00"}
 _FALLEN = 0.25  # [m] a trunk below this has fallen
@@ -155,8 +154,13 @@ def _drive(model, data, step: Callable[[], None], note: Callable[[int], None], s
 def _standing(stand: float, walk: float, steps: int) -> list[slice]:
     """The steps in which the robot stands and has settled."""
     h = (2 * stand + walk) / steps
-    first, last = round(SETTLING / h), round((stand + walk + SETTLING) / h)
+    first, last = round(_settling(stand) / h), round((stand + walk + _settling(stand)) / h)
     return [slice(first, round(stand / h)), slice(last, steps)]
+
+
+def _settling(stand: float) -> float:
+    """Seconds of standing before creep is measured: what has sunk in is raised until then."""
+    return 0.5 * stand
 
 
 def creep(run: Run, stand: float, walk: float) -> float:
@@ -183,7 +187,8 @@ def _motion_table(content: dict[str, Any]) -> Table:
     columns = ["", "Falls", "Creep, standing [m]", "Distance [m]", "Greatest tilt [°]", "µs a step"]
     note = (
         f"{content['stand_s']:g} s standing, {content['walk_s']:g} s trotting, {content['stand_s']:g} s standing. "
-        f"Creep: greatest distance that a foot moves along the ground while the robot stands, after {SETTLING:g} s. "
+        "Creep: greatest distance that a foot moves along the ground while the robot stands, after "
+        f"{_settling(content['stand_s']):g} s. "
         "Distance: of the trunk, in all. The two do not walk equally far, since their contacts are not the same."
     )
     return Table("Stand, trot, stand", columns, rows, note)
