@@ -21,9 +21,18 @@ from numba.extending import register_jitable
 from scipy.optimize import root
 
 from stiction.compiled import compiled
-from stiction.contact import classify, contact_impulse, friction, friction_part, outside, stop_patch
+from stiction.contact import (
+    classify,
+    contact_impulse,
+    friction,
+    friction_part,
+    outside,
+    rough_friction,
+    stop_patch,
+)
 from stiction.coupled import balance, effective_friction, stiffened
 from stiction.lcp import lowest_separation, static_impulse
+from stiction.rough import rough_impulses
 from stiction.spatial import apply, copy, dot
 from stiction.state import Mode
 
@@ -70,6 +79,8 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
         return Solution(p.reshape(n, 6), c, np.zeros(n, dtype=np.bool_), 0, True)
     L_b, share = stiffened(contacts, L)
     effective = effective_friction(contacts, L, share)
+    mu, is_round = rough_friction(law)
+    begun = False
     forced, returned = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     held = np.zeros(n, dtype=np.int64)
     B = _start(n, 1.0)
@@ -85,6 +96,13 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
         _give_up_static(static, c, held, forced)
         if let_go:
             B, known, best = _start(n, 1.0), False, np.inf
+            if begun:  # a link that slid, was held again and must slide after all: as it did
+                copy_rows(best_f, p_f)
+                continue
+            if mu[0] >= 0.0:  # what holds a patch may be more than any friction: begin where a rough law has it
+                rough_impulses(contacts, L_b, V_free, mu, is_round, p_f)
+                begun = True
+                continue
             if pulled:  # this V1 belongs to an impulse that cannot be
                 continue
         x, F, size = _mismatch(contacts, p, static, p_f, want)
@@ -94,6 +112,7 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
                 solved = True
                 break
             B, known, best = _start(n, 1.0), False, np.inf
+            copy_rows(p_f, best_f)
             continue
         if error < best:
             best_x, best_F, best = x, F, error
@@ -105,11 +124,12 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
             _learn(B, x, F, last_x, last_F)
         last_x, last_F, known = x, F, True
         _advance(contacts, B, x, F, p_f)
-    if not solved:
+    if not solved and best < np.inf:
         copy_rows(best_f, p_f)
         p = balanced(contacts, L_b, share, V_free, static, p_f, law.softness)
     for i in range(n):
-        solved = solved and not (forced[i] and c[i] == Mode.STATIC)
+        if forced[i] and c[i] == Mode.STATIC and not _stops(contacts, i, p, tolerance):
+            solved = False
     p, free = work_guard(contacts, L, L_b, share, V_free, static, p_f, law.softness, p)
     solved = solved and free
     beyond = np.zeros(n, dtype=np.bool_)
@@ -270,6 +290,17 @@ def _gains_nothing(L, V, p):
         gain += p[k] * (V[k] + 0.5 * change[k])
         scale += abs(p[k] * V[k])
     return gain <= _SLACK * scale
+
+
+@compiled
+def _stops(contacts, i, p, tolerance):
+    """Whether the impulse p (6 n,) is just the one that stops the patch at the V1 in its record."""
+    held = static_impulse(contacts, i)
+    wrong = size = 0.0
+    for k in range(6):
+        wrong = max(wrong, abs(p[6 * i + k] - held[k]))
+        size = max(size, abs(held[k]))
+    return wrong <= tolerance * size
 
 
 @compiled

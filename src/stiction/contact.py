@@ -97,6 +97,22 @@ def _outside(law, contacts, i):
         return lambda law, contacts, i: False
 
 
+def rough_friction(law):
+    """(mu_x, mu_y) of a Coulomb law that is roughly this one, and if its cone is round; negative: none is known."""
+    mu = getattr(law, "guess_friction", getattr(law, "friction_coefficients", (-1.0, -1.0)))
+    return np.array(mu, dtype=np.float64), getattr(law, "cone", "round") == "round"
+
+
+@overload(rough_friction)
+def _rough_friction(law):
+    fields = law.instance_class._fields if isinstance(law, types.NamedTuple) else ()
+    if "recipe" in fields:
+        return lambda law: (law.recipe.friction, law.recipe.round)
+    if "friction" in fields and "round" in fields:
+        return lambda law: (law.friction, law.round)
+    return lambda law: (np.full(2, -1.0), True)
+
+
 @register_jitable
 def contact_impulse(law, contacts):
     """Algorithm 1, p = H(q, v1, P): contact impulses (n, 6) about the centre of mass and the modes (n,) they realise.

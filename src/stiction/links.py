@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stiction import checks
 from stiction.articulated import TOLERANCE, Solution, solve_modes, solve_powell
 from stiction.compiled import announce_compilation, compiled
-from stiction.contact import Law, classify, friction
+from stiction.contact import Law, classify, friction, rough_friction
 from stiction.coupled import add_normal, normal_impulses, stiffened
 from stiction.hull import Hull
 from stiction.patch import RECORD, Contacts, contact_point, detect
@@ -95,6 +95,8 @@ class _Together:
     def __init__(self, groups: Sequence[tuple[Law, NDArray[np.int64]]]) -> None:
         self._groups = groups
         self.softness = max(law.softness for law, _numbers in groups)
+        mu, is_round = rough_friction(groups[0][0])
+        self.guess_friction, self.cone = tuple(mu.tolist()), "round" if is_round else "box"
 
     def classify(self, contacts: Contacts) -> NDArray[np.int64]:
         """Mode of each contact, shape (n,)."""
