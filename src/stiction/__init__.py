@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from stiction.bodies import Body
     from stiction.checks import InputError
     from stiction.contact import Law
-    from stiction.engines import dart
+    from stiction.engines import dart, gym, mujoco
     from stiction.laws.augmented import AugmentedLaw
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.modelfile import load
@@ -25,7 +25,9 @@ __all__ = [
     "State",
     "Trajectory",
     "dart",
+    "gym",
     "load",
+    "mujoco",
     "rollout",
 ]
 
@@ -43,7 +45,11 @@ _HOME = {
     "load": "stiction.laws.modelfile",
     "rollout": "stiction.stepping",
 }
-_MODULES = {"dart": "stiction.engines.dart"}
+_MODULES = {
+    "dart": "stiction.engines.dart",
+    "gym": "stiction.engines.gym",
+    "mujoco": "stiction.engines.mujoco",
+}
 
 
 def __getattr__(name: str) -> Any:

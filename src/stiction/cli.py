@@ -18,7 +18,17 @@ from stiction.learn.switches import Switches
 # Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
 # as importable name -> extra that brings it.
 StudyName = Literal[
-    "agreement", "trajectories", "events", "anisotropy", "nsgs", "slope", "efficiency", "ablation", "all"
+    "agreement",
+    "trajectories",
+    "events",
+    "anisotropy",
+    "nsgs",
+    "slope",
+    "efficiency",
+    "ablation",
+    "chain",
+    "robot",
+    "all",
 ]
 _PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
 STUDIES: dict[StudyName, dict[str, str]] = {
@@ -29,6 +39,8 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "nsgs": {"dartpy": "dart", **_PAGE},
     "efficiency": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
     "ablation": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
+    "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
+    "robot": {"mujoco": "mujoco", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
 }
 
@@ -59,6 +71,8 @@ def reproduce(
     nsgs: whole throws with DART's NSGS solver as ground truth.
     efficiency: error against the number of training throws, for several approximators.
     ablation: what each choice in learning a law is worth.
+    chain: a three-link chain that swings to the ground, its last link with a law learned from throws of that link.
+    robot: a quadruped with learned feet stands and walks for a minute, beside itself with MuJoCo's own contact.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
     all: all of these, on one page.
 

@@ -85,6 +85,37 @@ def friction(law, contacts, dynamic):
     return p_f
 
 
+def outside(law, contacts, i):
+    """Whether contact `i`, as classified last, lies outside of the training range; overloaded for learned laws."""
+    return bool(law.outside(contacts)[i]) if hasattr(law, "outside") else False
+
+
+@overload(outside)
+def _outside(law, contacts, i):
+    learned = isinstance(law, types.NamedTuple) and hasattr(law.instance_class, "recipe")
+    if not learned:
+        return lambda law, contacts, i: False
+
+
+def rough_friction(law):
+    """(mu_x, mu_y) of a Coulomb law that is roughly this one, and if its cone is round; negative: none is known."""
+    inputs = getattr(law, "inputs", None)
+    if inputs is not None:
+        return np.array(inputs.friction), inputs.cone == "round"
+    mu = getattr(law, "guess_friction", getattr(law, "friction_coefficients", (-1.0, -1.0)))
+    return np.array(mu, dtype=np.float64), getattr(law, "cone", "round") == "round"
+
+
+@overload(rough_friction)
+def _rough_friction(law):
+    fields = law.instance_class._fields if isinstance(law, types.NamedTuple) else ()
+    if "recipe" in fields:
+        return lambda law: (law.recipe.friction, law.recipe.round)
+    if "friction" in fields and "round" in fields:
+        return lambda law: (law.friction, law.round)
+    return lambda law: (np.full(2, -1.0), True)
+
+
 @register_jitable
 def contact_impulse(law, contacts):
     """Algorithm 1, p = H(q, v1, P): contact impulses (n, 6) about the centre of mass and the modes (n,) they realise.
@@ -137,10 +168,7 @@ def stop_patch(contacts, i, softness, out):
     """Lines 3-6: write the impulse that stops the patch; guard: if it would pull anywhere, keep only its friction."""
     c = contacts.record[i]
     p = static_impulse(contacts, i)
-    p_f = np.zeros(5)
-    p_f[0], p_f[1] = p[0], p[1]
-    p_f[2] = p[5] - (c.centre[0] * p[1] - c.centre[1] * p[0])
-    add_tilt(contacts, i, p_f)
+    p_f = friction_part(contacts, i, p)
     pushing, _ = _with_normal(contacts, i, p_f, 1.0, softness)
     close = _AGREES * abs(p[2])
     if (
@@ -152,6 +180,17 @@ def stop_patch(contacts, i, softness, out):
         copy(p, out)
         return np.int64(Mode.STATIC)
     return slide_patch(contacts, i, p_f, softness, out)
+
+
+@compiled
+def friction_part(contacts, i, p):
+    """The friction p_f (5,) at the patch's centre of an impulse p (6,) that stops the patch."""
+    centre = contacts.record[i].centre
+    p_f = np.zeros(5)
+    p_f[0], p_f[1] = p[0], p[1]
+    p_f[2] = p[5] - (centre[0] * p[1] - centre[1] * p[0])
+    add_tilt(contacts, i, p_f)
+    return p_f
 
 
 @compiled

@@ -45,7 +45,7 @@ def normal_impulse(contacts, i, twist, softness, rate, cap):
         rows[active, 0], rows[active, 1], rows[active, 2] = 1.0, y, -x
         number[active] = worst
         load[active] = 0.0
-        active = _admit(G, rows, load, number, active, gap, softness)
+        active = admit(G, rows, load, number, active, gap, softness)
         for m in range(3):
             P[m] = 0.0
             for k in range(active):
@@ -54,7 +54,7 @@ def normal_impulse(contacts, i, twist, softness, rate, cap):
 
 
 @compiled
-def _admit(G, rows, load, number, active, gap, softness):
+def admit(G, rows, load, number, active, gap, softness):
     """Load the newcomer `rows[active]` until its gap closes, dropping vertices whose load falls to zero on the way."""
     while True:
         response = apply(G, rows[active])
@@ -67,7 +67,7 @@ def _admit(G, rows, load, number, active, gap, softness):
         )  # load that the others lose for each unit
         stiffness = own - dot(coupling, relief)
         full = np.inf
-        if stiffness > _TINY * own and active < MOST_ACTIVE:
+        if stiffness > _TINY * own and active < len(load) - 1:
             full = -gap / stiffness
         first, step = -1, full
         for k in range(active):
@@ -133,7 +133,7 @@ def static_impulse(contacts, i):
     The patch has 3 degrees of freedom as a point, 5 as a line (it may turn about itself), 6 as a surface.
     """
     c = contacts.record[i]
-    S = _patch_rows(c)
+    S = patch_rows(c)
     n = len(S)
     SW = np.empty((n, 6))
     for r in range(n):
@@ -153,7 +153,7 @@ def static_impulse(contacts, i):
 
 
 @compiled
-def _patch_rows(c):
+def patch_rows(c):
     """Rows S that map a twist at the centre of mass to the patch's velocity at its centre and its turning."""
     n = 6 if c.kind == Kind.SURFACE else 5 if c.kind == Kind.LINE else 3
     S = np.zeros((n, 6))

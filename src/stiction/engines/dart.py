@@ -1,7 +1,7 @@
 """DART as ground truth: throws of one body onto the ground, as trajectories with impulses and modes.
 
 The body and the ground are set up so that DART finds exactly the vertices below z = 0, keeps no memory between steps
-and never lets the correction of penetration into the velocity; see the comments in `_world`.
+and never lets the correction of penetration into the velocity; see the comments in `new_world`.
 """
 
 import tempfile
@@ -107,7 +107,8 @@ def _run(stage, start_q, start_dq, steps: int, solver: str):
     return q, dq
 
 
-def _world(body, shape, mu, solver, setting):
+def new_world(solver, setting):
+    """An empty world that keeps no memory between steps."""
     world = dartpy.simulation.World()
     world.setTimeStep(setting.timestep)
     world.setGravity(setting.gravity)
@@ -121,14 +122,18 @@ def _world(body, shape, mu, solver, setting):
     sleeping = world.getDeactivationOptions()
     sleeping.mEnabled = False
     world.setDeactivationOptions(sleeping)
+    return world
 
+
+def _world(body, shape, mu, solver, setting):
+    world = new_world(solver, setting)
     ground = dartpy.dynamics.Skeleton("ground")
     _joint, node = ground.createWeldJointAndBodyNodePair()
     # FCL finds all corners of a box on a thick box, and all vertices of a mesh on a plane, but not the other way round.
     if body.shape == "box":
-        _add_shape(node, dartpy.dynamics.BoxShape([200.0, 200.0, _GROUND]), (0.0, 0.0, -_GROUND / 2), mu)
+        add_thick_ground(node, mu)
     else:
-        _add_shape(node, dartpy.dynamics.PlaneShape([0.0, 0.0, 1.0], 0.0), (0.0, 0.0, 0.0), mu)
+        add_shape(node, dartpy.dynamics.PlaneShape([0.0, 0.0, 1.0], 0.0), (0.0, 0.0, 0.0), mu)
 
     skeleton = dartpy.dynamics.Skeleton("body")
     # A planar body too gets a free joint, and stays in its plane by symmetry: with a planar joint, friction across the
@@ -136,14 +141,20 @@ def _world(body, shape, mu, solver, setting):
     _joint, node = skeleton.createFreeJointAndBodyNodePair()
     inertia = np.diag(np.diag(body.inertia)) if body.planar else body.inertia
     # DART integrates the origin of its body frame; at the centre of mass that is exact in free flight.
-    _add_shape(node, shape, -body.com, mu)
+    add_shape(node, shape, -body.com, mu)
     node.setInertia(dartpy.dynamics.Inertia(body.mass, np.zeros(3), inertia))
     world.addSkeleton(ground)
     world.addSkeleton(skeleton)
     return world, skeleton
 
 
-def _add_shape(node, shape, place, mu) -> None:
+def add_thick_ground(node, mu) -> None:
+    """A box as ground, on which FCL finds all corners of a box."""
+    add_shape(node, dartpy.dynamics.BoxShape([200.0, 200.0, _GROUND]), (0.0, 0.0, -_GROUND / 2), mu)
+
+
+def add_shape(node, shape, place, mu) -> None:
+    """Give a body node a collision shape at `place` in its frame, with Coulomb friction and no bounce."""
     shape_node = node.createShapeNode(shape)
     transform = dartpy.math.Isometry3()
     transform.set_translation(place)

@@ -66,3 +66,13 @@ def evaluate(numbers, table, row, x, out):
         evaluate_kernels(numbers, at, layout, z, out)
     else:
         evaluate_trees(numbers, at, layout, z, out)
+
+
+@compiled
+def beyond(numbers, table, row, x):
+    """Whether approximator `row` would clip an input of x: it has seen nothing like it."""
+    at, n = table[row, 1], table[row, 2]
+    for k in range(n):
+        if not abs((np.float32(x[k]) - numbers[at + k]) * numbers[at + n + k]) <= np.float32(FARTHEST):
+            return True
+    return False

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from stiction import contact
 from stiction.compiled import compiled
 from stiction.contact import add_tilt
-from stiction.laws.approximators import evaluate, outputs_of
+from stiction.laws.approximators import beyond, evaluate, outputs_of
 from stiction.laws.features import OUTPUTS, Recipe, describe
-from stiction.laws.frame import friction_from
+from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
 from stiction.state import Kind, Mode
@@ -98,3 +98,14 @@ def _classify(law, contacts):
 def _friction(law, contacts, dynamic):
     if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
         return lambda law, contacts, dynamic: augmented_friction(law, contacts, dynamic)
+
+
+@overload(contact.outside)
+def _outside(law, contacts, i):
+    if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
+
+        def outside(law, contacts, i):
+            c = contacts.record[i]
+            return c.memo[SCALE] > 0.0 and beyond(law.numbers, law.table, 2 * (c.kind - 1), c.memo)
+
+        return outside

@@ -1,0 +1,57 @@
+"""stiction.gym: a Gymnasium environment with laws on its feet is still a proper one."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+gymnasium = pytest.importorskip("gymnasium")
+pytest.importorskip("mujoco")
+pytest.importorskip("glfw")
+
+from gymnasium.utils.env_checker import check_env  # noqa: E402
+
+from stiction import CoulombLaw, InputError  # noqa: E402
+from stiction.engines.gym import LearnedFeet  # noqa: E402
+from stiction.engines.mujoco import body_of  # noqa: E402
+
+
+def hopper(**options):
+    """Gymnasium's hopper with Coulomb's law on its foot."""
+    env = gymnasium.make("Hopper-v5", **options)
+    foot = body_of(env.unwrapped.model, "foot")  # type: ignore[attr-defined]
+    return LearnedFeet(env, laws={"foot": CoulombLaw(foot, 0.9, cone="round", softness=0.0)})
+
+
+def test_passes_gymnasiums_checker():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of every wrapper, and of infinite bounds of the hopper itself
+        check_env(hopper(), skip_render_check=True)
+
+
+def test_foot_stands_by_its_law():
+    env = hopper()
+    env.reset(seed=0)
+    for _ in range(40):
+        observation, _reward, _over, _cut, _info = env.step(np.zeros(3, np.float32))
+    assert np.isfinite(observation).all()
+    assert env.contacts["foot"].steps > 20
+    steps = env.contacts["foot"].steps
+    first = env.reset(seed=0)[0]
+    assert env.contacts["foot"].steps == 0 < steps
+    assert np.array_equal(first, hopper().reset(seed=0)[0])
+
+
+def test_same_seed_same_episode():
+    runs = []
+    for _ in range(2):
+        env = hopper()
+        env.reset(seed=3)
+        rng = np.random.default_rng(0)
+        runs.append([env.step(rng.uniform(-1, 1, 3).astype(np.float32))[0] for _ in range(30)])
+    assert np.array_equal(runs[0], runs[1])
+
+
+def test_refuses_other_environments():
+    with pytest.raises(InputError, match="MujocoEnv, got CartPoleEnv"):
+        LearnedFeet(gymnasium.make("CartPole-v1"), laws={})

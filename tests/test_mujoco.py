@@ -1,0 +1,288 @@
+"""stiction.mujoco: a step is MuJoCo's own plus what Algorithm 2 says; bad models are refused in one sentence."""
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+import stiction  # noqa: E402
+from stiction import Body, CoulombLaw, InputError, Mode, State  # noqa: E402
+from stiction.engines import mjcf  # noqa: E402
+from stiction.engines.mujoco import Simulation, body_of  # noqa: E402
+from stiction.studies.swings import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
+from stiction.studies.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
+
+LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
+BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
+
+
+def model_of(inside: str, rest: str = "", option: str = ""):
+    """A model with a ground and `inside` the world."""
+    return mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="0.002" {option}/><worldbody><geom name="ground" type="plane" size="5 5 .1"/>'
+        f"{inside}</worldbody>{rest}</mujoco>"
+    )
+
+
+def chain_of(joint: str = "") -> str:
+    """Two links on hinges, the second one touches."""
+    return (
+        f'<body name="a" pos="0 0 0.3"><joint name="ja" axis="0 1 0" {joint}/><geom {BOX} pos="0.25 0 0" contype="0" '
+        f'conaffinity="0"/><body name="foot" pos="0.5 0 0"><joint name="jf" axis="0 1 0" {joint}/>'
+        f'<geom {BOX} pos="0.25 0 0"/></body></body>'
+    )
+
+
+FREE = f'<body name="foot" pos="0 0 0.3" euler="10 30 20"><freejoint/><geom {BOX}/></body>'
+TIED = '<equality><joint joint1="ja" joint2="jf" polycoef="0 -0.5 0 0 0"/></equality>'
+TIGHT = 'tolerance="0" ls_tolerance="1e-10"'  # MuJoCo's own solver stops at 1e-8 by default
+LIMIT = 'range="-20 20" limited="true"'
+OTHER = chain_of() + '<body pos="0.9 0 0.1"><freejoint/><geom type="sphere" size="0.06" mass="0.2"/></body>'
+
+
+@pytest.mark.parametrize(
+    ("inside", "rest", "option", "limit"),
+    [
+        (FREE, "", "", 1e-10),
+        (chain_of(), "", "", 1e-10),
+        (chain_of('damping="0.3" armature="0.05"'), "", "", 1e-10),
+        (chain_of('damping="0.3"'), TIED, TIGHT, 1e-10),
+        (chain_of(), TIED, TIGHT, 1e-10),
+        (chain_of('damping="0.3"'), "", 'integrator="implicitfast"', 1e-10),
+        (chain_of(LIMIT), "", "", 1e-4),
+        (OTHER, "", "", 1e-4),
+        (OTHER, "", 'cone="elliptic"', 1e-4),
+    ],
+    ids=["free", "chain", "damping", "damped equality", "equality", "implicitfast", "limits", "contacts", "cone"],
+)
+def test_velocity_is_foreseen(inside, rest, option, limit):
+    """V+ = V_free + L p, with V_free the step without contact."""
+    model = model_of(inside, rest, option)
+    sim = Simulation(model, laws={"foot": LAW})
+    body = model.body("foot").id
+    seen = {}
+    solve = sim._links.solve
+
+    def watched(V_free, L):
+        solution = solve(V_free, L)
+        seen["foreseen"], seen["p"] = V_free + L @ solution.impulse[0], solution.impulse[0]
+        return solution
+
+    sim._links.solve = watched
+    J, copy = np.zeros((6, model.nv)), mujoco.MjData(model)
+    worst = touched = 0.0
+    for _ in range(500):
+        mujoco.mj_copyData(copy, model, sim.data)
+        seen.clear()
+        sim.step()
+        if not seen:
+            continue
+        touched += 1
+        mujoco.mj_step1(model, copy)
+        mujoco.mj_jacBodyCom(model, copy, J[:3], J[3:], body)
+        size = np.abs(seen["foreseen"]).max() + 0.02
+        worst = max(worst, np.abs(J @ sim.data.qvel - seen["foreseen"]).max() / size)
+    print(f"{touched:.0f} contact steps, error at most {worst:.1e}")
+    assert touched > 50
+    assert worst < limit
+
+
+def test_free_link_is_the_rollout():
+    """A chain of one free link, with MuJoCo doing the rest, is the single-body rollout."""
+    model = model_of(f'<body name="foot"><freejoint/><geom {BOX}/></body>')
+    sim = Simulation(model, laws={"foot": LAW}, tolerance=1e-12)
+    start = State((0, 0, 0.4), (0.8, 0.36, 0.48, 0), (1.0, -0.5, 0.0), (1.0, 3.0, -2.0))
+    R = mujoco_rotation(start.quaternion)
+    sim.reset(
+        qpos=np.concatenate([start.position, start.quaternion]),
+        qvel=np.concatenate([start.velocity, R.T @ start.angular_velocity]),
+    )
+    run = stiction.rollout(LAW, start, steps=400)
+    for k in range(400):
+        sim.step()
+        assert np.abs(sim.data.qpos[:3] - run.position[k + 1]).max() < 1e-9
+        assert np.abs(sim.data.qpos[3:] - run.quaternion[k + 1]).max() < 1e-9
+        assert sim.contacts["foot"].mode == run.mode[k]
+    assert (run.kind > 0).sum() > 100
+
+
+def mujoco_rotation(quaternion):
+    """Rotation matrix of a quaternion."""
+    out = np.zeros(9)
+    mujoco.mju_quat2Mat(out, np.asarray(quaternion))
+    return out.reshape(3, 3)
+
+
+def test_joint_force_is_mujocos():
+    """The study's joint force by Newton's law is the one that MuJoCo reports."""
+    from stiction.studies.swings import Swing
+
+    model = mujoco.MjModel.from_xml_string(CHAIN)
+    sim = Simulation(model, laws={LAST: LAW})
+    sim.reset(qpos=np.array([0.9, 0.1, 0.2]))
+    copy, body = mujoco.MjData(model), model.body(LAST).id
+    angle, rate, impulse, wanted = [sim.data.qpos.copy()], [sim.data.qvel.copy()], [], []
+    for _ in range(150):
+        mujoco.mj_copyData(copy, model, sim.data)
+        sim.step()
+        mujoco.mj_forward(model, copy)
+        copy.qacc[:] = (sim.data.qvel - copy.qvel) / TIMESTEP
+        copy.xfrc_applied[body] = sim.contacts[LAST].impulse / TIMESTEP
+        mujoco.mj_rnePostConstraint(model, copy)
+        wanted.append(copy.cfrc_int[body, [3, 5]].copy())
+        angle.append(sim.data.qpos.copy())
+        rate.append(sim.data.qvel.copy())
+        impulse.append(sim.contacts[LAST].impulse)
+    none = np.zeros(150, int)
+    swing = Swing(
+        np.array(angle), np.array(rate), np.array(impulse), none, none, none, none > 0, none > 0, np.zeros((0, 6))
+    )
+    assert sim.contacts[LAST].steps > 20
+    assert np.allclose(swing.joint_force, wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_standing_robot_does_not_creep():
+    """Four feet at once, each static: after settling nothing moves along the ground, and no step is unsolved."""
+    model = mujoco.MjModel.from_xml_string(model_text())
+    law = CoulombLaw(Body.box((0.16, 0.08, 0.03), 0.4), 0.8, cone="round", softness=0.0)
+    sim = Simulation(model, laws={foot: law for foot in FEET})
+    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
+    sim.data.qpos[2] = STANCE + 0.05
+    for _ in range(1500):  # until the correction of what has sunk in has done its work
+        sim.step()
+    before = sim.data.xpos[[model.body(foot).id for foot in FEET]].copy()
+    for _ in range(200):
+        sim.step()
+    assert all(contact.mode == Mode.STATIC for contact in sim.contacts.values())
+    assert np.abs(sim.data.xpos[[model.body(foot).id for foot in FEET]] - before).max() < 1e-9
+    assert len(sim.patch(FEET[0])) == 4
+    assert np.abs(sim.patch(FEET[0])[:, 2]).max() < 1e-4
+    weight = sum(contact.impulse[2] for contact in sim.contacts.values()) / 0.002
+    assert weight == pytest.approx(9.81 * model.body_mass.sum(), rel=1e-3)
+
+
+def test_save_and_restore_to_the_same_bytes():
+    model = mujoco.MjModel.from_xml_string(CHAIN)
+    sim = Simulation(model, laws={LAST: LAW})
+    sim.reset(qpos=np.array([0.9, 0.1, 0.2]))
+    for _ in range(120):
+        sim.step()
+    kept = sim.save()
+    for _ in range(100):
+        sim.step()
+    wanted = sim.save()
+    sim.restore(kept)
+    for _ in range(100):
+        sim.step()
+    assert sim.contacts[LAST].steps > 100
+    assert sim.save().tobytes() == wanted.tobytes()
+    other = Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: LAW})
+    other.restore(kept)
+    for _ in range(100):
+        other.step()
+    assert other.save().tobytes() == wanted.tobytes()
+
+
+def test_takes_a_spec_and_round_geoms():
+    """An MjSpec is compiled; a cylinder is matched by the hull that `body_of` makes of it."""
+    spec = mujoco.MjSpec.from_string(
+        '<mujoco><option timestep="0.002"/><worldbody><geom type="plane" size="5 5 .1" pos="0 0 0.5"/><body name="can" '
+        'pos="0 0 0.66"><freejoint/><geom type="cylinder" size="0.05 0.1" mass="0.5"/></body></worldbody></mujoco>'
+    )
+    can = body_of(spec.compile(), "can")
+    sim = Simulation(spec, laws={"can": CoulombLaw(can, 0.5, softness=0.0)})
+    for _ in range(400):
+        sim.step()
+    assert sim.contacts["can"].mode == Mode.STATIC
+    assert sim.data.qpos[2] == pytest.approx(0.6, abs=1e-4)  # it stands on a plane that is not at zero
+
+
+def test_mesh_geom(tmp_path):
+    """A mesh file is matched in its own frame, which MuJoCo has moved."""
+    trimesh = pytest.importorskip("trimesh")
+    mesh = trimesh.creation.box((0.2, 0.1, 0.06))
+    mesh.apply_translation((0.03, -0.01, 0.02))
+    path = tmp_path / "block.stl"
+    mesh.export(path)
+    body = Body.mesh(path, 0.7)
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="0.002"/><asset><mesh name="block" file="{path}"/></asset><worldbody>'
+        '<geom type="plane" size="5 5 .1"/><body name="block" pos="0 0 0.2"><freejoint/>'
+        '<geom type="mesh" mesh="block" mass="0.7"/></body></worldbody></mujoco>'
+    )
+    sim = Simulation(model, laws={"block": CoulombLaw(body, 0.5, softness=0.0)})
+    for _ in range(400):
+        sim.step()
+    assert sim.contacts["block"].mode == Mode.STATIC
+    assert sim.data.xipos[1, 2] == pytest.approx(0.03, abs=1e-4)
+
+
+def test_other_contacts_stay():
+    """Only the pairs of foot and ground leave MuJoCo's contacts, by filter or by name."""
+    inside = (
+        '<body name="foot" pos="0 0 0.04"><freejoint/><geom name="f" type="box" size="0.25 0.05 0.04" mass="1"/></body>'
+        '<body name="ball" pos="0 0 0.11"><freejoint/><geom name="b" type="sphere" size="0.04" mass="0.1"/></body>'
+        '<body name="far" pos="1 0 0.03"><freejoint/><geom name="c" type="sphere" size="0.04" mass="0.1"/></body>'
+    )
+    pairs = '<contact><pair geom1="ground" geom2="f"/></contact>'
+    for rest in ("", pairs):
+        model = model_of(inside, rest)
+        sim = Simulation(model, laws={"foot": LAW})
+        mujoco.mj_forward(model, sim.data)
+        names = {
+            frozenset((model.geom(int(a)).name, model.geom(int(b)).name))
+            for a, b in zip(sim.data.contact.geom1, sim.data.contact.geom2)
+            if sim.data.contact.dist[0] < 1
+        }
+        assert names == {frozenset(("f", "b")), frozenset(("ground", "c"))}
+        for _ in range(300):
+            sim.step()
+        assert sim.contacts["foot"].mode == Mode.STATIC
+        assert sim.data.qpos[9] > 0.1  # the ball lies on the box
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"laws": {}}, "at least one body"),
+        ({"laws": {"leg": LAW}}, "no body 'leg'; it has link1, link2, link3"),
+        ({"laws": {"link1": LAW}}, "no geom that can touch"),
+        ({"laws": {LAST: CoulombLaw(Body.box((0.4, 0.1, 0.08), 1.0))}}, "do not have the shape"),
+        ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.1))}}, "mass of 1 kg, its law one of 1.1"),
+        ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, com=(0.02, 0, 0)))}}, "centre of mass"),
+        ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, inertia=np.diag([0.002, 0.03, 0.03])))}}, "inertia"),
+        ({"laws": {LAST: CoulombLaw(LINK, timestep=0.001)}}, "steps of 0.001 s, the model has 0.002"),
+        ({"laws": {LAST: LAW}, "method": "magic"}, "method must be one of"),
+        ({"laws": {LAST: LAW}, "xml": CHAIN.replace('cone="elliptic"', 'integrator="RK4"')}, "RK4"),
+        ({"laws": {LAST: LAW}, "xml": CHAIN.replace('type="plane"', 'type="plane" euler="10 0 0"')}, "level plane"),
+    ],
+)  # fmt: skip
+def test_refuses(change, message):
+    model = mujoco.MjModel.from_xml_string(change.pop("xml", CHAIN))
+    with pytest.raises(InputError, match=message) as caught:
+        Simulation(model, **change)
+    assert "\n" not in str(caught.value)
+
+
+def test_stops_at_nan():
+    """Lost numbers are named with step, body and state, before MuJoCo begins anew by itself."""
+    sim = Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: LAW})
+    for _ in range(7):
+        sim.step()
+    sim.data.qvel[1] = np.nan
+    with pytest.raises(InputError, match=r"before step 7 \(t = 0.014 s\), at body 'link2'.*qvel = .*nan"):
+        sim.step()
+    sim.reset()
+    sim.data.qpos[0] = np.inf
+    with pytest.raises(InputError, match=r"before step 0 .*qpos = \[inf"):
+        sim.step()
+    with pytest.raises(InputError, match="qpos must be finite"):
+        sim.reset(qpos=[np.nan, 0, 0])
+
+
+def test_fit_knows_the_frame():
+    """A law's body may be drawn about its own centre while the model's body has its origin at the joint."""
+    model = mujoco.MjModel.from_xml_string(CHAIN)
+    fit = mjcf.fit(model, LAST, LINK)
+    assert np.allclose(fit.turn, np.eye(3))
+    assert model.body_mass[fit.body] == MASS and LENGTH == 0.5
