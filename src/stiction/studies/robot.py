@@ -163,10 +163,10 @@ def _settling(stand: float) -> float:
     return 0.5 * stand
 
 
-def creep(run: Run, stand: float, walk: float) -> float:
-    """Greatest distance that any foot moves along the ground while it stands [m]."""
+def creep(run: Run, stand: float, walk: float) -> list[float]:
+    """Greatest distance that any foot moves along the ground while the robot stands [m], before and after the walk."""
     moved = [run.feet[part, :, :2] - run.feet[part.start, :, :2] for part in _standing(stand, walk, len(run.feet))]
-    return float(max(np.linalg.norm(part, axis=-1).max() for part in moved))
+    return [float(np.linalg.norm(part, axis=-1).max()) for part in moved]
 
 
 def _figures(run: Run, stand: float, walk: float) -> dict[str, Any]:
@@ -182,14 +182,15 @@ def _figures(run: Run, stand: float, walk: float) -> dict[str, Any]:
 def _motion_table(content: dict[str, Any]) -> Table:
     rows = []
     for name, run in content["runs"].items():
-        cells = [number(run["creep_m"]), number(run["distance_m"]), number(run["greatest_tilt_degrees"])]
+        cells = [*map(number, run["creep_m"]), number(run["distance_m"]), number(run["greatest_tilt_degrees"])]
         rows.append([name, "yes" if run["fallen"] else "no", *cells, f"{run['microseconds_per_step']:.0f}"])
-    columns = ["", "Falls", "Creep, standing [m]", "Distance [m]", "Greatest tilt [°]", "µs a step"]
+    columns = ["", "Falls", "Creep before [m]", "Creep after [m]", "Distance [m]", "Greatest tilt [°]", "µs a step"]
     note = (
         f"{content['stand_s']:g} s standing, {content['walk_s']:g} s trotting, {content['stand_s']:g} s standing. "
         "Creep: greatest distance that a foot moves along the ground while the robot stands, after "
         f"{_settling(content['stand_s']):g} s. "
-        "Distance: of the trunk, in all. The two do not walk equally far, since their contacts are not the same."
+        "Distance: of the trunk, in all. After the walk feet stand tilted and pull at each "
+        "other, and some still give way. The two do not walk equally far, since their contacts are not the same."
     )
     return Table("Stand, trot, stand", columns, rows, note)
 
