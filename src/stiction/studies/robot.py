@@ -88,10 +88,11 @@ def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
     law = cast(AugmentedLaw, load("foot")) if law is None else law
     sim = engine.Simulation(engine.mujoco.MjModel.from_xml_string(model_text()), laws={foot: law for foot in FEET})
     steps = round((2 * stand + walk) / sim.model.opt.timestep)
-    asked = np.zeros(steps, dtype=np.int64)
+    asked, unsolved = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
     impulse, mode, kind = np.zeros((steps, 4, 6)), np.zeros((steps, 4), np.int8), np.zeros((steps, 4), np.int8)
 
     def note(t: int) -> None:
+        unsolved[t] = sum(contact.unsolved for contact in sim.contacts.values())
         for k, foot in enumerate(FEET):
             contact = sim.contacts[foot]
             asked[t] = max(asked[t], contact.evaluations)
@@ -106,7 +107,7 @@ def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
         "foot_contacts": sum(foot.steps for foot in feet),
         "evaluations_mean": float(asked[asked > 0].mean()),
         "evaluations_max": int(asked.max()),
-        "unsolved": max(foot.unsolved for foot in feet),
+        "unsolved": int((np.diff(unsolved, prepend=0) > 0).sum()),
         "outside": sum(foot.outside for foot in feet),
         "microseconds_per_step": 1e6 * duration / steps,
     }
