@@ -33,7 +33,7 @@ def joint_force_equation(system):
 def test_equals_joint_force_form(planar):
     """With the joint force that belongs to our p, the paper's G is zero and its V1 is ours."""
     rng = np.random.default_rng(10 + planar)
-    asked = contact = unsolved = 0
+    asked = contact = unsolved = mirrored = 0
     worst = 0.0
     while contact < STATES:
         system = hinged_box(BOX, rng, planar)
@@ -48,15 +48,20 @@ def test_equals_joint_force_form(planar):
         if solution.mode[0] == Mode.DETACH or not solution.solved:
             unsolved += not solution.solved
             continue
+        system.contacts.record.velocity[0] = V1(f)
+        answer = compiled_handler(LAW.compiled, system.contacts)[0][0]
+        if planar and np.abs(answer[[1, 3, 5]]).max() > 1e-6 * answer[2]:
+            mirrored += 1  # two mirrored answers are as good, the law gives one of them: a chain takes their middle
+            continue
         contact += 1
         asked += solution.evaluations
-        system.contacts.record.velocity[0] = V1(f)
-        G = A @ f + JW @ compiled_handler(LAW.compiled, system.contacts)[0][0] + c
-        # In a plane two mirrored answers may be as good: the law then gives one of them, with a spin that does nothing.
-        residual = np.abs(G[[0, 2]] if planar else G).max() / size
-        worst = max(worst, residual)
-    print(f"planar {planar}: {contact} contacts, residual of G at most {worst:.1e}, {asked / contact:.2f} evaluations; "
-          f"{unsolved} more without a consistent mode")  # fmt: skip
+        G = A @ f + JW @ answer + c
+        worst = max(worst, np.abs(G[[0, 2]] if planar else G).max() / size)  # in the plane, where the hinge holds it
+    print(
+        f"planar {planar}: {contact} contacts, residual of G at most {worst:.1e}, {asked / contact:.2f} evaluations; "
+        f"{unsolved} more without a consistent mode, {mirrored} with two mirrored answers"
+    )
+    assert mirrored < 0.1 * STATES
     assert worst < 1e-8
     assert unsolved < (0.1 if planar else 0.2) * STATES  # light links, few joints, any axes: harder than most robots
 
@@ -147,7 +152,7 @@ def test_several_links_of_different_bodies():
     """Two free bodies with different laws, stacked: each as if it were alone."""
     other = Body.prism(5, 0.2, 0.2, 1.5)
     laws = [CoulombLaw(BOX, 0.3, softness=0.0), CoulombLaw(other, 0.8, cone="round", softness=0.0)]
-    links = Links(laws)
+    links = Links(laws, tolerance=1e-10)
     turn = np.tile(np.eye(3), (2, 1, 1))
     where = np.array([[0.0, 0.0, 0.0399], [3.0, 0.0, 0.0999]])
     rng = np.random.default_rng(9)
@@ -160,7 +165,7 @@ def test_several_links_of_different_bodies():
         L[:6, :6], L[6:, 6:] = W
         both = links.solve(V, L)
         for k in range(2):
-            alone = Links([laws[k]])
+            alone = Links([laws[k]], tolerance=1e-10)
             alone.touch(where[k : k + 1], turn[k : k + 1])
             single = alone.solve(V[6 * k : 6 * k + 6], W[k])
             assert np.allclose(both.impulse[k], single.impulse[0], rtol=1e-7, atol=1e-9)

@@ -172,9 +172,14 @@ def solve_powell(law, contacts, V_free, L):
         impulse, modes[:] = _handler(law, contacts)
         return impulse.reshape(-1)
 
-    found = root(lambda p: handle(p) - p, guess, method="hybr", tol=POWELL_TOLERANCE)
-    p = handle(found.x)
-    solved = np.linalg.norm(p - found.x) <= POWELL_TOLERANCE * np.linalg.norm(p)
+    unit = np.ones((n, 6))
+    unit[:, 3:] = 0.1 * contacts.record["diameter"][:, None]  # torques as forces on an arm
+    unit = unit.reshape(-1)
+    # Networks answer in single precision: smaller differences than these tell nothing of a slope.
+    how = {"xtol": POWELL_TOLERANCE, "eps": 1e-4}
+    found = root(lambda x: handle(unit * x) / unit - x, guess / unit, method="hybr", options=how)
+    p = handle(unit * found.x)
+    solved = np.linalg.norm(p / unit - found.x) <= POWELL_TOLERANCE * np.linalg.norm(p / unit)
     beyond = np.array([outside_of(law, contacts, i) for i in range(n)], dtype=np.bool_)
     return Solution(p.reshape(n, 6), modes.copy(), beyond, count, bool(solved))
 

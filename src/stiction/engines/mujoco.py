@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from stiction import checks
 from stiction.articulated import TOLERANCE, Solution
@@ -123,7 +123,7 @@ class Simulation:
             mujoco.mj_step2(model, data)
         self.steps += 1
 
-    def reset(self, qpos: NDArray[np.float64] | None = None, qvel: NDArray[np.float64] | None = None) -> None:
+    def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
         """Begin anew, from the model's own start or the given one; all counts return to zero."""
         mujoco.mj_resetData(self.model, self.data)
         if qpos is not None:
