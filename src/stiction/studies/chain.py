@@ -48,9 +48,9 @@ _TEXT = [
     "the last one over the ground. The law of the last link was learned from throws of that link alone. In the chain "
     "the contact impulse and the force in the joint depend on each other; Algorithm 2 finds both.",
     "Ground truth is DART with its NSGS solver. The link was thrown with a ground truth that limits friction as it "
-    "does, by the true normal impulse. DART's Dantzig solver would not do for the throws: for a free body it limits "
-    "friction by the normal impulse without friction, and on a chain, where it fails and falls back, by the true one, "
-    "so that no law of the free link could be right for both.",
+    "does, by the true normal impulse. DART's Dantzig solver would not do for the throws: a free body's friction it "
+    "limits by the normal impulse without friction, this chain's by the true one, so that no law of the free link "
+    "could be right for both.",
 ]
 Swinger = Callable[[NDArray[np.float64]], Swing]
 
