@@ -1,6 +1,6 @@
 # Each target sets up what it needs: .venv is made once, and again after a change of the dependencies.
 PYTHON = python3
-EXTRAS = dart,report,dev,mujoco,train,cluster
+EXTRAS = dart,report,dev,mujoco,bullet,train,cluster,gym
 PYTEST_ARGS = -n 2
 
 BIN = .venv/bin

@@ -309,7 +309,7 @@ def test_ray_addresses_that_do_not_answer_are_refused(plan, tmp_path, address, s
 def test_options_mean_a_plan(tmp_path):
     plan = to_plan(CollectOptions("link", tmp_path, spin=(-1, 1)))
     assert plan.truth == GroundTruth("dantzig", (0.6,)) and plan.body.size == (0.5, 0.1, 0.08)
-    assert plan.ranges.spin == (-1, 1) and plan.ranges.horizontal == (-5, 5)
+    assert plan.ranges.spin == (-1, 1) and plan.ranges.horizontal == (-6, 6)
     two = to_plan(CollectOptions("box", tmp_path, truth="coulomb-box", friction=(0.75, 1.5), mass=2.0))
     assert two.truth.friction == (0.75, 1.5) and two.body.mass == 2.0 and two.ranges == ThrowRanges()
     assert to_plan(CollectOptions("box:1,1,1", tmp_path)).truth.friction == (0.5,)

@@ -12,7 +12,7 @@ from stiction.stepping import GRAVITY, Setting, check_finite, check_start, empty
 try:
     import pybullet
 except ImportError as error:
-    raise ImportError("stiction.engines.bullet needs Bullet: pip install pybullet.") from error
+    raise ImportError("stiction.engines.bullet needs Bullet: pip install 'stiction[bullet]'.") from error
 
 
 def throw(

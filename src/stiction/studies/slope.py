@@ -151,7 +151,7 @@ def _table(content: dict[str, Any], bullet: bool) -> Table:
         "than 1e-15 m is rounding."
     )
     if not bullet:
-        note += " Bullet is not installed, and left out: pip install pybullet."
+        note += " Bullet is not installed, and left out: pip install 'stiction[bullet]'."
     return Table("Creep at rest, and acceleration above the friction angle", columns, rows, note)
 
 
