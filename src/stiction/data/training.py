@@ -113,8 +113,8 @@ def read_instances(data: DataSet, most: int, seed: int) -> Instances:
 def to_instances(body: Body, rows: Columns) -> Instances:
     """Columns of a data set, for learning."""
     position = rows["position"] + rotation_matrices(rows["quaternion"]) @ body.com
-    rest = (rows[name] for name in ("quaternion", "twist", "impulse", "mode"))
-    return Instances(position, *rest, rows["throw"].astype(np.int64))
+    same = {name: rows[name] for name in ("quaternion", "twist", "impulse", "mode")}
+    return Instances(position, **same, throw=rows["throw"].astype(np.int64))
 
 
 @contextmanager
