@@ -37,7 +37,8 @@
     } };
     const layout = { ...figure.layout, template, autosize: true };
     delete layout.width;
-    layout.height = narrow ? Math.min(figure.layout.height ?? 340, 420) : figure.layout.height ?? 420;
+    const height = figure.layout.height ?? 420;
+    layout.height = narrow && height < 600 ? Math.min(height, 420) : height; // taller ones have a row a line
     return layout;
   };
 

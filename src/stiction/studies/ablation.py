@@ -260,7 +260,7 @@ def _picture(rows: list[dict[str, Any]]) -> Plot:
     for kind, colour in zip(("point", "line", "surface"), figures.SERIES):
         values = [100 * row[f"{kind}_friction_error"] for row in rows]
         picture.add_scatter(x=values, y=names, mode="markers", name=kind, marker={"color": colour, "size": 9})
-    picture.update_xaxes(**figures.log_axis(-4, 2))
+    picture.update_xaxes(**figures.log_axis(-5, 3))
     picture.update_yaxes(autorange="reversed", tickfont={"size": 10})
     return Plot(picture, "Each row is one way to learn a law; further left is better.")
 
@@ -272,14 +272,16 @@ def _text(rows: list[dict[str, Any]], size: Scale) -> list[str]:
     others = [found["rotation", name] for name in _ROTATIONS if name != "rotation matrix"]
     rotation = _verdict(matrix, others)
     both = found["redundant", "with both"]
-    redundant = _verdict(both, [found["redundant", name] for name in _REDUNDANT if name != "with both"])
+    velocity = _verdict(both, [found["redundant", "without its velocity"]])
+    centre = _verdict(both, [found["redundant", "without the patch's centre"]])
     state, shipped = found["ladder", "state"], found["ladder", "+ fitted guess: as shipped"]
     return [
         "One choice at a time is changed in how the box's law is learned; each variation is trained on the same throws "
         "and judged on the same fresh contacts of DART. Without the fitted Coulomb guess, unless it is named: with it, "
         "DART's friction leaves next to nothing to learn, and the choices could not be told apart.",
         f"The paper's claim that the rotation matrix is the best way to write the orientation: {rotation}. Its claim "
-        f"that the two redundant features help: {redundant}. (Mean friction error over points, lines and surfaces.)",
+        f"that two redundant features help: of the velocity at the patch {velocity}; of the patch's centre {centre}. "
+        "(Mean friction error over points, lines and surfaces.)",
         f"From the state as input to the shipped design, the mean friction error falls from "
         f"{100 * state['friction_error']:.3g} % to {100 * shipped['friction_error']:.3g} %.",
     ]
@@ -289,7 +291,7 @@ def _verdict(claimed: dict[str, Any], others: list[dict[str, Any]]) -> str:
     best = min(others, key=lambda row: row["friction_error"])
     mine, its = 100 * claimed["friction_error"], 100 * best["friction_error"]
     spread = 100 * max(claimed["spread"], best["spread"])
-    figures_ = f"{mine:.3g} % against {its:.3g} % of the next ({best['name']})"
+    figures_ = f"{mine:.3g} % against {its:.3g} % ({best['name']})"
     if abs(mine - its) <= spread:
         return f"neither confirmed nor refuted, {figures_}, which is within the spread of seeds of {spread:.2g} %"
     return f"{'confirmed' if mine < its else 'not confirmed'}, {figures_}"
