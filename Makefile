@@ -1,6 +1,6 @@
 # Each target sets up what it needs: .venv is made once, and again after a change of the dependencies.
 PYTHON = python3
-EXTRAS = dart,report,dev,mujoco,bullet,train,cluster,gym
+EXTRAS = dart,report,dev,mujoco,bullet,train,cluster,gym,record
 PYTEST_ARGS = -n 2
 
 BIN = .venv/bin

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction import checks
-from stiction.hull import Hull, build_hull, convex_corners
+from stiction.hull import Hull, build_hull, convex_corners, shrunk
 
 _SMALLEST, _LARGEST = 1e-3, 20.0  # plausible sizes of a body given as a mesh file [m]
 _SLACK = 1e-9  # relative slack of the checks on mass properties
@@ -26,6 +26,7 @@ class Body:
     com: centre of mass in the body frame [m], shape (3,)
     inertia: about the centre of mass, body axes [kg m^2], shape (3, 3)
     planar: True for a body that moves in the x-z plane only
+    rounding: radius of its edges and corners [m]: the body is all points within it of the hull of `vertices`
     """
 
     shape: str
@@ -35,15 +36,17 @@ class Body:
     com: NDArray[np.float64]
     inertia: NDArray[np.float64]
     planar: bool = False
+    rounding: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vertices", checks.array("Body vertices", self.vertices, (None, 3)))
         object.__setattr__(self, "mass", checks.positive("Body mass [kg]", self.mass))
         object.__setattr__(self, "com", checks.array("Body com (centre of mass)", self.com, (3,)))
         object.__setattr__(self, "inertia", _checked_inertia(self.inertia))
+        object.__setattr__(self, "rounding", checks.non_negative("Body rounding [m]", self.rounding))
         for part in (self.vertices, self.com, self.inertia):
             part.setflags(write=False)
-        low, high = self.vertices.min(axis=0), self.vertices.max(axis=0)
+        low, high = self.vertices.min(axis=0) - self.rounding, self.vertices.max(axis=0) + self.rounding
         if np.any(self.com < low - _SLACK) or np.any(self.com > high + _SLACK):
             raise checks.InputError(
                 f"Body com must lie inside the body, between {low.tolist()} and {high.tolist()}, "
@@ -53,7 +56,7 @@ class Body:
     @cached_property
     def hull(self) -> Hull:
         """The view of this body that compiled code works on."""
-        return build_hull(self.vertices - self.com, self.mass, np.array(self.inertia), self.planar)
+        return build_hull(self.vertices - self.com, self.mass, np.array(self.inertia), self.planar, self.rounding)
 
     @property
     def diameter(self) -> float:
@@ -70,11 +73,11 @@ class Body:
 
     def _numbers(self) -> list[NDArray[np.float64]]:
         corners = self.vertices[np.lexsort(np.round(self.vertices, 9).T)]
-        return [corners, np.array([self.mass]), self.com + self.diameter, self.inertia]
+        return [corners, np.array([self.mass]), self.com + self.diameter, self.inertia, np.array([self.rounding])]
 
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold and `from_dict` reads back exactly."""
-        return {
+        description = {
             "shape": self.shape,
             "size": list(self.size),
             "vertices": self.vertices.tolist(),
@@ -83,15 +86,30 @@ class Body:
             "inertia": self.inertia.tolist(),
             "planar": self.planar,
         }
+        return description | ({"rounding": self.rounding} if self.rounding else {})  # sharp bodies keep their digests
 
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> "Body":
         """The body that `to_dict` described."""
         try:
-            parts = {name: description[name] for name in cls.__dataclass_fields__}
-        except (KeyError, TypeError) as error:
+            parts = {name: description[name] for name in cls.__dataclass_fields__ if name != "rounding"}
+            parts["rounding"] = description.get("rounding", 0.0)
+        except (KeyError, TypeError, AttributeError) as error:
             raise checks.InputError(f"A body's description must have the field {error}.") from error
         return cls(**{**parts, "size": tuple(parts["size"])})
+
+    def reshaped(self, *, scale: float, rounding: float, com: ArrayLike, inertia: ArrayLike) -> "Body":
+        """The same shape with other mass properties, its outside scaled, its edges rounded with this radius [m].
+
+        Faces keep their places: those of the core move in by the radius of the ball that is swept over it.
+        """
+        scale, rounding = checks.positive("scale", scale), checks.non_negative("rounding [m]", rounding)
+        change = rounding - scale * self.rounding
+        vertices = scale * self.vertices
+        if change and not self.planar:
+            vertices = shrunk(vertices, change)
+        size = self.size if self.shape == "prism" else tuple(scale * length for length in self.size)
+        return Body(self.shape, size, vertices, self.mass, np.asarray(com), np.asarray(inertia), self.planar, rounding)
 
     @classmethod
     def box(
@@ -101,12 +119,21 @@ class Body:
         *,
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
+        rounding: float = 0.0,
     ) -> "Body":
-        """A box of `size` (x, y, z) [m] centred on the body frame; uniform unless `inertia` is given."""
+        """A box of `size` (x, y, z) [m] centred on the body frame; uniform unless `inertia` is given.
+
+        rounding: radius of its edges and corners [m], within `size`
+        """
         edges = _lengths("box size", size, 3)
-        corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * edges / 2
+        rounding = checks.non_negative("box rounding [m]", rounding)
+        if 2 * rounding >= edges.min():
+            raise checks.InputError(f"box rounding must be below half the shortest edge, got {rounding:g} m.")
+        core = edges - 2 * rounding if rounding else edges
+        corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * core / 2
         uniform = np.diag(np.sum(edges**2) - edges**2) / 12
-        return cls("box", tuple(edges.tolist()), corners, mass, np.asarray(com), _or_uniform(inertia, mass, uniform))
+        full = _or_uniform(inertia, mass, uniform)
+        return cls("box", tuple(edges.tolist()), corners, mass, np.asarray(com), full, rounding=rounding)
 
     @classmethod
     def prism(
@@ -150,10 +177,15 @@ class Body:
         return cls("rectangle", (float(width), float(height)), _single(corners), mass, centre, full, planar=True)
 
     @classmethod
-    def hull_of(cls, points: ArrayLike, mass: float, *, com: ArrayLike, inertia: ArrayLike) -> "Body":
-        """The convex hull of `points` (n, 3) [m], body frame, with explicit mass properties."""
+    def hull_of(
+        cls, points: ArrayLike, mass: float, *, com: ArrayLike, inertia: ArrayLike, rounding: float = 0.0
+    ) -> "Body":
+        """The convex hull of `points` (n, 3) [m], body frame, with explicit mass properties.
+
+        rounding: [m] a ball of this radius is swept over the hull, which makes the body larger by it
+        """
         corners = convex_corners(_single(checks.array("points", points, (None, 3))))
-        return cls("hull", (), corners, mass, np.asarray(com), np.asarray(inertia))
+        return cls("hull", (), corners, mass, np.asarray(com), np.asarray(inertia), rounding=rounding)
 
     @classmethod
     def mesh(

@@ -13,6 +13,7 @@ import tyro
 
 import stiction
 from stiction.data.options import CollectOptions
+from stiction.data.recording_options import IdentifyOptions, ImportOptions
 from stiction.learn.switches import Switches
 
 # Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
@@ -28,6 +29,7 @@ StudyName = Literal[
     "ablation",
     "chain",
     "robot",
+    "tosses",
     "all",
 ]
 _PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
@@ -42,6 +44,7 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "robot": {"mujoco": "mujoco", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
+    "tosses": {**_PAGE, "pyarrow": "record"},
 }
 
 Triple = Annotated[tuple[float, float, float], tyro.conf.arg(metavar="X Y Z")]
@@ -61,6 +64,7 @@ def reproduce(
     full: bool = False,
     seed: int = 0,
     law: OptionalFile = None,
+    data: OptionalFile = None,
 ) -> None:
     """Run a study: measure, print its tables, write its results and its part of the page OUT/index.html.
 
@@ -74,7 +78,8 @@ def reproduce(
     chain: a three-link chain that swings to the ground, its last link with a law learned from throws of that link.
     robot: a quadruped with learned feet stands and walks for a minute, beside itself with MuJoCo's own contact.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
-    all: all of these, on one page.
+    tosses: our law and the simulators, all fitted to recorded tosses of a cube, given by --data.
+    all: all of these, on one page; tosses only if --data is given.
 
     Args:
         name: Study to run.
@@ -83,16 +88,20 @@ def reproduce(
         full: A large run, for figures to rely on.
         seed: Seed of all that is drawn.
         law: For trajectories: a model file to be judged instead of the shipped laws.
+        data: Recordings that the study works on, where it needs any.
     """
     if quick and full:
         raise stiction.InputError("Give --quick or --full, not both.")
     if law is not None and name != "trajectories":
         raise stiction.InputError(f"--law belongs to the study trajectories, not to {name}.")
     scale = "quick" if quick else "full" if full else "usual"
+    if data is not None and name not in ("tosses", "all"):
+        raise stiction.InputError(f"The study {name} works on no recordings; --data is for tosses.")
     if name == "all":
-        _reproduce_all(out, scale, seed)
+        _reproduce_all(out, scale, seed, data)
     else:
-        _reproduce(name, out, scale, seed, **({} if law is None else {"law": law}))
+        files = {"law": law, "data": data}
+        _reproduce(name, out, scale, seed, **{key: file for key, file in files.items() if file is not None})
 
 
 def _reproduce(name: StudyName, out: Path, scale: str, seed: int, **rest) -> None:
@@ -100,13 +109,16 @@ def _reproduce(name: StudyName, out: Path, scale: str, seed: int, **rest) -> Non
     import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed, **rest)
 
 
-def _reproduce_all(out: Path, scale: str, seed: int) -> None:
+def _reproduce_all(out: Path, scale: str, seed: int, data: Path | None) -> None:
     """Run every study in order; one that fails is named, and the others still run."""
     failed = []
     for number, name in enumerate(STUDIES, 1):
         print(f"\n── {name} ({number} of {len(STUDIES)})", flush=True)
+        if name == "tosses" and data is None:
+            print("Left out: it needs recordings, given by --data.")
+            continue
         try:
-            _reproduce(name, out, scale, seed)
+            _reproduce(name, out, scale, seed, **({"data": data} if name == "tosses" else {}))
         except Exception as error:  # whatever it is, the other studies do not depend on it
             failed.append(name)
             if not isinstance(error, stiction.InputError | OSError):
@@ -241,18 +253,26 @@ def evaluate(
     /,
     *,
     contacts: int = 40_000,
+    data: OptionalFile = None,
     seed: int = 0,
     json: OptionalFile = None,
 ) -> None:
-    """Measure a law on fresh single contacts from its ground truth.
+    """Measure a law on fresh single contacts from its ground truth, or an identified one on recorded tosses.
 
     Args:
         law: Name of a shipped law, or path of a model file.
         contacts: Contacts of each kind of patch.
+        data: Recordings to forecast, of a law that was identified.
         seed: Seed of the fresh throws.
         json: Write the figures to this file.
     """
     _require("evaluate", {"pyarrow": "train"})
+    from stiction.laws.impact import ImpactLaw
+
+    identified = stiction.load(law)
+    if isinstance(identified, ImpactLaw):
+        import_module("stiction.studies.forecasts").run(law, identified, data, seed=seed, json=json)
+        return
     import_module("stiction.studies.singlestep").run(law, contacts=contacts, seed=seed, json=json)
 
 
@@ -278,8 +298,27 @@ def view(
     import_module("stiction.report.viewer").serve(law, host=host, port=port, seed=seed, open_browser=open)
 
 
+def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
+    """Read recorded poses of tosses, check them against mechanics, and keep them in SI units and our axes."""
+    _require("import", {"pyarrow": "record"})
+    import_module("stiction.data.recording_options").run_import(options)
+
+
+def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> None:
+    """Fit a body and its contact law to recorded tosses."""
+    _require("identify", {"pyarrow": "record"})
+    figures = import_module("stiction.data.recording_options").run_identify(options)
+    if options.json is not None:
+        from stiction.results import versions, write_json
+
+        write_json(options.json, {**figures, "versions": versions("numpy", "scipy", "numba")})
+        print(f"Wrote {options.json}")
+
+
 # `bench` and `report` join here.
 COMMANDS = {
+    "import": import_,
+    "identify": identify,
     "collect": collect,
     "train": train,
     "evaluate": evaluate,

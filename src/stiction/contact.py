@@ -204,6 +204,10 @@ def slide_patch(contacts, i, p_f, softness, out):
     if not p_z > 0 or not _gains_nothing(contacts, i, p):
         low, high = 0.0, 1.0
         p, p_z = _with_normal(contacts, i, p_f, 0.0, softness)
+        rebound = contacts.record[i].rebound
+        if rebound[0] > 0 and not _gains_nothing(contacts, i, p):  # vertices that bounce unequally can gain energy
+            rebound[0] = 0.0
+            p, p_z = _with_normal(contacts, i, p_f, 0.0, softness)
         found = False
         # Halve down to the first scale that holds, then bisect towards the largest one.
         for _ in range(1100):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
+from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
 from stiction import checks
 from stiction.compiled import compiled
@@ -37,9 +37,11 @@ class Hull(NamedTuple):
     inertia: NDArray[np.float64]  # (3, 3) about the centre of mass
     inverse_inertia: NDArray[np.float64]  # (3, 3)
     planar: bool  # moves in the x-z plane only
+    rounding: float  # [m] radius of the ball that is swept over the hull
+    reach: float  # [m] distance of the farthest vertex from the centre of mass
 
 
-def build_hull(vertices, mass: float, inertia, planar: bool) -> Hull:
+def build_hull(vertices, mass: float, inertia, planar: bool, rounding: float = 0.0) -> Hull:
     """Prepare the hull of `vertices` (V, 3), relative to the centre of mass; every vertex must be a corner of it."""
     faces = [] if planar else _faces(vertices)
     edges = _polygon_edges(vertices) if planar else {edge for face in faces for edge in _ring(face)}
@@ -73,6 +75,8 @@ def build_hull(vertices, mass: float, inertia, planar: bool) -> Hull:
         inertia=inertia,
         inverse_inertia=np.linalg.inv(inertia),
         planar=planar,
+        rounding=rounding,
+        reach=float(np.linalg.norm(vertices, axis=1).max()),
     )
 
 
@@ -84,6 +88,20 @@ def convex_corners(points: NDArray[np.float64]) -> NDArray[np.float64]:
         raise checks.InputError(
             f"A body needs at least four corners that do not lie in one plane, got {len(points)} points that do."
         ) from error
+
+
+def shrunk(vertices: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
+    """Corners of the convex body whose faces lie `distance` [m] further in than those of the hull of `vertices`."""
+    planes = ConvexHull(vertices).equations  # normal . x + offset <= 0
+    _, first = np.unique(np.round(planes, 9), axis=0, return_index=True)
+    planes = planes[np.sort(first)]
+    planes[:, 3] += distance
+    inside = vertices.mean(axis=0)
+    if (planes[:, :3] @ inside + planes[:, 3]).max() >= 0:
+        raise checks.InputError(f"A body cannot be rounded by {distance:g} m: nothing would be left of it.")
+    corners = HalfspaceIntersection(planes, inside).intersections
+    _, first = np.unique(np.round(corners, 9), axis=0, return_index=True)
+    return convex_corners(corners[np.sort(first)])
 
 
 def _faces(vertices) -> list[list[int]]:

@@ -12,6 +12,7 @@ from stiction.spatial import apply, copy, dot
 from stiction.state import Kind
 
 MOST_ACTIVE = 8  # vertices that may carry load at once; three suffice for a rigid contact, more serve a soft one
+REBOUND_SPEED = 0.5  # [m/s] approach speed at which a coefficient of restitution is stated
 _TINY = 1e-12
 
 
@@ -21,7 +22,7 @@ def normal_impulse(contacts, i, twist, softness, rate, cap):
 
     twist: before the normal impulse, shape (6,)
     softness: share of a vertex's own response that it yields under load; 0 is a rigid contact
-    rate, cap: target separation speed min(rate * depth, cap) of a vertex [1/s, m/s]; rate 0: simply no approach
+    rate, cap: target separation speed min(rate * depth, cap) of a vertex [1/s, m/s]; rate 0: its `rebound_speed`
 
     A dual active-set method (Goldfarb and Idnani 1983): add the vertex that violates most, drop those that would pull.
     """
@@ -31,12 +32,11 @@ def normal_impulse(contacts, i, twist, softness, rate, cap):
     load = np.zeros(MOST_ACTIVE + 1)
     number = np.empty(MOST_ACTIVE + 1, dtype=np.int64)
     active = 0
-    P = np.zeros(3)
+    P, now = np.zeros(3), np.empty(3)
     scale = 0.0
     for _ in range(4 * contacts.record[i].count + 40):
-        now = apply(G, P)
         for m in range(3):
-            now[m] += u[m]
+            now[m] = G[m, 0] * P[0] + G[m, 1] * P[1] + G[m, 2] * P[2] + u[m]
         worst, gap, largest = _most_violated(contacts, i, now, rate, cap, number, active)
         scale = max(scale, largest)
         if not gap < -_TINY * scale:
@@ -57,14 +57,17 @@ def normal_impulse(contacts, i, twist, softness, rate, cap):
 def admit(G, rows, load, number, active, gap, softness):
     """Load the newcomer `rows[active]` until its gap closes, dropping vertices whose load falls to zero on the way."""
     while True:
-        response = apply(G, rows[active])
-        own = (1 + softness) * dot(rows[active], response)
+        r0, r1, r2 = rows[active, 0], rows[active, 1], rows[active, 2]
+        g0 = G[0, 0] * r0 + G[0, 1] * r1 + G[0, 2] * r2
+        g1 = G[1, 0] * r0 + G[1, 1] * r1 + G[1, 2] * r2
+        g2 = G[2, 0] * r0 + G[2, 1] * r1 + G[2, 2] * r2
+        own = (1 + softness) * (r0 * g0 + r1 * g1 + r2 * g2)
         coupling = np.empty(active)
         for k in range(active):
-            coupling[k] = dot(rows[k], response)
-        relief = solve_semidefinite(
-            _gram(G, rows, active, softness), coupling
-        )  # load that the others lose for each unit
+            coupling[k] = rows[k, 0] * g0 + rows[k, 1] * g1 + rows[k, 2] * g2
+        relief = coupling  # load that the others lose for each unit
+        if active > 0:
+            relief = solve_semidefinite(_gram(G, rows, active, softness), coupling)
         stiffness = own - dot(coupling, relief)
         full = np.inf
         if stiffness > _TINY * own and active < len(load) - 1:
@@ -98,6 +101,8 @@ def _most_violated(contacts, i, u, rate, cap, number, active):
         target = 0.0
         if rate > 0:
             target = min(rate * max(0.0, -vertex_height(contacts.vertices, c, patch_vertex(contacts, i, k))), cap)
+        elif c.rebound[0] > 0:
+            target = rebound_speed(c, x, y)
         largest = max(largest, abs(speed), target)
         if speed - target < lowest:
             known = False
@@ -109,11 +114,29 @@ def _most_violated(contacts, i, u, rate, cap, number, active):
 
 
 @compiled
+def rebound_speed(c, x, y):
+    """Speed [m/s] at which a vertex at (x, y) is to leave the ground: e(v) v for its approach speed v before.
+
+    e(v) = e0 (v / REBOUND_SPEED)^-exponent (1 - threshold / v), at most 1, with (e0, exponent, threshold) = c.rebound;
+    slower approaches than the threshold [m/s] do not bounce.
+    """
+    v = x * c.velocity[4] - y * c.velocity[3] - c.velocity[2]
+    if v <= c.rebound[2]:
+        return 0.0
+    e = c.rebound[0]
+    if c.rebound[1] != 0.0:
+        e *= (v / REBOUND_SPEED) ** -c.rebound[1]
+    return min(1.0, e * (1 - c.rebound[2] / v)) * v
+
+
+@compiled
 def lowest_separation(contacts, i, twist):
     """The smallest upward speed of the touching vertices [m/s]."""
-    u = np.array([twist[2], twist[3], twist[4]])
-    none = np.empty(0, dtype=np.int64)
-    return _most_violated(contacts, i, u, 0.0, 0.0, none, len(none))[1]
+    lowest = np.inf
+    for k in range(contacts.record[i].count):
+        x, y, _z = contact_point(contacts, i, k)
+        lowest = min(lowest, twist[2] + y * twist[3] - x * twist[4])
+    return lowest
 
 
 @compiled
@@ -190,9 +213,11 @@ def _normal_mobility(contacts, i):
 def _gram(G, rows, active, softness):
     A = np.empty((active, active))
     for k in range(active):
-        response = apply(G, rows[k])
+        g0 = G[0, 0] * rows[k, 0] + G[0, 1] * rows[k, 1] + G[0, 2] * rows[k, 2]
+        g1 = G[1, 0] * rows[k, 0] + G[1, 1] * rows[k, 1] + G[1, 2] * rows[k, 2]
+        g2 = G[2, 0] * rows[k, 0] + G[2, 1] * rows[k, 1] + G[2, 2] * rows[k, 2]
         for m in range(active):
-            A[k, m] = dot(rows[m], response)
+            A[k, m] = rows[m, 0] * g0 + rows[m, 1] * g1 + rows[m, 2] * g2
         A[k, k] *= 1 + softness
     return A
 

@@ -13,8 +13,8 @@ from stiction.hull import Hull, extreme_vertex
 from stiction.spatial import apply, sandwich
 from stiction.state import Kind
 
-# A vertex touches when it lies below this height [m]: far above rounding, so that a resting patch keeps its kind, and
-# far below any motion that matters.
+# A vertex touches when it lies below this height [m], unless `new_contacts` says otherwise: far above rounding, so that
+# a resting patch keeps its kind, and far below any motion that matters.
 TOUCH = 5e-9
 # A patch narrower than this share of the body's diameter is a line, and a shorter one a point.
 _THIN = 1e-6
@@ -35,6 +35,10 @@ RECORD = np.dtype(
         ("axis", np.float64, (3,)),  # direction of a line patch
         ("radius", np.float64),  # root mean square distance of the vertices from the centre [m]
         ("diameter", np.float64),  # of the body [m]
+        ("rounding", np.float64),  # radius of the body's corners [m]
+        ("touch", np.float64),  # a vertex touches when it lies below this height [m]
+        ("timestep", np.float64),  # length of this step [s]
+        ("rebound", np.float64, (3,)),  # how vertices bounce, set by a law: see lcp.rebound_speed; zeros: not at all
         ("memo", np.float64, (88,)),  # what a law found on its way to the mode, for its own use
     ],
     align=True,
@@ -53,10 +57,12 @@ class Contacts(NamedTuple):
     loops: np.ndarray  # of the hull
 
 
-def new_contacts(hull: Hull, size: int) -> Contacts:
-    """Room for the contacts of `size` bodies."""
+def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
+    """Room for the contacts of `size` bodies; a vertex below the height `touch` [m] is in contact."""
     record = np.zeros(size, dtype=RECORD).view(np.recarray)
     record.diameter = hull.diameter
+    record.rounding = hull.rounding
+    record.touch = touch
     touching = np.zeros((size, len(hull.vertices)), dtype=np.int32)
     return Contacts(record, touching, hull.vertices, hull.loops)
 
@@ -70,11 +76,11 @@ def detect(hull, contacts, i):
         down[k] = -c.rotation[2, k]
     lowest = extreme_vertex(hull, down)
     height = vertex_height(hull.vertices, c, lowest)
-    if height > TOUCH:
+    if height > c.touch:
         return False
     c.depth = -height
     face, place = _downward_face(hull, lowest, down)
-    if face >= 0 and _only_face_touches(hull, height, face, down):
+    if face >= 0 and _only_face_touches(hull, height - c.touch, face, down):
         c.face = face
         first, end = hull.loop_offsets[face], hull.loop_offsets[face + 1]
         c.first, c.count = _touching_run(hull.vertices, c, hull.loops[first:end], place)
@@ -90,9 +96,9 @@ def detect(hull, contacts, i):
 
 @compiled
 def vertex_height(vertices, c, vertex):
-    """Height of a vertex above the ground [m]."""
+    """Height of a vertex above the ground [m]; of a rounded corner, that of its lowest point."""
     x = vertices[vertex]
-    return c.height + c.rotation[2, 0] * x[0] + c.rotation[2, 1] * x[1] + c.rotation[2, 2] * x[2]
+    return c.height + c.rotation[2, 0] * x[0] + c.rotation[2, 1] * x[1] + c.rotation[2, 2] * x[2] - c.rounding
 
 
 @compiled
@@ -112,7 +118,7 @@ def contact_point(contacts, i, k):
     x = c.rotation[0, 0] * v[0] + c.rotation[0, 1] * v[1] + c.rotation[0, 2] * v[2]
     y = c.rotation[1, 0] * v[0] + c.rotation[1, 1] * v[1] + c.rotation[1, 2] * v[2]
     z = c.rotation[2, 0] * v[0] + c.rotation[2, 1] * v[1] + c.rotation[2, 2] * v[2]
-    return x, y, 0.5 * (z + c.height) - c.height
+    return x, y, 0.5 * (z + c.height - c.rounding) - c.height
 
 
 @compiled
@@ -133,7 +139,7 @@ def _only_face_touches(hull, height, face, down):
     n = hull.normals[face]
     cosine = n[0] * down[0] + n[1] * down[1] + n[2] * down[2]
     sine = np.sqrt(max(0.0, 1.0 - cosine * cosine))
-    return height + hull.clearance[face] * cosine - hull.diameter * sine > TOUCH
+    return height + hull.clearance[face] * cosine - hull.diameter * sine > 0.0
 
 
 @compiled
@@ -161,7 +167,7 @@ def _last_that(vertices, c, loop, inside, outside, climbing):
         if climbing:
             holds = height >= vertex_height(vertices, c, loop[(middle - 1) % size])
         else:
-            holds = height <= TOUCH
+            holds = height <= c.touch
         if holds:
             inside = middle
         else:
@@ -179,7 +185,7 @@ def _flood(hull, c, found, lowest):
         done += 1
         for k in range(hull.neighbour_offsets[vertex], hull.neighbour_offsets[vertex + 1]):
             other = hull.neighbours[k]
-            if vertex_height(hull.vertices, c, other) > TOUCH:
+            if vertex_height(hull.vertices, c, other) > c.touch:
                 continue
             known = False
             for m in range(count):
@@ -211,7 +217,7 @@ def _measure(contacts, i, sums):
     world = np.empty((3, 3))
     sandwich(c.rotation, spread, world)
     xx, yy, xy = world[0, 0], world[1, 1], world[0, 1]
-    c.centre[0], c.centre[1], c.centre[2] = mean[0], mean[1], 0.5 * (mean[2] + c.height) - c.height
+    c.centre[0], c.centre[1], c.centre[2] = mean[0], mean[1], 0.5 * (mean[2] + c.height - c.rounding) - c.height
     c.radius = np.sqrt(max(0.0, xx + yy))
     half, split = 0.5 * (xx + yy), np.hypot(0.5 * (xx - yy), xy)
     thin = (_THIN * c.diameter) ** 2

@@ -7,23 +7,26 @@ velocity and a correction of what has sunk in, which moves the pose only and nev
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 
-from stiction import checks
+from stiction import checks, timing
 from stiction.bodies import Body
 from stiction.compiled import announce_compilation, compiled
 from stiction.contact import Law, WholeLaw, respond
 from stiction.labels import observed_mode
 from stiction.lcp import normal_impulse, twist_after
-from stiction.patch import Contacts, detect, new_contacts
+from stiction.patch import TOUCH, Contacts, detect, new_contacts
 from stiction.spatial import apply, copy, cross, rotate, rotation_matrices, rotation_matrix, sandwich
-from stiction.state import Mode, State, Trajectory
+from stiction.state import Kind, Mode, State, Trajectory
+from stiction.timing import out_of_reach, time_to_impact
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 CORRECTION = 0.01  # share of a vertex's depth that a step takes back, as in DART
 CORRECTION_SPEED = 1e-3  # [m/s] the fastest correction, as in DART
 SETTLED_DEPTH = 1e-9  # [m] depths below it are left alone, so that a body at rest keeps its bits
 DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
+MOST_CUTS = 40  # cuts at impacts in one time step; a body that chatters faster is stepped on
 _CHUNK = 256  # bodies stepped together; part of the result's definition, not of the machine
 
 
@@ -40,6 +43,7 @@ class Setting(NamedTuple):
 
     timestep: float
     gravity: np.ndarray  # (3,)
+    substeps: int = 0  # equal parts of a time step, which impacts cut further; 0: one step, no cuts, as in the paper
 
 
 class Record(NamedTuple):
@@ -59,18 +63,47 @@ def rollout(
     steps: int = 800,
     *,
     timestep: float | None = None,
-    gravity: ArrayLike = GRAVITY,
+    gravity: ArrayLike | None = None,
+    substeps: int | None = None,
+    samples: int | None = None,
+    seed: int = 0,
     finite: bool = True,
 ) -> Trajectory:
     """Simulate `steps` time steps of the law's body from one state, or from each state of a batch.
 
     timestep: [s]; the law's own by default
-    gravity: [m/s^2], shape (3,); tilt it to put the body on a slope
+    gravity: [m/s^2], shape (3,); tilt it to put the body on a slope; by default the law's own, or GRAVITY
+    substeps: equal parts of a time step, cut further where a corner reaches the ground; 0: one step, never cut. By
+        default the law's own, or 0.
+    samples: draw as many motions from the law's uncertainty, as a new first axis of all arrays
+    seed: of the samples
     finite: refuse a motion that runs out of numbers
     """
     steps = checks.count("steps", steps, 0)
     h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
-    setting = Setting(h, checks.array("gravity", gravity, (3,)))
+    gravity = getattr(law, "gravity", GRAVITY) if gravity is None else gravity
+    substeps = checks.count("substeps", getattr(law, "substeps", 0) if substeps is None else substeps, 0)
+    setting = Setting(h, checks.array("gravity", gravity, (3,)), substeps)
+    if samples is not None:
+        return _sampled(law, state, steps, setting, checks.count("samples", samples, 1), seed, finite)
+    return _rolled(law, state, steps, setting, finite)
+
+
+def _sampled(law, state: State, steps: int, setting: Setting, samples: int, seed: int, finite: bool) -> Trajectory:
+    """Motions with laws drawn from the law's uncertainty, the number of the draw as the first axis."""
+    if not hasattr(law, "drawn"):
+        raise checks.InputError(f"{law!r} does not know its own uncertainty, so that no samples can be drawn from it.")
+    shape = (samples, *state.batch_shape)
+    parts = (state.position, state.quaternion, state.velocity, state.angular_velocity)
+    repeated = State(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts))
+    law = law.drawn(int(np.prod(shape)), checks.count("seed", seed, 0))
+    return _rolled(law, repeated, steps, setting, finite)
+
+
+def _rolled(law, state: State, steps: int, setting: Setting, finite: bool) -> Trajectory:
+    """The rollout itself."""
+    ground = getattr(law, "ground", 0.0)  # [m] height of the plane; ours is z = 0
+    state = _raised(state, -ground)
     check_start(law.body, state)
     flat = state.reshape(int(np.prod(state.batch_shape)))
     record = empty_record(len(flat.position), steps)
@@ -80,15 +113,28 @@ def rollout(
     for begin in range(0, len(flat.position), _CHUNK):
         chunk = slice(begin, begin + _CHUNK)
         motion = to_motion(law.body, flat[chunk])
-        contacts = new_contacts(hull, len(motion.position))
+        contacts = new_contacts(hull, len(motion.position), timing.TOUCH if setting.substeps else TOUCH)
         part = Record(*(field[chunk] for field in record))
+        run = simulate_finely if setting.substeps else simulate
+        if hasattr(law, "chunk"):  # a law whose parameters differ from body to body
+            compiled_law = law.chunk(chunk)
         if compiled_law is None:
-            simulate.py_func(law, setting, hull, contacts, motion, part)
+            run.py_func(law, setting, hull, contacts, motion, part)
         else:
-            simulate(compiled_law, setting, hull, contacts, motion, part)
+            run(compiled_law, setting, hull, contacts, motion, part)
     if finite and not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
-        check_finite(record, h)
-    return to_trajectory(law.body, record, state.batch_shape, h)
+        check_finite(record, setting.timestep)
+    record.position[..., 2] += ground
+    return to_trajectory(law.body, record, state.batch_shape, setting.timestep)
+
+
+def _raised(state: State, height: float) -> State:
+    """The same states, `height` [m] further up."""
+    if height == 0.0:
+        return state
+    return State(
+        state.position + np.array([0.0, 0.0, height]), state.quaternion, state.velocity, state.angular_velocity
+    )
 
 
 def check_start(body: Body, state: State) -> None:
@@ -97,7 +143,7 @@ def check_start(body: Body, state: State) -> None:
         raise checks.InputError(f"state must be a stiction.State, got {type(state).__name__}.")
     flat = state.reshape(-1)
     R = rotation_matrices(flat.quaternion)
-    lowest = (body.vertices @ R[:, 2].T).min(axis=0) + flat.position[:, 2]
+    lowest = (body.vertices @ R[:, 2].T).min(axis=0) + flat.position[:, 2] - body.rounding
     if len(lowest) and lowest.min() < -DEEPEST_START * body.diameter:
         raise checks.InputError(
             f"The body starts below the ground: its lowest point is at z = {lowest.min():.4g} m, allowed is z >= "
@@ -133,20 +179,134 @@ def simulate(law, setting, hull, contacts, motion, record):
 
 
 @compiled
+def simulate_finely(law, setting, hull, contacts, motion, record):
+    """As `simulate`, with time steps in `setting.substeps` parts that end where a corner reaches the ground."""
+    write_state(record, motion, 0)
+    for i in range(len(motion.position)):
+        for t in range(record.mode.shape[1]):
+            left, part, cuts = setting.timestep, setting.timestep / setting.substeps, 0
+            smooth = False
+            while left > 1e-9 * part:
+                # A face that slides is smooth; else, what is left after a cut goes with the next part if it is short.
+                longest = left if smooth or left < 1.001 * part else part
+                taken = substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts < MOST_CUTS)
+                left -= taken
+                cuts += taken < longest
+                smooth = taken == longest and slides_on_a_face(hull, setting, contacts, motion, i)
+            copy(motion.position[i], record.position[i, t + 1])
+            copy(motion.quaternion[i], record.quaternion[i, t + 1])
+            copy(motion.twist[i], record.twist[i, t + 1])
+            if record.mode[i, t] == Mode.STATIC and has_settled(record, i, t):
+                repeat_step(record, i, t)
+                break
+
+
+@compiled
+def has_settled(record, i, t):
+    """Whether step t has left body i where it was: at rest, it will stay there."""
+    for k in range(4):
+        if record.quaternion[i, t + 1, k] != record.quaternion[i, t, k]:
+            return False
+    for k in range(3):
+        if abs(record.position[i, t + 1, k] - record.position[i, t, k]) > SETTLED_DEPTH * 1e-3:
+            return False
+    for k in range(6):
+        if abs(record.twist[i, t + 1, k]) > SETTLED_DEPTH:
+            return False
+    return True
+
+
+@compiled
+def repeat_step(record, i, t):
+    """Write what happened in step t for all later ones, too, with the body at rest."""
+    for k in range(6):
+        record.twist[i, t + 1, k] = 0.0
+    for s in range(t + 1, record.mode.shape[1]):
+        copy(record.position[i, t + 1], record.position[i, s + 1])
+        copy(record.quaternion[i, t + 1], record.quaternion[i, s + 1])
+        copy(record.twist[i, t + 1], record.twist[i, s + 1])
+        copy(record.impulse[i, t], record.impulse[i, s])
+        record.mode[i, s], record.kind[i, s] = record.mode[i, t], record.kind[i, t]
+
+
+@compiled
+def slides_on_a_face(hull, setting, contacts, motion, i):
+    """Whether body i has a whole face on the ground, in its present pose too, and does not leave it."""
+    c = contacts.record[0]
+    if c.index != i or c.kind != Kind.SURFACE:
+        return False
+    w = motion.twist[i]
+    return abs(w[2]) + (abs(w[3]) + abs(w[4])) * hull.diameter < -0.2 * setting.timestep * setting.gravity[2]
+
+
+@register_jitable
+def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut):
+    """Step body i for `longest` [s], or until its next corner arrives; the time taken. What happened joins step t."""
+    taken = longest
+    before = np.empty(6)
+    copy(motion.twist[i], before)
+    if may_cut and not out_of_reach(hull, motion.position[i, 2], before, longest):
+        rotation_matrix(motion.quaternion[i], contacts.record[0].rotation)
+        motion.twist[i, 2] += longest * min(0.0, setting.gravity[2])  # as fast as it will be
+        taken = time_to_impact(hull, contacts.record[0].rotation, motion.position[i, 2], motion.twist[i], longest)
+        copy(before, motion.twist[i])
+    for attempt in range(2):  # the contact's impulse may send another corner down: then again, with a shorter step
+        part = Setting(taken, setting.gravity, setting.substeps)
+        n = begin_body(part, hull, contacts, motion, i, np.int64(0))
+        touching = Contacts(contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops)
+        if n == 0:
+            break
+        c = contacts.record[0]
+        p, mode = respond(law, touching)
+        after = twist_after(touching, 0, p[0])
+        sooner = time_to_impact(hull, c.rotation, c.height, after, taken) if may_cut else taken
+        if attempt == 1 or not sooner < 0.999 * taken:
+            note_contact(touching, motion, record, t, p[0], mode[0], law.softness)
+            break
+        taken = sooner
+        copy(before, motion.twist[i])
+    end_body(part, contacts, motion, i, n, law.softness)
+    return taken
+
+
+@compiled
+def note_contact(contacts, motion, record, t, p, mode, softness):
+    """Give the body of the first record its new velocity; impulses of a step add up, the greatest names its mode."""
+    c = contacts.record[0]
+    copy(twist_after(contacts, 0, p), motion.twist[c.index])
+    total = record.impulse[c.index, t]
+    if softness > 0 or mode == Mode.NONE:
+        mode = observed_mode(contacts, 0, motion.twist[c.index], p)
+    if record.kind[c.index, t] == 0 or p[2] > 0.5 * total[2]:
+        record.kind[c.index, t] = c.kind
+        record.mode[c.index, t] = mode
+    for k in range(6):
+        total[k] += p[k]
+
+
+@compiled
 def begin_step(setting, hull, contacts, motion):
     """Line 1 of Algorithm 1 for all bodies, v1 = v + h M^-1 tau; the number n of those that touch: records 0 .. n-1."""
     n = np.int64(0)  # a plain 0 would have numba compile everything below once more for this literal
     for i in range(len(motion.position)):
-        c = contacts.record[n]
-        c.index = i
-        c.height = motion.position[i, 2]
-        rotation_matrix(motion.quaternion[i], c.rotation)
-        apply_forces(hull, c.rotation, setting, motion.twist[i])
-        if detect(hull, contacts, n):
-            copy(motion.twist[i], c.velocity)
-            inverse_inertia(hull, c.rotation, c.inverse_inertia)
-            n += 1
+        n = begin_body(setting, hull, contacts, motion, i, n)
     return n
+
+
+@compiled
+def begin_body(setting, hull, contacts, motion, i, n):
+    """Line 1 of Algorithm 1 for body i; if it touches, its contact is record n, and n + 1 is returned, else n."""
+    c = contacts.record[n]
+    c.index = i
+    c.height = motion.position[i, 2]
+    c.timestep = setting.timestep
+    rotation_matrix(motion.quaternion[i], c.rotation)
+    apply_forces(hull, c.rotation, setting, motion.twist[i])
+    if not detect(hull, contacts, n):
+        return n
+    copy(motion.twist[i], c.velocity)
+    inverse_inertia(hull, c.rotation, c.inverse_inertia)
+    return n + 1
 
 
 @compiled
@@ -210,23 +370,46 @@ def end_step(setting, contacts, motion, n, softness):
     """Move all bodies by their new velocities, and those in contact by the correction of their depth."""
     h = setting.timestep
     for k in range(n):
-        c = contacts.record[k]
-        shift = depth_correction(contacts, k, softness, h)
-        for m in range(3):
-            motion.position[c.index, m] += h * shift[m]
-        copy(shift, c.velocity)  # v1 is spent; from here on it is how fast the pose is corrected
-    at = 0
-    turn = np.empty(3)
+        correct_body(contacts, motion, k, softness, h)
+    at = np.int64(0)
     for i in range(len(motion.position)):
-        corrected = at < n and contacts.record[at].index == i
-        for m in range(3):
-            motion.position[i, m] += h * motion.twist[i, m]
-            turn[m] = h * motion.twist[i, 3 + m]
-            if corrected:
-                turn[m] += h * contacts.record[at].velocity[3 + m]
-        rotate(motion.quaternion[i], turn)
-        if corrected:
+        touches = at < n and contacts.record[at].index == i
+        move_body(contacts, motion, i, at, touches, h)
+        if touches:
             at += 1
+
+
+@compiled
+def end_body(setting, contacts, motion, i, n, softness):
+    """`end_step` for body i alone, whose contact is record 0 if n is 1; free flight follows its parabola exactly."""
+    if n > 0:
+        correct_body(contacts, motion, np.int64(0), softness, setting.timestep)
+    else:
+        for m in range(3):
+            motion.position[i, m] -= 0.5 * setting.timestep**2 * setting.gravity[m]
+    move_body(contacts, motion, i, np.int64(0), n > 0, setting.timestep)
+
+
+@compiled
+def correct_body(contacts, motion, k, softness, h):
+    """Move the body of record k by the correction of its depth."""
+    c = contacts.record[k]
+    shift = depth_correction(contacts, k, softness, h)
+    for m in range(3):
+        motion.position[c.index, m] += h * shift[m]
+    copy(shift, c.velocity)  # v1 is spent; from here on it is how fast the pose is corrected
+
+
+@compiled
+def move_body(contacts, motion, i, at, touches, h):
+    """Move body i by its new velocity; if it touches, turn it by the correction in record `at`, too."""
+    turn = np.empty(3)
+    for m in range(3):
+        motion.position[i, m] += h * motion.twist[i, m]
+        turn[m] = h * motion.twist[i, 3 + m]
+        if touches:
+            turn[m] += h * contacts.record[at].velocity[3 + m]
+    rotate(motion.quaternion[i], turn)
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Options of `stiction collect`: plain values only, so that help does not wait for numpy."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,10 +14,10 @@ Range = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="LOW HIGH", 
 class CollectOptions:
     """What to throw, how often, and where to keep it."""
 
-    body: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BODY")]
+    body: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BODY")] = ""
     """box, prism, rectangle, link; or a shape in metres, box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT or rectangle:X,Z; or the
-    path of a convex mesh file."""
-    out: Path
+    path of a convex mesh file. None with --law."""
+    out: Path = field(kw_only=True)
     """Folder of the data set; made if missing, and continued if it holds a part of the same data set."""
     throws: int = 1000
     """Number of throws."""
@@ -32,6 +32,8 @@ class CollectOptions:
     ] = None
     """Coulomb coefficient, or two, along x and along y. By default 1.0 for box, prism and rectangle, 0.6 for link, 0.5
     for any other body."""
+    law: Annotated[str | None, tyro.conf.arg(metavar="LAW", help_behavior_hint="(optional)")] = None
+    """Ground truth is this identified law, a name or the path of its file, with its body, step and gravity."""
     mass: float = 1.0
     """Mass of the body [kg]."""
     scale: float = 1.0
@@ -85,10 +87,17 @@ def to_plan(options: CollectOptions):
     """The plan that the options mean; what they leave open, the body's preset decides."""
     from dataclasses import replace
 
+    from stiction import checks
     from stiction.data.plan import Plan
     from stiction.data.presets import parse_body, preset
     from stiction.data.truth import GroundTruth
+    from stiction.laws.modelfile import load
+    from stiction.stepping import GRAVITY
 
+    if bool(options.body) == (options.law is not None):
+        raise checks.InputError(
+            "Give a BODY to throw in a ground truth, or --law, which brings its own body: not both."
+        )
     usual = preset(options.body)
     given = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
     friction = (usual.friction,) if options.friction is None else options.friction
@@ -96,9 +105,17 @@ def to_plan(options: CollectOptions):
         "throws", "steps", "seed", "timestep",
         "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "shard_throws",
     )  # fmt: skip
+    if options.law is not None:
+        law = load(options.law)
+        truth = GroundTruth("law", law=options.law)
+        where = {"body": law.body, "truth": truth, "gravity": getattr(law, "gravity", GRAVITY)}
+    else:
+        where = {
+            "body": parse_body(options.body, options.mass, options.scale),
+            "truth": GroundTruth(options.truth, friction),
+        }
     return Plan(
-        body=parse_body(options.body, options.mass, options.scale),
-        truth=GroundTruth(options.truth, friction),
+        **where,
         ranges=replace(usual.ranges, **{name: value for name, value in given.items() if value is not None}),
         **{name: getattr(options, name) for name in same},
     )

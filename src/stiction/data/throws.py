@@ -65,7 +65,7 @@ def draw(body: Body, ranges: ThrowRanges, rng: np.random.Generator) -> State:
         quaternion[[1, 3]] = velocity[1] = spin[[0, 2]] = 0.0
     quaternion /= np.linalg.norm(quaternion)
     R = rotation_matrices(quaternion[np.newaxis])[0]
-    lowest = (body.vertices @ R[2]).min()
+    lowest = (body.vertices @ R[2]).min() - body.rounding
     return State([0.0, 0.0, height - lowest], quaternion, velocity - np.cross(spin, R @ body.com), spin)
 
 

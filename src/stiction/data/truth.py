@@ -8,26 +8,31 @@ from numpy.typing import ArrayLike
 from stiction import checks
 from stiction.bodies import Body
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
+from stiction.laws.impact import ImpactLaw
+from stiction.laws.modelfile import load
 from stiction.state import State, Trajectory
 from stiction.stepping import GRAVITY, rollout
 
 DART = ("dantzig", "nsgs")
 COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}
-TRUTHS = (*DART, *COULOMB)
+LAW = "law"
+TRUTHS = (*DART, *COULOMB, LAW)
 
 
 @dataclass(frozen=True)
 class GroundTruth:
     """A source of contact impulses.
 
-    name: DART's solver, "dantzig" or "nsgs", or the CoulombLaw "coulomb-box" or "coulomb-round"
+    name: DART's solver, "dantzig" or "nsgs", the CoulombLaw "coulomb-box" or "coulomb-round", or "law"
     friction: coefficient, or (mu_x, mu_y) along the world axes, which only the Coulomb laws know
     softness: of the Coulomb laws, see CoulombLaw; DART has its own
+    law: name or path of the law that is thrown where the name is "law", in whole steps, without cuts at impacts
     """
 
     name: str = "dantzig"
     friction: tuple[float, ...] = (0.5,)
     softness: float = DART_SOFTNESS
+    law: str = ""
 
     def __post_init__(self) -> None:
         checks.choice("truth", self.name, TRUTHS)
@@ -41,6 +46,8 @@ class GroundTruth:
                 f"DART knows one friction coefficient, got {friction.tolist()}: for two, take the truth "
                 f"{' or '.join(COULOMB)}."
             )
+        if (self.name == LAW) != bool(self.law):
+            raise checks.InputError("A law is thrown with the truth 'law', and with no other.")
         object.__setattr__(self, "friction", tuple(friction.tolist()))
         object.__setattr__(self, "softness", checks.non_negative("softness", self.softness))
 
@@ -60,6 +67,11 @@ class GroundTruth:
         gravity: [m/s^2], shape (3,)
         finite: refuse a motion that runs out of numbers
         """
+        if self.name == LAW:
+            law = load(self.law)
+            if isinstance(law, ImpactLaw):
+                law.ground = 0.0  # data sets have the ground at z = 0
+            return rollout(law, state, steps, timestep=timestep, gravity=gravity, substeps=0, finite=finite)
         if self.name in DART:
             mu, solver = self.friction[0], self.name
             how = {"timestep": timestep, "gravity": gravity, "finite": finite}
@@ -74,13 +86,14 @@ class GroundTruth:
 
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold."""
-        return {**asdict(self), "friction": list(self.friction)}
+        plain = {**asdict(self), "friction": list(self.friction)}
+        return plain if self.law else {name: value for name, value in plain.items() if name != "law"}
 
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> "GroundTruth":
         """The ground truth that `to_dict` described."""
         names = {field.name for field in fields(cls)}
-        if not isinstance(description, dict) or set(description) != names:
+        if not isinstance(description, dict) or set(description) | {"law"} != names:
             raise checks.InputError(f"A ground truth must have the fields {', '.join(sorted(names))}.")
         return cls(**description)
 

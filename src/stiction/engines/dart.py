@@ -61,6 +61,8 @@ def throw(
     checks.choice("solver", solver, SOLVERS)
     setting = Setting(checks.positive("timestep [s]", timestep), checks.array("gravity", gravity, (3,)))
     check_start(body, state)
+    if body.rounding:
+        raise checks.InputError("DART throws bodies with sharp edges only; this one is rounded.")
     start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
     record = empty_record(len(start.position), steps)
     # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
@@ -107,6 +109,13 @@ def _run(stage, start_q, start_dq, steps: int, solver: str):
     return q, dq
 
 
+@contextmanager
+def build_world(body: Body, friction: float, setting: Setting, restitution: float) -> Iterator:
+    """DART's world with Dantzig's solver and the skeleton of the body in it, its origin at the centre of mass."""
+    with _shape(body) as shape:
+        yield _world(body, shape, friction, "dantzig", setting, restitution)
+
+
 def new_world(solver, setting):
     """An empty world that keeps no memory between steps."""
     world = dartpy.simulation.World()
@@ -125,7 +134,7 @@ def new_world(solver, setting):
     return world
 
 
-def _world(body, shape, mu, solver, setting):
+def _world(body, shape, mu, solver, setting, restitution=0.0):
     world = new_world(solver, setting)
     ground = dartpy.dynamics.Skeleton("ground")
     _joint, node = ground.createWeldJointAndBodyNodePair()
@@ -133,7 +142,7 @@ def _world(body, shape, mu, solver, setting):
     if body.shape == "box":
         add_thick_ground(node, mu)
     else:
-        add_shape(node, dartpy.dynamics.PlaneShape([0.0, 0.0, 1.0], 0.0), (0.0, 0.0, 0.0), mu)
+        add_shape(node, dartpy.dynamics.PlaneShape([0.0, 0.0, 1.0], 0.0), (0.0, 0.0, 0.0), mu, 1.0)
 
     skeleton = dartpy.dynamics.Skeleton("body")
     # A planar body too gets a free joint, and stays in its plane by symmetry: with a planar joint, friction across the
@@ -141,7 +150,7 @@ def _world(body, shape, mu, solver, setting):
     _joint, node = skeleton.createFreeJointAndBodyNodePair()
     inertia = np.diag(np.diag(body.inertia)) if body.planar else body.inertia
     # DART integrates the origin of its body frame; at the centre of mass that is exact in free flight.
-    add_shape(node, shape, -body.com, mu)
+    add_shape(node, shape, -body.com, mu, restitution)
     node.setInertia(dartpy.dynamics.Inertia(body.mass, np.zeros(3), inertia))
     world.addSkeleton(ground)
     world.addSkeleton(skeleton)
@@ -150,11 +159,11 @@ def _world(body, shape, mu, solver, setting):
 
 def add_thick_ground(node, mu) -> None:
     """A box as ground, on which FCL finds all corners of a box."""
-    add_shape(node, dartpy.dynamics.BoxShape([200.0, 200.0, _GROUND]), (0.0, 0.0, -_GROUND / 2), mu)
+    add_shape(node, dartpy.dynamics.BoxShape([200.0, 200.0, _GROUND]), (0.0, 0.0, -_GROUND / 2), mu, 1.0)
 
 
-def add_shape(node, shape, place, mu) -> None:
-    """Give a body node a collision shape at `place` in its frame, with Coulomb friction and no bounce."""
+def add_shape(node, shape, place, mu, restitution=0.0) -> None:
+    """Give a body node a collision shape at `place` in its frame, with Coulomb friction and a restitution."""
     shape_node = node.createShapeNode(shape)
     transform = dartpy.math.Isometry3()
     transform.set_translation(place)
@@ -162,7 +171,7 @@ def add_shape(node, shape, place, mu) -> None:
     shape_node.createCollisionAspect()
     shape_node.createDynamicsAspect()
     shape_node.getDynamicsAspect().setFrictionCoeff(mu)
-    shape_node.getDynamicsAspect().setRestitutionCoeff(0.0)
+    shape_node.getDynamicsAspect().setRestitutionCoeff(restitution)  # DART multiplies those of both
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from stiction import checks
 from stiction.bodies import Body
 from stiction.laws.approximators import Approximator, from_arrays
 from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.impact import ImpactLaw
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import KINDS, LearnedLaw
 from stiction.laws.statistical import StatisticalLaw
@@ -23,22 +24,10 @@ FORMAT, VERSION = "stiction-law", 1
 _LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
 
 
-def save(law: LearnedLaw, path: str | Path) -> None:
+def save(law: LearnedLaw | ImpactLaw, path: str | Path) -> None:
     """Write the law to `path`, whole or not at all."""
     path = Path(path)
-    tensors = {
-        f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
-        for kind in KINDS
-        for role, part in zip(law.ROLES, law.parts[kind], strict=True)
-        for name, array in part.arrays().items()
-    }
-    description = {
-        "kind": next(name for name, kind in _LAWS.items() if isinstance(law, kind)),
-        "body": law.body.to_dict(),
-        "timestep": law.timestep,
-        "inputs": law.inputs.to_dict(),
-        "info": law.info,
-    }
+    description, tensors = law.to_parts() if isinstance(law, ImpactLaw) else _parts(law)
     text = json.dumps(description, sort_keys=True)
     metadata = {"format": FORMAT, "version": str(VERSION), "law": text, "digest": _digest(text, tensors)}
     unfinished = path.with_name(path.name + ".unfinished")
@@ -46,7 +35,24 @@ def save(law: LearnedLaw, path: str | Path) -> None:
     unfinished.replace(path)
 
 
-def load(name: str | Path) -> AugmentedLaw | StatisticalLaw:
+def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Description and tensors of a learned law."""
+    tensors = {
+        f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
+        for kind in KINDS
+        for role, part in zip(law.ROLES, law.parts[kind], strict=True)
+        for name, array in part.arrays().items()
+    }
+    return {
+        "kind": next(name for name, kind in _LAWS.items() if isinstance(law, kind)),
+        "body": law.body.to_dict(),
+        "timestep": law.timestep,
+        "inputs": law.inputs.to_dict(),
+        "info": law.info,
+    }, tensors
+
+
+def load(name: str | Path) -> AugmentedLaw | StatisticalLaw | ImpactLaw:
     """The law in a model file, or a shipped one by its name, such as "box"."""
     path = Path(name)
     if not path.suffix and not path.exists():
@@ -73,13 +79,16 @@ def load(name: str | Path) -> AugmentedLaw | StatisticalLaw:
     return _build(path, text, tensors)
 
 
-def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> AugmentedLaw | StatisticalLaw:
+def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> AugmentedLaw | StatisticalLaw | ImpactLaw:
     for key, tensor in tensors.items():
         if not np.isfinite(tensor).all():
             raise checks.InputError(f"{path} holds numbers that are not finite, in {key}.")
     try:
         description = json.loads(text)
-        law = _LAWS[description.pop("kind")]
+        kind = description.pop("kind")
+        if kind == ImpactLaw.KIND:
+            return ImpactLaw.from_parts(description, tensors)
+        law = _LAWS[kind]
         parts = {kind: tuple(_part(tensors, f"{kind.name.lower()}.{role}.") for role in law.ROLES) for kind in KINDS}
         inputs = Inputs.from_dict(description.pop("inputs"))
         return law(Body.from_dict(description.pop("body")), parts, inputs, **description)

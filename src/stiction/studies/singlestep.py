@@ -17,6 +17,7 @@ from stiction.data.plan import Plan
 from stiction.data.throws import draw, generator
 from stiction.data.training import to_instances
 from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.impact import ImpactLaw
 from stiction.laws.learned import KINDS
 from stiction.laws.modelfile import load
 from stiction.laws.statistical import StatisticalLaw
@@ -51,6 +52,8 @@ class Fresh:
 def run(name: str, *, contacts: int = 40_000, seed: int = 0, json: Path | None = None) -> dict[str, Any]:
     """Evaluate a law by its name or path; print the tables and write the figures to `json`."""
     law = load(name)
+    if isinstance(law, ImpactLaw):
+        raise checks.InputError(f"{name} was identified from recordings and has no ground truth to ask; give --data.")
     checks.count("contacts", contacts, 1)
     fresh = fresh_contacts(plan_of(law), contacts, checks.count("seed", seed, 0))
     figures = {kind.name.lower(): evaluate(law, fresh[kind]) for kind in KINDS if kind in fresh}

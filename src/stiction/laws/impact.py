@@ -1,0 +1,227 @@
+"""A contact law for real bodies: impacts bounce, and friction follows the slip while an impact builds up.
+
+Algorithm 1 stays as it is. The law sets how vertices rebound (`lcp.rebound_speed`), always slides unless the body comes
+to rest, and its regressor R is the friction of greatest dissipation of the patch as a whole (`laws/slip.py`).
+"""
+
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.core import types
+from numba.extending import overload
+from numpy.typing import ArrayLike, NDArray
+
+from stiction import checks, contact
+from stiction.bodies import Body
+from stiction.compiled import compiled
+from stiction.laws.residual import checked_weights
+from stiction.laws.slip import patch_friction
+from stiction.patch import Contacts
+from stiction.spatial import copy
+
+INCREMENTS = 8  # parts in which an impact builds up
+
+
+@dataclass(frozen=True)
+class Material:
+    """How body and ground touch.
+
+    restitution, restitution_fall, restitution_threshold: e(v) = e0 (v / 0.5 m/s)^-fall (1 - threshold / v) for an
+        approach speed v above the threshold [m/s], 0 below it
+    friction, friction_loaded: coefficient without load at a slip of 0.3 m/s, and under infinite load
+    friction_load: force [N] at which the coefficient has come half the way from one to the other
+    friction_rise: relative growth of `friction` with each factor of ten in slip speed
+    spin: radius of friction against spinning, relative to the patch's radius
+    memory: parts in which an impact builds up, friction following the slip; 1: none
+    """
+
+    restitution: float = 0.2
+    restitution_fall: float = 0.0
+    restitution_threshold: float = 0.03
+    friction: float = 0.25
+    friction_loaded: float = 0.2
+    friction_load: float = 8.0
+    friction_rise: float = 0.0
+    spin: float = 0.85
+    memory: int = INCREMENTS
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            checks.scalar(field.name, getattr(self, field.name))
+        if not 0 <= self.restitution <= 1:
+            raise checks.InputError(f"restitution must lie between 0 and 1, got {self.restitution:g}.")
+        for name in ("restitution_threshold", "friction", "friction_loaded", "spin"):
+            checks.non_negative(name, getattr(self, name))
+        checks.positive("friction_load [N]", self.friction_load)
+        checks.count("memory", self.memory, 1)
+
+
+class ImpactTerms(NamedTuple):
+    """The law in compiled form; one row of `each` a body of the chunk, or one row for all."""
+
+    restitution: float
+    restitution_fall: float
+    restitution_threshold: float
+    friction: float
+    friction_loaded: float
+    friction_load: float
+    friction_rise: float
+    spin: float
+    memory: int
+    softness: float
+    each: np.ndarray  # (n, 2 + k): factors of friction and of restitution, turn [rad] of friction in the k-th impact
+    impacts: np.ndarray  # (n,): impacts so far
+    inner: np.ndarray  # (units, inputs + 1): of the residual network, see laws/residual.py; no units: none
+    outer: np.ndarray  # (3, units)
+
+
+class ImpactLaw:
+    """The law of one body on one ground, with the parameters of `Material`.
+
+    timestep: [s]
+    substeps: equal parts of a time step, cut further where a corner reaches the ground
+    gravity: [m/s^2], shape (3,), as it appears in the units of the recordings
+    ground: height of the ground plane [m]
+    spread: standard deviation of friction and restitution from throw to throw (relative) and of the direction of
+        friction from impact to impact [rad]: what `rollout(..., samples=n)` draws from
+    residual: weights (inner, outer) of a small network for what the parameters leave, see laws/residual.py
+    info: where the law comes from
+    """
+
+    KIND = "impact"  # its name in model files
+    softness = 0.0
+
+    def __init__(
+        self,
+        body: Body,
+        material: Material | None = None,
+        *,
+        timestep: float = 0.002,
+        substeps: int = 4,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+        ground: float = 0.0,
+        spread: ArrayLike = (0.0, 0.0, 0.0),
+        residual: tuple[ArrayLike, ArrayLike] | None = None,
+        info: dict[str, Any] | None = None,
+    ) -> None:
+        self.body = body
+        self.material = Material() if material is None else material
+        self.timestep = checks.positive("timestep [s]", timestep)
+        self.substeps = checks.count("substeps", substeps, 0)
+        x, y, z = checks.array("gravity", gravity, (3,)).reshape(-1).tolist()
+        self.gravity = (x, y, z)
+        self.ground = checks.scalar("ground [m]", ground)
+        widths = checks.array("spread", spread, (3,))
+        if (widths < 0).any():
+            raise checks.InputError(f"spread must not be negative, got {widths.tolist()}.")
+        self.spread = tuple(widths.tolist())
+        self.residual = checked_weights(residual)
+        self.info = dict(info or {})
+        self._each = np.array([[1.0, 1.0, 0.0]])
+
+    def chunk(self, bodies: slice) -> ImpactTerms:
+        """The law as compiled code sees it, for some bodies of a batch."""
+        each = self._each if len(self._each) == 1 else self._each[bodies]
+        numbers = asdict(self.material)
+        memory = numbers.pop("memory")
+        plain = {name: float(value) for name, value in numbers.items()}
+        inner, outer = self.residual
+        own = {"each": each, "impacts": np.zeros(len(each), np.int64), "inner": inner, "outer": outer}
+        return ImpactTerms(**plain, memory=memory, softness=0.0, **own)
+
+    @property
+    def compiled(self) -> ImpactTerms:
+        """The law as compiled code sees it."""
+        return self.chunk(slice(0, 1))
+
+    def drawn(self, number: int, seed: int) -> "ImpactLaw":
+        """Laws for `number` bodies, drawn from this law's uncertainty."""
+        rng = np.random.default_rng(seed)
+        friction, restitution, turn = self.spread
+        factors = np.exp(rng.standard_normal((number, 2)) * [friction, restitution])
+        law = self.with_material()
+        law._each = np.hstack([factors, turn * rng.standard_normal((number, 32))])
+        return law
+
+    def with_material(self, **changes: float) -> "ImpactLaw":
+        """The same law with some parameters of its material changed."""
+        return ImpactLaw(self.body, replace(self.material, **changes), **self._options())
+
+    def with_spread(self, spread: ArrayLike) -> "ImpactLaw":
+        """The same law with another uncertainty."""
+        return ImpactLaw(self.body, self.material, **{**self._options(), "spread": spread})
+
+    def with_residual(self, inner: ArrayLike, outer: ArrayLike) -> "ImpactLaw":
+        """The same law with this residual network."""
+        return ImpactLaw(self.body, self.material, **{**self._options(), "residual": (inner, outer)})
+
+    def _options(self) -> dict[str, Any]:
+        names = ("timestep", "substeps", "gravity", "ground", "spread", "residual", "info")
+        return {name: getattr(self, name) for name in names}
+
+    def classify(self, contacts: Contacts) -> NDArray[np.int64]:
+        """Mode of each contact, shape (n,)."""
+        return impact_classify(self.compiled, contacts)
+
+    def friction(self, contacts: Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
+        return impact_friction(self.compiled, contacts, dynamic)
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a model file holds: a description for JSON, and tensors."""
+        same = {name: getattr(self, name) for name in ("timestep", "substeps", "ground", "info")}
+        description = {"kind": self.KIND, "body": self.body.to_dict(), "gravity": list(self.gravity), **same}
+        return {**description, "material": asdict(self.material)}, {
+            "spread": np.array(self.spread),
+            "residual.inner": self.residual[0],
+            "residual.outer": self.residual[1],
+        }
+
+    @classmethod
+    def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "ImpactLaw":
+        """The law that `to_parts` described."""
+        body, material = Body.from_dict(description.pop("body")), Material(**description.pop("material"))
+        residual = tensors["residual.inner"], tensors["residual.outer"]
+        return cls(body, material, spread=tensors["spread"], residual=residual, **description)
+
+    def save(self, path: str | Path) -> None:
+        """Write the law to a model file."""
+        from stiction.laws.modelfile import save  # which knows all laws, and so imports this module
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        m = self.material
+        return f"ImpactLaw({self.body.shape}, friction={m.friction:.3g}, restitution={m.restitution:.3g})"
+
+
+@compiled
+def impact_classify(law, contacts):
+    """Solve each contact, keep its friction for `impact_friction` and return the modes."""
+    mode = np.empty(len(contacts.record), dtype=np.int64)
+    for i in range(len(mode)):
+        mode[i] = patch_friction(law, contacts, i)
+    return mode
+
+
+@compiled
+def impact_friction(law, contacts, dynamic):
+    """The friction that `impact_classify` has kept, shape (k, 5)."""
+    p_f = np.zeros((len(dynamic), 5))
+    for k in range(len(dynamic)):
+        copy(contacts.record[dynamic[k]].memo[:3], p_f[k])
+    return p_f
+
+
+@overload(contact.classify)
+def _classify(law, contacts):
+    if isinstance(law, types.NamedTuple) and law.instance_class is ImpactTerms:
+        return lambda law, contacts: impact_classify(law, contacts)
+
+
+@overload(contact.friction)
+def _friction(law, contacts, dynamic):
+    if isinstance(law, types.NamedTuple) and law.instance_class is ImpactTerms:
+        return lambda law, contacts, dynamic: impact_friction(law, contacts, dynamic)

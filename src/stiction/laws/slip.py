@@ -1,0 +1,195 @@
+"""Friction of a patch as a whole: greatest dissipation within an ellipsoid of (p_x, p_y, m_z), impacts in parts.
+
+Coordinates are (x, y, spin about the vertical) at the centre of pressure.
+"""
+
+import numpy as np
+
+from stiction.compiled import compiled
+from stiction.laws.residual import residual
+from stiction.lcp import lowest_separation, normal_impulse
+from stiction.state import Kind, Mode
+
+SWEEPS = 4  # of normal impulse and friction in turn
+SLOWEST = 0.02  # [m/s] slip speeds below it count as this one in the coefficient of friction
+IMPACT_TIME = 1.7e-3  # [s] over which the normal impulse of an impact acts, as far as its friction is concerned
+LEAST_SPIN = 1e-3  # [m] radius of friction against spinning of a patch that is a point
+_STILL = 2e-3  # [m/s] a surface that sticks at less than this speed is held exactly
+_AGREES = 1e-4  # relative change of the normal impulse at which the sweeps have converged
+
+
+@compiled
+def patch_friction(law, contacts, i):
+    """Mode of contact i; its friction (p_x, p_y, m_z) at the patch's centre goes to its memo."""
+    c = contacts.record[i]
+    own = law.each[c.index if len(law.each) > 1 else 0]
+    c.rebound[0] = min(1.0, law.restitution * own[1])
+    c.rebound[1] = law.restitution_fall
+    c.rebound[2] = law.restitution_threshold
+    for k in range(3):
+        c.memo[k] = 0.0
+    P = normal_impulse(contacts, i, c.velocity, law.softness, 0.0, 0.0)
+    if not P[0] > 0:
+        return np.int64(Mode.DETACH)
+    approach = -lowest_separation(contacts, i, c.velocity)
+    impacts = approach > law.restitution_threshold
+    factor, turn = own[0], _next_turn(law, c, impacts)
+    if len(law.inner) > 0:
+        change = residual(law, c, P, approach)
+        factor *= np.exp(change[0])
+        turn += change[1]
+        if impacts:
+            c.rebound[0] = min(1.0, c.rebound[0] * np.exp(change[2]))
+            P = normal_impulse(contacts, i, c.velocity, law.softness, 0.0, 0.0)
+    f, v = np.zeros(3), np.empty(6)
+    sticks = False
+    A, slip, push = np.empty((3, 3)), np.empty(3), np.empty(3)
+    for _ in range(SWEEPS):
+        N = P[0]
+        x, y, z = -P[2] / N, P[1] / N, c.centre[2]
+        away = (x - c.centre[0]) ** 2 + (y - c.centre[1]) ** 2
+        radius = law.spin * np.sqrt(max(0.0, c.radius * c.radius - away)) + LEAST_SPIN
+        _tangent_problem(c, x, y, z, P, A, slip, push)
+        parts, duration = (law.memory, IMPACT_TIME) if impacts else (1, c.timestep)
+        sticks = _build_up(law, factor, duration, N, parts, radius, turn, A, slip, push, f)
+        c.memo[0], c.memo[1] = f[0], f[1]
+        c.memo[2] = f[2] + (x - c.centre[0]) * f[1] - (y - c.centre[1]) * f[0]
+        _twist_with(c, x, y, z, f, v)
+        P = normal_impulse(contacts, i, v, law.softness, 0.0, 0.0)
+        if not P[0] > 0 or abs(P[0] - N) < _AGREES * N:
+            break
+    if sticks and c.kind == Kind.SURFACE and not impacts and _is_slow(c):
+        return np.int64(Mode.STATIC)
+    return np.int64(Mode.DYNAMIC)
+
+
+@compiled
+def _next_turn(law, c, impacts):
+    """Angle [rad] by which friction is turned in this impact, for a law drawn from its uncertainty."""
+    row = c.index if len(law.each) > 1 else 0
+    turns = law.each.shape[1] - 2
+    if not impacts or turns < 2:
+        return 0.0
+    law.impacts[row] += 1
+    return law.each[row, 2 + law.impacts[row] % turns]
+
+
+@compiled
+def _is_slow(c):
+    reach = np.abs(c.velocity[3]) + np.abs(c.velocity[4]) + np.abs(c.velocity[5])
+    speed = np.abs(c.velocity[0]) + np.abs(c.velocity[1]) + np.abs(c.velocity[2])
+    return speed + reach * c.diameter < _STILL + 2 * 9.81 * c.timestep
+
+
+@compiled
+def _tangent_problem(c, x, y, z, P, A, slip, push):
+    """Response A (3, 3) of the tangent velocity at (x, y, z), that velocity before, and what P adds to it."""
+    W = c.inverse_inertia
+    v = c.velocity
+    # Rows of angular parts: x: (0, z, -y), y: (-z, 0, x), spin: (0, 0, 1); W has no coupling of linear and angular.
+    Jx, Jy, Js = (0.0, z, -y), (-z, 0.0, x), (0.0, 0.0, 1.0)
+    A[0, 0] = W[0, 0] + _form(W, Jx, Jx)
+    A[1, 1] = W[1, 1] + _form(W, Jy, Jy)
+    A[2, 2] = _form(W, Js, Js)
+    A[0, 1] = A[1, 0] = _form(W, Jx, Jy)
+    A[0, 2] = A[2, 0] = _form(W, Jx, Js)
+    A[1, 2] = A[2, 1] = _form(W, Jy, Js)
+    slip[0] = v[0] + z * v[4] - y * v[5]
+    slip[1] = v[1] - z * v[3] + x * v[5]
+    slip[2] = v[5]
+    normal = (P[1], P[2], 0.0)
+    push[0], push[1], push[2] = _form(W, Jx, normal), _form(W, Jy, normal), _form(W, Js, normal)
+
+
+@compiled
+def _form(W, a, b):
+    """a . W b with the angular block of an inverse inertia (6, 6)."""
+    total = 0.0
+    for k in range(3):
+        total += a[k] * (W[3 + k, 3] * b[0] + W[3 + k, 4] * b[1] + W[3 + k, 5] * b[2])
+    return total
+
+
+@compiled
+def _twist_with(c, x, y, z, f, v):
+    """Write v1 + M^-1 (friction f at (x, y, z)) to v (6,)."""
+    W = c.inverse_inertia
+    m0, m1, m2 = -z * f[1], z * f[0], f[2] + x * f[1] - y * f[0]
+    v[0] = c.velocity[0] + W[0, 0] * f[0]
+    v[1] = c.velocity[1] + W[1, 1] * f[1]
+    v[2] = c.velocity[2]
+    for k in range(3):
+        v[3 + k] = c.velocity[3 + k] + W[3 + k, 3] * m0 + W[3 + k, 4] * m1 + W[3 + k, 5] * m2
+
+
+@compiled
+def _build_up(law, factor, duration, N, parts, radius, turn, A, slip, push, f):
+    """Write the friction f (3,) of a normal impulse N that comes in parts; whether the patch sticks in the end."""
+    share = N / parts
+    force = 1.0 / (1.0 + N / duration / law.friction_load)
+    limit, y = np.empty(3), np.zeros(3)
+    s0, s1, s2 = slip
+    f[0] = f[1] = f[2] = 0.0
+    sticks = False
+    for k in range(parts):
+        done = (k + 1.0) / parts
+        s0 = slip[0] + done * push[0] + A[0, 0] * f[0] + A[0, 1] * f[1] + A[0, 2] * f[2]
+        s1 = slip[1] + done * push[1] + A[1, 0] * f[0] + A[1, 1] * f[1] + A[1, 2] * f[2]
+        s2 = slip[2] + done * push[2] + A[2, 0] * f[0] + A[2, 1] * f[1] + A[2, 2] * f[2]
+        speed = max(SLOWEST, np.sqrt(s0 * s0 + s1 * s1 + (radius * s2) ** 2))
+        mu = law.friction * (1.0 + law.friction_rise * np.log10(speed / 0.3))
+        mu = max(0.0, factor * (law.friction_loaded + (mu - law.friction_loaded) * force))
+        limit[0] = limit[1] = mu * share
+        limit[2] = mu * share * radius
+        sticks = _dissipate(A, s0, s1, s2, limit, y)
+        f0, f1 = limit[0] * y[0], limit[1] * y[1]
+        if turn != 0.0:
+            f0, f1 = np.cos(turn) * f0 - np.sin(turn) * f1, np.sin(turn) * f0 + np.cos(turn) * f1
+        f[0] += f0
+        f[1] += f1
+        f[2] += limit[2] * y[2]
+    return sticks
+
+
+@compiled
+def _dissipate(A, s0, s1, s2, limit, y):
+    """Write the y (3,), |y| <= 1, for which the impulse limit * y leaves the least energy; whether it stops the slip.
+
+    The slip after it is opposite to y in the scaled coordinates: (B + t 1) y = -b with t >= 0 and |y| = 1, or t = 0.
+    """
+    b0, b1, b2 = s0 * limit[0], s1 * limit[1], s2 * limit[2]
+    size = np.sqrt(b0 * b0 + b1 * b1 + b2 * b2)
+    if not size > 0.0:
+        y[0] = y[1] = y[2] = 0.0
+        return True
+    a00, a11, a22 = A[0, 0] * limit[0] ** 2, A[1, 1] * limit[1] ** 2, A[2, 2] * limit[2] ** 2
+    a01, a02 = A[0, 1] * limit[0] * limit[1], A[0, 2] * limit[0] * limit[2]
+    a12 = A[1, 2] * limit[1] * limit[2]
+    trace = a00 + a11 + a22
+    t = max(1e-12 * trace, size - trace)
+    sticks = False
+    for k in range(60):
+        # LDL of B + t
+        d0 = a00 + t
+        l1, l2 = a01 / d0, a02 / d0
+        d1 = a11 + t - l1 * a01
+        e = a12 - l1 * a02
+        m = e / d1
+        d2 = a22 + t - l2 * a02 - m * e
+        z0, z1 = -b0, -b1 + l1 * b0
+        z2 = -b2 + l2 * b0 - m * z1
+        y[2] = z2 / d2
+        y[1] = z1 / d1 - m * y[2]
+        y[0] = z0 / d0 - l1 * y[1] - l2 * y[2]
+        norm = np.sqrt(y[0] * y[0] + y[1] * y[1] + y[2] * y[2])
+        if norm <= 1.0 + 1e-9:
+            sticks = k == 0 and t <= 1e-12 * trace
+            break
+        z1 = y[1] - l1 * y[0]
+        z2 = y[2] - l2 * y[0] - m * z1
+        steep = y[0] * y[0] / d0 + z1 * z1 / d1 + z2 * z2 / d2  # y . (B + t)^-1 y
+        t += (norm - 1.0) * norm * norm / steep if steep > 0 else size
+    if not sticks and norm > 0:
+        for k in range(3):
+            y[k] /= norm
+    return sticks

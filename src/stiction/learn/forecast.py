@@ -1,0 +1,92 @@
+"""How good a law's forecasts of recorded tosses are: errors along the way, and coverage of its own regions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.laws.impact import ImpactLaw
+from stiction.learn.identify import Motions, horizon, roll_law
+from stiction.learn.tosses import Tosses, errors
+from stiction.state import State
+from stiction.stepping import rollout
+
+REGIONS = (0.5, 0.9)
+SAMPLES = 64
+USUAL_SPREAD = (0.05, 0.15, 0.05)  # friction and restitution (relative) from toss to toss, turn of friction [rad]
+SCALES = (0.7, 1.0, 1.4, 2.0)
+
+
+@dataclass(frozen=True)
+class TossErrors:
+    """Means over the time of each toss, shape (n,), and the error at its end.
+
+    position, final: [% of the body's width]; rotation: [degrees]
+    """
+
+    position: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    final: NDArray[np.float64]
+
+    def means(self) -> dict[str, float]:
+        """Means over the tosses."""
+        return {name: float(np.mean(value)) for name, value in vars(self).items()}
+
+
+def toss_errors(tosses: Tosses, motions: Motions, width: float) -> TossErrors:
+    """Errors of predicted motions; `width` is the length [m] in percent of which positions count."""
+    rows = []
+    for toss, (position, quaternion) in zip(tosses.tosses, motions, strict=True):
+        dp, turn = errors(toss, position, quaternion)
+        far = np.linalg.norm(dp, axis=1) * (100 / width)
+        rows.append((far.mean(), np.degrees(np.linalg.norm(turn, axis=1)).mean(), far[-1]))
+    return TossErrors(*np.array(rows).T)
+
+
+def law_errors(law: ImpactLaw, tosses: Tosses, width: float, states: State | None = None) -> TossErrors:
+    """Errors of a law's forecasts, from `states` (n,), by default from what the flight of each toss tells."""
+    start = tosses.states(law.body.com, law.gravity) if states is None else states
+    return toss_errors(tosses, roll_law(law, start, horizon(tosses, (None,))), width)
+
+
+def coverage(
+    law: ImpactLaw, tosses: Tosses, states: State | None = None, *, samples: int = SAMPLES, seed: int = 0
+) -> dict[float, float]:
+    """Share of the tosses that end inside the law's own regions, by the region's content.
+
+    A region is the ellipse, from the covariance of the samples' final (x, y), that holds this share of the samples.
+    """
+    start = tosses.states(law.body.com, law.gravity) if states is None else states
+    inside = {region: 0 for region in REGIONS}
+    for i, toss in enumerate(tosses.tosses):
+        run = rollout(law, start[i], toss.steps, samples=samples, seed=seed + i, finite=False)
+        ends = run.position[:, -1, :2]
+        centre = ends.mean(axis=0)
+        precision = np.linalg.inv(np.cov(ends.T) + 1e-12 * np.eye(2))
+        away = _distance(ends - centre, precision)
+        actual = _distance(toss.position[-1:, :2] - centre, precision)[0]
+        for region in REGIONS:
+            inside[region] += actual <= np.quantile(away, region)
+    return {region: number / len(tosses) for region, number in inside.items()}
+
+
+def calibrated(law: ImpactLaw, tosses: Tosses, *, most: int = 48, seed: int = 0) -> tuple[ImpactLaw, dict[str, Any]]:
+    """The law with the spread for which its regions hold as many of the tosses as they should.
+
+    most: tosses that are looked at
+    """
+    some = tosses[np.random.default_rng(seed).permutation(len(tosses))[:most]]
+    trials = []
+    for scale in SCALES:
+        law = law.with_spread(np.array(USUAL_SPREAD) * scale)
+        found = coverage(law, some, samples=SAMPLES // 2, seed=seed)
+        trials.append((sum(abs(found[r] - r) for r in REGIONS), scale, found))
+        if len(trials) > 1 and trials[-1][0] > trials[-2][0]:
+            break
+    _, scale, found = min(trials, key=lambda trial: trial[0])
+    return law.with_spread(np.array(USUAL_SPREAD) * scale), {"scale": scale, "coverage": found}
+
+
+def _distance(offset, precision) -> NDArray[np.float64]:
+    return np.einsum("ni,ij,nj->n", offset, precision, offset)

@@ -1,0 +1,170 @@
+"""Robust Gauss-Newton with finite differences: parameters of any simulator from recorded motions.
+
+The residual of a frame is a vector r, its loss log(1 + |r|^2 / s^2), averaged over the frames of a toss and then over
+the tosses. A far miss therefore counts little: after a corner lands on the other side, the rest of a toss says nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Residuals = list[NDArray[np.float64]]  # of each toss, shape (frames, k)
+Simulate = Callable[[NDArray[np.float64]], Residuals]  # from parameters (p,) to residuals
+
+_CLIP = 99.5  # percentile at which derivatives are cut off: a corner that flips is no slope
+_DAMPING = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # tried in turn until the loss falls
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number to be found.
+
+    scale: how far from `start` it may well be: the unit of the ridge that pulls it there
+    step: of the finite difference
+    low, high: bounds
+    """
+
+    name: str
+    unit: str
+    start: float
+    scale: float
+    step: float
+    low: float = -np.inf
+    high: float = np.inf
+
+
+@dataclass
+class Solution:
+    """What a fit has found.
+
+    values, errors: parameters and their standard errors, shape (p,); an error is inf where the data cannot tell
+    told: share of the knowledge about each parameter that comes from the data and not from the ridge, shape (p,)
+    losses: after each iteration
+    """
+
+    values: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    told: NDArray[np.float64]
+    losses: list[float] = field(default_factory=list)
+
+
+def minimise(
+    simulate: Simulate,
+    parameters: Sequence[Parameter],
+    values: NDArray[np.float64],
+    *,
+    width: float,
+    iterations: int,
+    ridge: float,
+    errors: bool = True,
+    progress: Callable[[], None] = lambda: None,
+) -> Solution:
+    """Find the parameters with the least mean loss, from `values` (p,) on.
+
+    width: s of the loss, in units of the residual
+    ridge: weight of the squared distance from the starts, in units of their scales, against one toss
+    errors: also find the standard errors
+    progress: called after each simulation; there are at most iterations (p + 3) + p + 1 of them
+    """
+    solver = _Solver(simulate, parameters, width, ridge, progress)
+    values = solver.bounded(np.array(values, dtype=np.float64))
+    residuals = solver.run(values)
+    losses = [solver.objective(values, residuals)]
+    damping = 1
+    for _ in range(iterations):
+        H, g, _ = solver.slopes(values, residuals)
+        improved = False
+        while damping < len(_DAMPING):
+            trial = solver.stepped(values, H, g, _DAMPING[damping])
+            again = solver.run(trial)
+            loss = solver.objective(trial, again)
+            if loss < losses[-1]:
+                improved = True
+                break
+            damping += 1
+        if not improved:
+            damping = len(_DAMPING) - 2
+            break
+        small = losses[-1] - loss < 1e-4 * losses[-1]
+        values, residuals = trial, again
+        losses.append(loss)
+        damping = max(0, damping - 1)
+        if small:
+            break
+    nothing = np.full(len(values), np.inf), np.zeros(len(values))
+    return Solution(values, *(solver.uncertainty(values, residuals) if errors else nothing), losses)
+
+
+class _Solver:
+    """The pieces of one minimisation; parameters are measured in their scales throughout."""
+
+    def __init__(self, simulate, parameters, width, ridge, progress) -> None:
+        self.simulate, self.width, self.ridge, self.progress = simulate, width, ridge, progress
+        self.start, self.scale, self.step, self.low, self.high = (
+            np.array([getattr(p, name) for p in parameters]) for name in ("start", "scale", "step", "low", "high")
+        )
+
+    def run(self, values) -> Residuals:
+        residuals = self.simulate(values)
+        self.progress()
+        return residuals
+
+    def bounded(self, values):
+        return np.clip(values, self.low, self.high)
+
+    def objective(self, values, residuals: Residuals) -> float:
+        z = (values - self.start) / self.scale
+        return mean_loss(residuals, self.width) + self.ridge / len(residuals) * float(z @ z)
+
+    def slopes(self, values, residuals: Residuals):
+        """Gauss-Newton matrix, gradient of the objective, and gradients (tosses, p) of the tosses' losses."""
+        derivatives = [self._derivative(values, residuals, j) for j in range(len(values))]
+        p, n = len(values), len(residuals)
+        H, each = np.zeros((p, p)), np.zeros((n, p))
+        for i, r in enumerate(residuals):
+            J = np.stack([d[i] for d in derivatives], axis=-1)  # (frames, k, p)
+            weight = 2.0 / (self.width**2 + (r**2).sum(axis=1)) / len(r)
+            H += np.einsum("f,fka,fkb->ab", weight, J, J) / n
+            each[i] = np.einsum("f,fka,fk->a", weight, J, r)
+        pull = 2 * self.ridge / n
+        return H + pull * np.eye(p), each.mean(axis=0) + pull * (values - self.start) / self.scale, each
+
+    def _derivative(self, values, residuals, j) -> Residuals:
+        """Change of the residuals with parameter j, for one scale of it, with its tails cut off."""
+        step = self.step[j] if values[j] + self.step[j] <= self.high[j] else -self.step[j]
+        moved = values.copy()
+        moved[j] += step
+        change = [(b - a) * (self.scale[j] / step) for a, b in zip(residuals, self.run(moved), strict=True)]
+        sizes = np.concatenate([np.abs(d).max(axis=1) for d in change])
+        limit = np.percentile(sizes, _CLIP)
+        return [np.clip(d, -limit, limit) for d in change]
+
+    def stepped(self, values, H, g, damping):
+        """A damped step, at most two scales long in any parameter; bounds hold."""
+        A = H + damping * np.diag(np.diag(H))
+        free = np.ones(len(values), dtype=bool)
+        for _ in range(2):  # a parameter that would run through its bound stays there, and the others find their way
+            move = np.zeros(len(values))
+            move[free] = -np.linalg.solve(A[np.ix_(free, free)], g[free])
+            move *= min(1.0, 2.0 / max(1e-12, np.abs(move).max()))
+            trial = self.bounded(values + move * self.scale)
+            free &= np.isclose(trial, values + move * self.scale)
+        return trial
+
+    def uncertainty(self, values, residuals):
+        """Standard errors by the spread of the tosses' gradients (a sandwich: the loss is no likelihood)."""
+        H, _, each = self.slopes(values, residuals)
+        n, p = each.shape
+        pull = 2 * self.ridge / n
+        inverse = np.linalg.inv(H)
+        spread = np.cov(each.T).reshape(p, p) / max(1, n)
+        variance = np.diag(inverse @ spread @ inverse)
+        told = np.clip(1 - pull * np.diag(inverse), 0.0, 1.0)
+        return np.sqrt(np.maximum(variance, 0)) * self.scale, told
+
+
+def mean_loss(residuals: Residuals, width: float) -> float:
+    """Mean over the tosses of the mean over their frames of log(1 + |r|^2 / width^2)."""
+    return float(np.mean([np.log1p((r**2).sum(axis=1) / width**2).mean() for r in residuals]))

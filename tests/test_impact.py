@@ -1,0 +1,189 @@
+"""The impact law and the core's rebound, rounding and cuts at impacts: what they promise, for any parameters."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conftest import random_states
+from contact_states import random_contacts
+from stiction import Body, InputError, Mode, State, load, rollout
+from stiction.contact import contact_impulse
+from stiction.laws.impact import ImpactLaw, Material
+from stiction.lcp import lowest_separation, twist_after
+from stiction.spatial import rotation_matrices
+
+CUBE = Body.box((0.1, 0.1, 0.1), 0.37, com=(0.001, -0.002, 0.006), rounding=0.002)
+MATERIALS = st.builds(
+    Material,
+    restitution=st.floats(0, 1),
+    restitution_fall=st.floats(-0.5, 1),
+    restitution_threshold=st.floats(0, 0.2),
+    friction=st.floats(0, 2),
+    friction_loaded=st.floats(0, 2),
+    friction_load=st.floats(0.1, 1e3),
+    friction_rise=st.floats(-0.5, 1),
+    spin=st.floats(0, 3),
+    memory=st.integers(1, 8),
+)
+
+
+def lowest_points(body: Body, run) -> np.ndarray:
+    R = rotation_matrices(run.quaternion.reshape(-1, 4))
+    heights = (R[:, 2] @ body.vertices.T).min(axis=1).reshape(run.position.shape[:-1])
+    return run.position[..., 2] + heights - body.rounding
+
+
+def energy(body: Body, run, gravity: float) -> np.ndarray:
+    """Kinetic and potential energy [J] of all states."""
+    q = run.quaternion.reshape(-1, 4)
+    R = rotation_matrices(q)
+    spin = run.angular_velocity.reshape(-1, 3)
+    arm = R @ body.com
+    velocity = run.velocity.reshape(-1, 3) + np.cross(spin, arm)
+    own = np.einsum("nji,nj->ni", R, spin)
+    height = run.position.reshape(-1, 3)[:, 2] + arm[:, 2]
+    total = 0.5 * body.mass * (velocity**2).sum(axis=1) + 0.5 * np.einsum("ni,ij,nj->n", own, body.inertia, own)
+    return (total + body.mass * gravity * height).reshape(run.position.shape[:-1])
+
+
+@settings(max_examples=60, deadline=None)
+@given(material=MATERIALS, seed=st.integers(0, 10_000))
+def test_no_parameters_can_break_physics(material, seed):
+    """No approach after the impulse, no pull, no friction without load, no energy from contact."""
+    contacts = random_contacts(CUBE, 60, np.random.default_rng(seed))
+    p, _ = contact_impulse(ImpactLaw(CUBE, material), contacts)
+    assert np.isfinite(p).all()
+    for i in range(len(p)):
+        c = contacts.record[i]
+        after = twist_after(contacts, i, p[i])
+        fastest = np.abs(c.velocity[:3]).sum() + c.diameter * np.abs(c.velocity[3:]).sum() + 1e-12
+        assert lowest_separation(contacts, i, after) >= -1e-9 * fastest
+        assert p[i, 2] >= 0 and (p[i, 2] > 0 or not p[i].any())
+        assert 0.5 * p[i] @ (c.velocity + after) <= 1e-9 * np.abs(p[i] * c.velocity).sum()
+
+
+@settings(max_examples=25, deadline=None)
+@given(material=MATERIALS, seed=st.integers(0, 10_000))
+def test_throws_stay_above_the_ground_and_lose_energy(material, seed):
+    start = random_states(np.random.default_rng(seed), 2)
+    law = ImpactLaw(CUBE, material, timestep=1 / 148, substeps=4)
+    run = rollout(law, start, 150)
+    assert lowest_points(CUBE, run).min() > -0.1 * CUBE.rounding
+    total = energy(CUBE, run, 9.81)
+    # Semi-implicit steps do not keep the energy of flight exactly: by m g h v in a substep.
+    assert np.diff(total, axis=-1).max() < 2e-3 * total.max()
+
+
+def test_a_flat_drop_bounces_with_its_restitution():
+    body = Body.box((0.1, 0.1, 0.1), 0.37)
+    law = ImpactLaw(body, Material(restitution=0.4, restitution_threshold=0.0), timestep=0.002, substeps=4)
+    run = rollout(law, State((0, 0, 0.15), velocity=(0, 0, -1.0)), 80)
+    down = run.velocity[:, 2].min()
+    assert run.velocity[:, 2].max() == pytest.approx(0.4 * -down, rel=0.02)
+
+
+def test_slow_approaches_do_not_bounce():
+    body = Body.box((0.1, 0.1, 0.1), 0.37)
+    law = ImpactLaw(body, Material(restitution=0.9, restitution_threshold=0.1), substeps=4)
+    run = rollout(law, State((0, 0, 0.05005)), 100)
+    assert run.velocity[:, 2].max() < 1e-9 and run.mode[-1] == Mode.STATIC
+
+
+def test_rounded_edges_lie_lower_than_sharp_ones():
+    """On a face both stand alike; on an edge the rounded box is lower by (sqrt(2) - 1) r."""
+    on_edge = (np.cos(np.pi / 8), np.sin(np.pi / 8), 0.0, 0.0)
+    for quaternion, lower in (((1.0, 0, 0, 0), 0.0), (on_edge, (2**0.5 - 1) * 0.004)):
+        touch = []
+        for rounding in (0.0, 0.004):
+            body = Body.box((0.1, 0.1, 0.1), 0.37, rounding=rounding)
+            run = rollout(ImpactLaw(body, timestep=0.002), State((0, 0, 0.08), quaternion), 100)
+            touch.append(run.position[np.flatnonzero(run.kind)[0], 2])  # the state before the step of first contact
+        assert touch[0] - touch[1] == pytest.approx(lower, abs=2e-3 * 0.4)
+
+
+def test_steps_end_where_a_corner_arrives():
+    """With steps of 20 ms, a cube that falls on its corner bounces where it would with steps of 0.1 ms."""
+    body = Body.box((0.1, 0.1, 0.1), 0.37)
+    start = State(
+        (0, 0, 0.3), (0.88, 0.33, 0.27, 0.20) / np.linalg.norm((0.88, 0.33, 0.27, 0.20)), (0.5, 0.2, 0), (1, 2, 3)
+    )
+    law = ImpactLaw(body, Material(restitution=0.3), timestep=0.02)
+    rough = rollout(law, start, 15, substeps=4)
+    fine = rollout(law, start, 15, substeps=200)
+    assert np.abs(rough.position - fine.position).max() < 0.01
+    assert lowest_points(body, rough).min() > -1e-3
+
+
+def test_a_sliding_face_is_slowed_by_its_friction():
+    body = Body.box((0.1, 0.1, 0.02), 0.37)
+    law = ImpactLaw(body, Material(friction=0.2, friction_loaded=0.2, friction_rise=0.0), timestep=0.002, substeps=2)
+    run = rollout(law, State((0, 0, 0.01), velocity=(1.0, 0, 0)), 50)
+    assert run.velocity[-1, 0] == pytest.approx(1.0 - 0.2 * 9.81 * 0.1, rel=1e-3)
+
+
+def test_friction_with_memory_opposes_the_slip_as_it_changes():
+    """An impact that reverses the slip on its own: friction along the slip before it would push the wrong way."""
+    body = Body.box((0.1, 0.1, 0.1), 0.37)
+    contacts = random_contacts(body, 400, np.random.default_rng(4))
+    gained = {}
+    for memory in (1, 8):
+        p, _ = contact_impulse(ImpactLaw(body, Material(restitution=0.0, memory=memory)), contacts)
+        after = [twist_after(contacts, i, p[i]) for i in range(len(p))]
+        gained[memory] = np.array([p[i] @ (contacts.record[i].velocity + after[i]) for i in range(len(p))])
+    different = np.abs(gained[8] - gained[1]) > 1e-6
+    assert different.mean() > 0.1 and (gained[8] <= 1e-9).all()
+
+
+def test_a_body_at_rest_keeps_its_place():
+    law = ImpactLaw(CUBE, Material(), timestep=1 / 148)
+    run = rollout(law, State((0, 0, 0.051), velocity=(0.3, 0, 0)), 600)
+    assert run.mode[-1] == Mode.STATIC and np.abs(run.position[200] - run.position[-1]).max() < 1e-9
+
+
+def test_ground_and_gravity_are_the_laws_own():
+    law = ImpactLaw(CUBE, Material(), ground=0.2, gravity=(0, 0, -5.0))
+    run = rollout(law, State((0, 0, 0.5)), 400)
+    assert run.velocity[10, 2] == pytest.approx(-5.0 * 10 * law.timestep)
+    assert run.position[-1, 2] == pytest.approx(0.25, abs=1e-4)
+
+
+def test_samples_are_seeded_and_differ_only_by_the_spread():
+    start = random_states(np.random.default_rng(5), 2)
+    law = ImpactLaw(CUBE, Material(), timestep=1 / 148, spread=(0.05, 0.15, 0.05))
+    a, b = (rollout(law, start, 120, samples=5, seed=1).position for _ in range(2))
+    assert a.shape == (5, 2, 121, 3) and np.array_equal(a, b)
+    assert a[:, 0, -1].std(axis=0).max() > 1e-4
+    same = rollout(law.with_spread((0, 0, 0)), start, 120, samples=2).position
+    assert np.array_equal(same[0], same[1]) and np.array_equal(same[0], rollout(law, start, 120).position)
+
+
+def test_a_law_without_uncertainty_gives_no_samples(box):
+    from stiction import CoulombLaw
+
+    with pytest.raises(InputError, match="does not know its own uncertainty"):
+        rollout(CoulombLaw(box), State((0, 0, 1.0)), 10, samples=3)
+
+
+def test_model_file_round_trip(tmp_path):
+    law = ImpactLaw(
+        CUBE, Material(friction=0.31), timestep=1 / 148, ground=0.001, spread=(0.1, 0.2, 0.0), info={"a": 1}
+    )
+    law.save(tmp_path / "law.safetensors")
+    again = load(tmp_path / "law.safetensors")
+    assert isinstance(again, ImpactLaw) and again.material == law.material and again.info == law.info
+    start = random_states(np.random.default_rng(6), 2)
+    assert np.array_equal(rollout(law, start, 100).position, rollout(again, start, 100).position)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sentence"),
+    [
+        ({"restitution": 1.2}, "between 0 and 1"),
+        ({"friction": -0.1}, "not be negative"),
+        ({"memory": 0}, "whole number"),
+    ],
+)
+def test_impossible_materials_are_refused(numbers, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Material(**numbers)
