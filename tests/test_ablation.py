@@ -9,7 +9,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from contact_states import random_contacts
 from stiction import Kind
-from stiction.laws.features import describe
+from stiction.laws.features import describe_all
 from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.inputs import Inputs
 from stiction.lcp import twist_after
@@ -43,8 +43,9 @@ def test_the_second_network_sees_what_the_first_friction_leaves(box):
     contacts = random_contacts(box, 400, np.random.default_rng(1))
     inputs = Inputs(fold="none", guess=False)
     compared = 0
-    for i, c in enumerate(contacts.record):
-        if c.kind != Kind.POINT or not describe(contacts, i, inputs.recipe, box.mass):
+    for i in describe_all(contacts, inputs.recipe, box.mass):
+        c = contacts.record[i]
+        if c.kind != Kind.POINT:
             continue
         x, answer = c.memo[None, : inputs.size(Kind.POINT)].copy(), np.array([[0.1, -0.05]])
         p_f = np.zeros(5)

@@ -5,8 +5,9 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
-from stiction.laws.approximators import evaluate, from_arrays, pack
+from stiction.laws.approximators import evaluate, from_arrays, pack, standardise
 from stiction.laws.kernels import KernelMachine
+from stiction.laws.networks import new_space
 from stiction.laws.trees import Trees
 from stiction.learn import estimators
 
@@ -16,8 +17,10 @@ NAMES = ("trees", "gp", "svm")
 def outputs(approximator, x):
     numbers, table = pack([approximator])
     out = np.empty((len(x), approximator.sizes[-1]))
-    for row, values in zip(out, x, strict=True):
-        evaluate(numbers, table, 0, values, row)
+    space = new_space()
+    for k, values in enumerate(x):
+        standardise(numbers, table, 0, values, space, 0)
+        evaluate(numbers, table, 0, 1, space, np.array([k]), out)
     return out
 
 

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from contact_states import contacts_from, random_contacts
 from stiction import Kind
-from stiction.laws.features import FOLDS, OUTPUTS, SIZE, describe
+from stiction.laws.features import FOLDS, OUTPUTS, SIZE, describe_all
 from stiction.laws.frame import friction_from, impulse_from, target_of, whole_target
 from stiction.laws.inputs import Inputs
 
@@ -18,10 +18,8 @@ OTHERS = [Inputs(guess=False), Inputs(scaled=False), Inputs("state"), Inputs("st
 
 def features(contacts, recipe, mass=1.0):
     """Features of all contacts that need a normal impulse, by row; None for the others."""
-    rows = []
-    for i, c in enumerate(contacts.record):
-        rows.append(c.memo[: SIZE[Kind(c.kind)]].copy() if describe(contacts, i, recipe, mass) else None)
-    return rows
+    described = set(describe_all(contacts, recipe, mass).tolist())
+    return [c.memo[: SIZE[Kind(c.kind)]].copy() if i in described else None for i, c in enumerate(contacts.record)]
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=FOLDS)
@@ -38,9 +36,8 @@ def test_features_are_finite_and_of_order_one(name, recipe, request):
 def test_targets_give_friction_and_impulse_back(prism, recipe):
     rng = np.random.default_rng(2)
     contacts = random_contacts(prism, 300, rng)
-    for i, c in enumerate(contacts.record):
-        if not describe(contacts, i, recipe, 1.0):
-            continue
+    for i in describe_all(contacts, recipe, 1.0):
+        c = contacts.record[i]
         p = rng.normal(size=6)
         wanted = np.array([p[0], p[1], p[5] - (c.centre[0] * p[1] - c.centre[1] * p[0])])
         y, p_f = np.zeros(OUTPUTS[Kind(c.kind)]), np.zeros(5)

@@ -17,7 +17,7 @@ def test_extreme_vertex_is_farthest_in_every_direction(name, request):
     hull = request.getfixturevalue(name).hull
     for direction in np.random.default_rng(1).normal(size=(2000, 3)):
         reach = hull.vertices @ direction
-        assert reach[extreme_vertex(hull, direction)] == pytest.approx(reach.max(), abs=1e-15)
+        assert reach[extreme_vertex(hull, *direction)] == pytest.approx(reach.max(), abs=1e-15)
 
 
 def test_the_walk_to_the_extreme_vertex_starts_close(monkeypatch):
@@ -30,6 +30,6 @@ def test_the_walk_to_the_extreme_vertex_starts_close(monkeypatch):
             r = hull.start.shape[1]
             cell = [min(int(0.5 * (direction[(major + k) % 3] / abs(direction[major]) + 1) * r), r - 1) for k in (1, 2)]
             start = hull.start[2 * major + int(direction[major] < 0), cell[0], cell[1]] % sides
-            end = extreme_vertex(hull, direction) % sides
+            end = extreme_vertex(hull, *direction) % sides
             longest = max(longest, min((start - end) % sides, (end - start) % sides))
         assert longest <= 40, sides

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from stiction.laws.approximators import FARTHEST, evaluate, pack
-from stiction.laws.networks import Network
+from stiction import InputError
+from stiction.laws.approximators import FARTHEST, evaluate, pack, standardise
+from stiction.laws.networks import TOGETHER, WIDEST, Network, new_space
 
 
 def test_evaluate_agrees_with_numpy():
@@ -18,6 +19,30 @@ def test_evaluate_agrees_with_numpy():
             value = value @ weight + bias
             if k < len(network.weights) - 1:
                 value = np.maximum(value, 0)
-        out = np.empty(network.sizes[-1])
-        evaluate(numbers, table, row, x, out)
-        assert out == pytest.approx(value, rel=1e-4, abs=1e-4)
+        out = np.empty((1, network.sizes[-1]))
+        evaluate(numbers, table, row, 1, filled(numbers, table, row, [x]), np.arange(1), out)
+        assert out[0] == pytest.approx(value, rel=1e-4, abs=1e-4)
+
+
+def filled(numbers, table, row, inputs):
+    space = new_space()
+    for place, x in enumerate(inputs):
+        standardise(numbers, table, row, x, space, place)
+    return space
+
+
+def test_company_changes_no_bit_of_an_answer():
+    """Contacts go through a network together, yet a throw in a batch must be the throw alone."""
+    rng = np.random.default_rng(2)
+    numbers, table = pack([Network.random([71, 64, 64, 3], rng)])
+    x = rng.normal(size=(TOGETHER, 71))
+    together, alone = np.empty((TOGETHER, 3)), np.empty((TOGETHER, 3))
+    evaluate(numbers, table, 0, TOGETHER, filled(numbers, table, 0, x), np.arange(TOGETHER), together)
+    for k in range(TOGETHER):
+        evaluate(numbers, table, 0, 1, filled(numbers, table, 0, x[k : k + 1]), np.arange(k, k + 1), alone)
+    assert (together == alone).all()
+
+
+def test_networks_too_wide_for_their_room_are_refused():
+    with pytest.raises(InputError, match="up to 509 units"):
+        Network.random([5, WIDEST, 3], np.random.default_rng(0))

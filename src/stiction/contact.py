@@ -12,10 +12,10 @@ from numba.extending import overload, register_jitable
 
 from stiction.bodies import Body
 from stiction.checks import InputError
-from stiction.compiled import compiled
-from stiction.lcp import lowest_separation, normal_impulse, static_impulse, twist_after
+from stiction.compiled import compiled, lean
+from stiction.lcp import lowest_separation, normal_impulse, write_static_impulse, write_twist_after
 from stiction.patch import Contacts
-from stiction.spatial import copy, dot
+from stiction.spatial import copy
 from stiction.state import Mode
 
 _SLACK = 1e-12  # relative rounding slack of the guards
@@ -167,77 +167,88 @@ def numbers_of(modes, mode):
 def stop_patch(contacts, i, softness, out):
     """Lines 3-6: write the impulse that stops the patch; guard: if it would pull anywhere, keep only its friction."""
     c = contacts.record[i]
-    p = static_impulse(contacts, i)
-    p_f = friction_part(contacts, i, p)
-    pushing, _ = _with_normal(contacts, i, p_f, 1.0, softness)
-    close = _AGREES * abs(p[2])
+    write_static_impulse(contacts, i, out)
+    write_friction_part(contacts, i, out, c.friction)
+    _write_with_normal(contacts, i, c.friction, 1.0, softness, c.trial)
+    close = _AGREES * abs(out[2])
     if (
-        p[2] > 0
-        and abs(pushing[2] - p[2]) <= close
-        and abs(pushing[3] - p[3]) <= close * c.diameter
-        and abs(pushing[4] - p[4]) <= close * c.diameter
+        out[2] > 0
+        and abs(c.trial[2] - out[2]) <= close
+        and abs(c.trial[3] - out[3]) <= close * c.diameter
+        and abs(c.trial[4] - out[4]) <= close * c.diameter
     ):
-        copy(p, out)
         return np.int64(Mode.STATIC)
-    return slide_patch(contacts, i, p_f, softness, out)
+    for k in range(6):
+        out[k] = 0.0
+    return slide_patch(contacts, i, c.friction, softness, out)
 
 
 @compiled
 def friction_part(contacts, i, p):
     """The friction p_f (5,) at the patch's centre of an impulse p (6,) that stops the patch."""
-    centre = contacts.record[i].centre
-    p_f = np.zeros(5)
-    p_f[0], p_f[1] = p[0], p[1]
-    p_f[2] = p[5] - (centre[0] * p[1] - centre[1] * p[0])
-    add_tilt(contacts, i, p_f)
+    p_f = np.empty(5)
+    write_friction_part(contacts, i, p, p_f)
     return p_f
 
 
-@compiled
+@lean
+def write_friction_part(contacts, i, p, p_f):
+    """As `friction_part`, into p_f (5,)."""
+    centre = contacts.record[i].centre
+    p_f[0], p_f[1] = p[0], p[1]
+    p_f[2] = p[5] - (centre[0] * p[1] - centre[1] * p[0])
+    p_f[3] = p_f[4] = 0.0
+    add_tilt(contacts, i, p_f)
+
+
+@lean
 def slide_patch(contacts, i, p_f, softness, out):
     """Lines 9-11 for a given friction impulse p_f (5,), with two guards; write the impulse and return its mode.
 
     Without normal impulse there is no friction, and a contact never adds kinetic energy: friction is scaled down until
     both hold. The energy after the step is convex in the scale and at 0 not above the old one, so that one exists.
     """
-    p, p_z = _with_normal(contacts, i, p_f, 1.0, softness)
-    if not p_z > 0 or not _gains_nothing(contacts, i, p):
+    c = contacts.record[i]
+    p_z = _write_with_normal(contacts, i, p_f, 1.0, softness, out)
+    if not p_z > 0 or not _gains_nothing(contacts, i, out):
         low, high = 0.0, 1.0
-        p, p_z = _with_normal(contacts, i, p_f, 0.0, softness)
-        rebound = contacts.record[i].rebound
-        if rebound[0] > 0 and not _gains_nothing(contacts, i, p):  # vertices that bounce unequally can gain energy
-            rebound[0] = 0.0
-            p, p_z = _with_normal(contacts, i, p_f, 0.0, softness)
+        p_z = _write_with_normal(contacts, i, p_f, 0.0, softness, out)
+        if c.rebound[0] > 0 and not _gains_nothing(contacts, i, out):  # vertices that bounce unequally can gain energy
+            c.rebound[0] = 0.0
+            p_z = _write_with_normal(contacts, i, p_f, 0.0, softness, out)
         found = False
         # Halve down to the first scale that holds, then bisect towards the largest one.
         for _ in range(1100):
             middle = 0.5 * (low + high) if found else 0.5 * high
-            trial, trial_z = _with_normal(contacts, i, p_f, middle, softness)
-            if trial_z > 0 and _gains_nothing(contacts, i, trial):
-                p, p_z, low, found = trial, trial_z, middle, True
+            trial_z = _write_with_normal(contacts, i, p_f, middle, softness, c.trial)
+            if trial_z > 0 and _gains_nothing(contacts, i, c.trial):
+                copy(c.trial, out)
+                p_z, low, found = trial_z, middle, True
             else:
                 high = middle
             if high == 0.0 or p_z <= 0 or (found and high - low <= 1e-6 * high):
                 break
     if not p_z > 0:
+        for k in range(6):
+            out[k] = 0.0
         return np.int64(Mode.DETACH)
-    copy(p, out)
     return np.int64(Mode.DYNAMIC)
 
 
-@compiled
-def _with_normal(contacts, i, p_f, scale, softness):
-    """p = T_f p_f + T_n p_n with p_f scaled, and its p_z; friction that is not a number counts as none."""
+@lean
+def _write_with_normal(contacts, i, p_f, scale, softness, p):
+    """Write p = T_f p_f + T_n p_n with p_f scaled into p (6,); p_z back. Friction that is no number counts as none."""
     c = contacts.record[i]
-    p = friction_wrench(c.centre, p_f, scale)
-    v2 = twist_after(contacts, i, p)  # line 9
-    p_n = normal_impulse(contacts, i, v2, softness, 0.0, 0.0)  # line 10
-    for k in range(3):
-        p[2 + k] += p_n[k]  # line 11: T_n puts (p_z, m_x, m_y) in their places
-    return p, p_n[0]
+    write_friction_wrench(c.centre, p_f, scale, p)
+    write_twist_after(contacts, i, p, c.twist)  # line 9: v2
+    p_z, m_x, m_y = normal_impulse(contacts, i, c.twist, softness, 0.0, 0.0)  # line 10
+    p[2] += p_z  # line 11: T_n puts (p_z, m_x, m_y) in their places
+    p[3] += m_x
+    p[4] += m_y
+    return p_z
 
 
-@compiled
+@lean
 def add_tilt(contacts, i, p_f):
     """Fill the torques (m_x, m_y) of p_f (5,) that its spin m_z has on a line whose ends lie at unequal depths."""
     a = contacts.record[i].axis
@@ -250,24 +261,31 @@ def add_tilt(contacts, i, p_f):
 @compiled
 def friction_wrench(centre, p_f, scale):
     """T_f p_f: the wrench (6,) about the centre of mass of the friction p_f (p_x, p_y, m_z, m_x, m_y) at `centre`."""
-    out = np.zeros(6)
-    for k in range(5):
-        if not np.isfinite(p_f[k]):
-            return out
-    x, y, z = centre
-    out[0], out[1] = scale * p_f[0], scale * p_f[1]
-    out[3] = scale * p_f[3] - z * out[1]
-    out[4] = scale * p_f[4] + z * out[0]
-    out[5] = scale * p_f[2] + x * out[1] - y * out[0]
+    out = np.empty(6)
+    write_friction_wrench(centre, p_f, scale, out)
     return out
 
 
-@compiled
+@lean
+def write_friction_wrench(centre, p_f, scale, out):
+    """As `friction_wrench`, into `out` (6,)."""
+    x, y, z = centre
+    out[0], out[1], out[2] = scale * p_f[0], scale * p_f[1], 0.0
+    out[3] = scale * p_f[3] - z * out[1]
+    out[4] = scale * p_f[4] + z * out[0]
+    out[5] = scale * p_f[2] + x * out[1] - y * out[0]
+    if not np.isfinite(p_f[0] + p_f[1] + p_f[2] + p_f[3] + p_f[4]):
+        for k in range(6):
+            out[k] = 0.0
+
+
+@lean
 def _gains_nothing(contacts, i, p):
     """Whether the impulse leaves the kinetic energy as it is or lowers it: p . (v1 + M^-1 p / 2) <= 0."""
-    v1 = contacts.record[i].velocity
-    gain = 0.5 * (dot(p, v1) + dot(p, twist_after(contacts, i, p)))
-    scale = 0.0
+    c = contacts.record[i]
+    write_twist_after(contacts, i, p, c.twist)
+    gain = scale = 0.0
     for k in range(6):
-        scale += abs(p[k] * v1[k])
+        gain += 0.5 * p[k] * (c.velocity[k] + c.twist[k])
+        scale += abs(p[k] * c.velocity[k])
     return gain <= _SLACK * scale

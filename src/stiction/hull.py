@@ -3,7 +3,8 @@
 - `neighbours`: the edges of the hull; walking downhill on them ends at the lowest vertex.
 - `start`: a cube map from directions to a vertex near the extreme one, so that the walk is a few steps long.
 - `loops`: the vertices of each face in order, each loop written twice, so that any run of neighbours on a face is one
-  contiguous range; `moments` are running sums along it, so that a run's mean and spread cost the same for any length.
+  contiguous range; `moments` are running sums along it, so that a run's mean and spread cost the same for any length,
+  and `headings` the directions of its edges, so that its extreme vertex is found by bisection.
 """
 
 from typing import NamedTuple
@@ -13,8 +14,9 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
 from stiction import checks
-from stiction.compiled import compiled
+from stiction.compiled import lean
 
+MANY = 16  # a face with more corners is searched by bisection
 _FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
 
 
@@ -29,7 +31,9 @@ class Hull(NamedTuple):
     loops: NDArray[np.int32]  # vertex numbers, each face's loop twice; cut by loop_offsets
     loop_offsets: NDArray[np.int32]  # (F + 1,)
     moments: NDArray[np.float64]  # (n + F, 9): running sums of x, y, z, xx, yy, zz, xy, xz, yz along each loop
+    headings: NDArray[np.float64]  # angle in `frames` of the edge after each place of `loops`, rising along each loop
     normals: NDArray[np.float64]  # (F, 3) outward
+    frames: NDArray[np.float64]  # (F, 2, 3) axes of each face's plane, right-handed about its normal
     clearance: NDArray[np.float64]  # (F,) distance from the face's plane to the nearest vertex off the face
     start: NDArray[np.int32]  # (6, r, r) cube map of directions
     diameter: float
@@ -54,6 +58,7 @@ def build_hull(vertices, mass: float, inertia, planar: bool, rounding: float = 0
         for place, vertex in enumerate(face):
             incident[vertex].append((number, place))
     normals = np.array([_normal(vertices[face]) for face in faces]).reshape(-1, 3)
+    frames = np.array([_frame(vertices[face], n) for face, n in zip(faces, normals, strict=True)]).reshape(-1, 2, 3)
     flat_neighbours, neighbour_offsets = _ragged(neighbours, 1)
     flat_incident, incident_offsets = _ragged(incident, 2)
     loops, loop_offsets = _ragged([face + face for face in faces], 1)
@@ -67,7 +72,9 @@ def build_hull(vertices, mass: float, inertia, planar: bool, rounding: float = 0
         loops=loops.reshape(-1),
         loop_offsets=loop_offsets,
         moments=_running_moments(vertices, faces),
+        headings=_headings(vertices, faces, frames),
         normals=normals,
+        frames=frames,
         clearance=np.array([_clearance(vertices, face, n) for face, n in zip(faces, normals, strict=True)]),
         start=_direction_map(vertices, flat_neighbours.reshape(-1), neighbour_offsets, resolution),
         diameter=2 * float(np.linalg.norm(vertices - vertices.mean(axis=0), axis=1).max()),
@@ -159,6 +166,25 @@ def _normal(corners):
     return total / np.linalg.norm(total)
 
 
+def _frame(corners, normal):
+    """Two axes in the plane of a polygon, the first along its first edge."""
+    x = corners[1] - corners[0]
+    x = x / np.linalg.norm(x)
+    return np.array([x, np.cross(normal, x)])
+
+
+def _headings(vertices, faces, frames) -> NDArray[np.float64]:
+    """Directions [rad] of the edges along each doubled loop, from 0 of its first edge upwards."""
+    blocks = [np.zeros(0)]
+    for face, frame in zip(faces, frames, strict=True):
+        edges = (np.roll(vertices[face], -1, axis=0) - vertices[face]) @ frame.T
+        heading = np.arctan2(edges[:, 1], edges[:, 0])
+        heading[0] = 0.0
+        once = np.maximum.accumulate(heading % (2 * np.pi))  # rounding must not put two long edges out of order
+        blocks.append(np.concatenate([once, once + 2 * np.pi]))
+    return np.concatenate(blocks)
+
+
 def _clearance(vertices, face, normal) -> float:
     depth = (vertices[face[0]] - vertices) @ normal
     depth[face] = np.inf
@@ -192,24 +218,20 @@ def _direction_map(vertices, neighbours, offsets, resolution: int) -> NDArray[np
             for column, b in enumerate(ticks):
                 direction = np.empty(3)
                 direction[axis], direction[(axis + 1) % 3], direction[(axis + 2) % 3] = sign, a, b
-                at = climb(vertices, neighbours, offsets, at, direction)
+                at = climb(vertices, neighbours, offsets, np.int64(at), *direction)
                 table[side, row, column] = at
     return table
 
 
-@compiled
-def climb(vertices, neighbours, offsets, at, direction):
-    """Walk along the hull's edges to the vertex farthest in `direction`; on a convex body no local peak is false."""
-    height = vertices[at, 0] * direction[0] + vertices[at, 1] * direction[1] + vertices[at, 2] * direction[2]
+@lean
+def climb(vertices, neighbours, offsets, at, dx, dy, dz):
+    """Walk along the hull's edges to the vertex farthest along (dx, dy, dz): on a convex body, no peak is false."""
+    height = vertices[at, 0] * dx + vertices[at, 1] * dy + vertices[at, 2] * dz
     while True:
         best = at
         for k in range(offsets[at], offsets[at + 1]):
             other = neighbours[k]
-            reach = (
-                vertices[other, 0] * direction[0]
-                + vertices[other, 1] * direction[1]
-                + vertices[other, 2] * direction[2]
-            )
+            reach = vertices[other, 0] * dx + vertices[other, 1] * dy + vertices[other, 2] * dz
             if reach > height:
                 height = reach
                 best = other
@@ -218,18 +240,57 @@ def climb(vertices, neighbours, offsets, at, direction):
         at = best
 
 
-@compiled
-def extreme_vertex(hull, direction):
-    """Number of the vertex farthest in `direction` (3,), body axes."""
-    axis = 0
-    for k in range(1, 3):
-        if abs(direction[k]) > abs(direction[axis]):
-            axis = k
-    largest = abs(direction[axis])
+@lean
+def extreme_vertex(hull, dx, dy, dz):
+    """Number of the vertex farthest in the direction (dx, dy, dz), body axes."""
+    axis, main, a, b = 0, dx, dy, dz
+    if abs(dy) > abs(main):
+        axis, main, a, b = 1, dy, dz, dx
+    if abs(dz) > abs(main):
+        axis, main, a, b = 2, dz, dx, dy
+    largest = abs(main)
     if largest == 0.0:
-        return 0
-    side = 2 * axis + (1 if direction[axis] < 0 else 0)
+        return np.int64(0)
+    side = 2 * axis + (1 if main < 0 else 0)
     resolution = hull.start.shape[1]
-    row = min(int(0.5 * (direction[(axis + 1) % 3] / largest + 1) * resolution), resolution - 1)
-    column = min(int(0.5 * (direction[(axis + 2) % 3] / largest + 1) * resolution), resolution - 1)
-    return climb(hull.vertices, hull.neighbours, hull.neighbour_offsets, hull.start[side, row, column], direction)
+    row = min(int(0.5 * (a / largest + 1) * resolution), resolution - 1)
+    column = min(int(0.5 * (b / largest + 1) * resolution), resolution - 1)
+    at = np.int64(hull.start[side, row, column])
+    face, _place = facing(hull, at, dx, dy, dz)
+    if face >= 0 and hull.loop_offsets[face + 1] - hull.loop_offsets[face] > 2 * MANY:
+        # Across a face with many corners it would be a long walk.
+        e, f = hull.frames[face, 0], hull.frames[face, 1]
+        first, size = hull.loop_offsets[face], (hull.loop_offsets[face + 1] - hull.loop_offsets[face]) // 2
+        a, b = -(e[0] * dx + e[1] * dy + e[2] * dz), -(f[0] * dx + f[1] * dy + f[2] * dz)
+        at = np.int64(hull.loops[first + lowest_place(hull.headings, first, size, a, b)])
+    return climb(hull.vertices, hull.neighbours, hull.neighbour_offsets, at, dx, dy, dz)
+
+
+@lean
+def facing(hull, vertex, dx, dy, dz):
+    """The face at `vertex` that looks most along (dx, dy, dz), and the vertex's place in its loop; (-1, 0): none."""
+    face, place, best = np.int64(-1), np.int64(0), -np.inf
+    for k in range(hull.incident_offsets[vertex], hull.incident_offsets[vertex + 1]):
+        n = hull.normals[hull.incident[k, 0]]
+        towards = n[0] * dx + n[1] * dy + n[2] * dz
+        if towards > best:
+            face, place, best = np.int64(hull.incident[k, 0]), np.int64(hull.incident[k, 1]), towards
+    return face, place
+
+
+@lean
+def lowest_place(headings, first, size, a, b):
+    """Place in a face's loop of the vertex where a x + b y is smallest, (x, y) in the face's frame.
+
+    That falls along an edge of heading t while cos(t - t0) < 0, t0 = atan2(b, a): it ends with the first edge at
+    t >= t0 + 3/2 pi.
+    """
+    turn = (np.arctan2(b, a) + 1.5 * np.pi) % (2 * np.pi)
+    low, high = np.int64(0), np.int64(size)
+    while low < high:
+        middle = (low + high) // 2
+        if headings[first + middle] >= turn:
+            high = middle
+        else:
+            low = middle + 1
+    return low % size

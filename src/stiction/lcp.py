@@ -6,9 +6,10 @@ moves up with a_k . u, where a_k = (1, y, -x) and u = (v_z, w_x, w_y), and pushe
 
 import numpy as np
 
-from stiction.compiled import compiled
-from stiction.patch import contact_point, patch_vertex, vertex_height
-from stiction.spatial import apply, copy, dot
+from stiction.compiled import compiled, lean
+from stiction.hull import MANY
+from stiction.patch import contact_point, contact_xy, lowest_of_patch, patch_vertex, vertex_height
+from stiction.spatial import copy, dot
 from stiction.state import Kind
 
 MOST_ACTIVE = 8  # vertices that may carry load at once; three suffice for a rigid contact, more serve a soft one
@@ -16,41 +17,166 @@ REBOUND_SPEED = 0.5  # [m/s] approach speed at which a coefficient of restitutio
 _TINY = 1e-12
 
 
-@compiled
+@lean
 def normal_impulse(contacts, i, twist, softness, rate, cap):
     """FrictionlessLCP: the P = (p_z, m_x, m_y) after which every touching vertex separates at its target or faster.
 
     twist: before the normal impulse, shape (6,)
     softness: share of a vertex's own response that it yields under load; 0 is a rigid contact
     rate, cap: target separation speed min(rate * depth, cap) of a vertex [1/s, m/s]; rate 0: its `rebound_speed`
-
-    A dual active-set method (Goldfarb and Idnani 1983): add the vertex that violates most, drop those that would pull.
     """
+    c = contacts.record[i]
+    if softness == 0.0:
+        if c.count == 1:
+            return _one_vertex(contacts, i, twist, rate, cap)
+        found, P = False, (0.0, 0.0, 0.0)
+        if c.count == 2:
+            found, P = _two_vertices(contacts, i, twist, rate, cap)
+        elif c.face >= 0 and c.kind == Kind.SURFACE:
+            found, P = _whole_face(contacts, i, twist, rate, cap)
+        if found:
+            return P
+    return _by_active_set(contacts, i, twist, softness, rate, cap)
+
+
+@lean
+def _target(contacts, i, k, x, y, rate, cap):
+    """Speed [m/s] at which the k-th vertex, at (x, y), is to separate."""
+    c = contacts.record[i]
+    if rate > 0:
+        return min(rate * max(0.0, -vertex_height(contacts.vertices, c, patch_vertex(contacts, i, k))), cap)
+    return rebound_speed(c, x, y) if c.rebound[0] > 0 else 0.0
+
+
+@lean
+def _response(W, x, y, z, w):
+    """How fast a point at (x, y) rises for a unit push at (z, w); W is the inverse inertia (6, 6)."""
+    return W[2, 2] + y * (W[3, 3] * w - W[3, 4] * z) - x * (W[4, 3] * w - W[4, 4] * z)
+
+
+@lean
+def _one_vertex(contacts, i, twist, rate, cap):
+    """The normal impulse at a single vertex."""
+    x, y = contact_xy(contacts, i, np.int64(0))
+    missing = _target(contacts, i, np.int64(0), x, y, rate, cap) - (twist[2] + y * twist[3] - x * twist[4])
+    if not missing > 0.0:
+        return 0.0, 0.0, 0.0
+    n = missing / _response(contacts.record[i].inverse_inertia, x, y, x, y)
+    return n, n * y, -n * x
+
+
+@lean
+def _two_vertices(contacts, i, twist, rate, cap):
+    """The normal impulse at two vertices, in closed form; (False, ...) where their responses are too alike."""
+    W = contacts.record[i].inverse_inertia
+    x, y = contact_xy(contacts, i, np.int64(0))
+    z, w = contact_xy(contacts, i, np.int64(1))
+    up, vp = twist[2] + y * twist[3] - x * twist[4], twist[2] + w * twist[3] - z * twist[4]
+    target = _target(contacts, i, np.int64(0), x, y, rate, cap)
+    other = _target(contacts, i, np.int64(1), z, w, rate, cap)
+    a, b = target - up, other - vp  # what is missing in each
+    slack = _TINY * max(max(abs(up), abs(vp)), max(target, other))
+    if not max(a, b) > slack:
+        return True, (0.0, 0.0, 0.0)
+    own, its, both = _response(W, x, y, x, y), _response(W, z, w, z, w), _response(W, x, y, z, w)
+    determinant = own * its - both * both
+    if not determinant > 1e-9 * own * its:
+        return False, (0.0, 0.0, 0.0)
+    n, m = (a * its - b * both) / determinant, (b * own - a * both) / determinant
+    if n < 0.0 or m < 0.0:  # then one vertex alone carries, and lifts the other
+        if a > 0.0 and b * own <= both * a:
+            n, m = a / own, 0.0
+        else:
+            n, m = 0.0, b / its
+    return True, (n + m, n * y + m * w, -n * x - m * z)
+
+
+@lean
+def _whole_face(contacts, i, twist, rate, cap):
+    """The normal impulse that brings the whole patch on a face to its targets; (False, ...) where part of it would have
+    to pull, that is, where the centre of pressure lies outside of it, or nothing linear describes the targets."""
+    c = contacts.record[i]
+    W = c.inverse_inertia
+    u, v, w = twist[2], twist[3], twist[4]
+    if rate > 0:
+        # The vertices lie in one plane: depth = d + e y - f x.
+        d, e, f = _plane_of_depth(contacts, i)
+        x, y = contact_xy(contacts, i, lowest_of_patch(contacts, i, -f, e))  # where it is shallowest
+        if rate * (d + e * y - f * x) >= cap:
+            u -= cap
+        elif rate * c.depth <= cap:
+            u, v, w = u - rate * d, v - rate * e, w - rate * f
+        else:
+            return False, (0.0, 0.0, 0.0)
+    elif c.rebound[0] > 0:
+        return False, (0.0, 0.0, 0.0)
+    determinant = W[3, 3] * W[4, 4] - W[3, 4] * W[4, 3]
+    p = -u / W[2, 2]
+    m_x, m_y = (W[3, 4] * w - W[4, 4] * v) / determinant, (W[4, 3] * v - W[3, 3] * w) / determinant
+    if p > 0.0 and _is_inside(contacts, i, -m_y / p, m_x / p):
+        return True, (p, m_x, m_y)
+    return False, (0.0, 0.0, 0.0)
+
+
+@lean
+def _plane_of_depth(contacts, i):
+    """(d, e, f) with depth = d + e y - f x at the vertices of a patch on a face."""
+    c = contacts.record[i]
+    first, second, third = np.int64(0), np.int64(c.count // 3), np.int64(2 * c.count // 3)
+    x0, y0, z0 = contact_point(contacts, i, first)
+    x1, y1, z1 = contact_point(contacts, i, second)
+    x2, y2, z2 = contact_point(contacts, i, third)
+    area = (x1 - x0) * (y2 - y0) - (x2 - x0) * (y1 - y0)
+    slope_x = ((z1 - z0) * (y2 - y0) - (z2 - z0) * (y1 - y0)) / area
+    slope_y = ((z2 - z0) * (x1 - x0) - (z1 - z0) * (x2 - x0)) / area
+    depth = -2.0 * (z0 + c.height)  # contact points lie at mid-depth
+    return depth + 2.0 * (slope_x * x0 + slope_y * y0), -2.0 * slope_y, 2.0 * slope_x
+
+
+@lean
+def _is_inside(contacts, i, x, y):
+    """Whether (x, y) lies within the polygon of the patch's vertices; of many, within that of some of them."""
+    c = contacts.record[i]
+    number = min(c.count, MANY)
+    before_x, before_y = contact_xy(contacts, i, np.int64((number - 1) * c.count // number))
+    for k in range(number):
+        now_x, now_y = contact_xy(contacts, i, np.int64(k * c.count // number))
+        # Seen from above, the vertices of a face that looks down run clockwise.
+        if not (now_x - before_x) * (y - before_y) - (now_y - before_y) * (x - before_x) <= 0.0:
+            return False
+        before_x, before_y = now_x, now_y
+    return True
+
+
+@compiled
+def _by_active_set(contacts, i, twist, softness, rate, cap):
+    """The normal impulse in general, by a dual active-set method (Goldfarb and Idnani 1983): add the vertex that
+    violates most, drop those that would pull."""
     G = _normal_mobility(contacts, i)
-    u = np.array([twist[2], twist[3], twist[4]])
     rows = np.empty((MOST_ACTIVE + 1, 3))  # a_k of the active vertices, then of the newcomer
     load = np.zeros(MOST_ACTIVE + 1)
     number = np.empty(MOST_ACTIVE + 1, dtype=np.int64)
     active = 0
-    P, now = np.zeros(3), np.empty(3)
-    scale = 0.0
+    p = m_x = m_y = scale = 0.0
     for _ in range(4 * contacts.record[i].count + 40):
-        for m in range(3):
-            now[m] = G[m, 0] * P[0] + G[m, 1] * P[1] + G[m, 2] * P[2] + u[m]
-        worst, gap, largest = _most_violated(contacts, i, now, rate, cap, number, active)
+        u = G[0, 0] * p + G[0, 1] * m_x + G[0, 2] * m_y + twist[2]
+        v = G[1, 0] * p + G[1, 1] * m_x + G[1, 2] * m_y + twist[3]
+        w = G[2, 0] * p + G[2, 1] * m_x + G[2, 2] * m_y + twist[4]
+        worst, gap, largest = _most_violated(contacts, i, u, v, w, rate, cap, number, active)
         scale = max(scale, largest)
         if not gap < -_TINY * scale:
             break
-        x, y, _z = contact_point(contacts, i, worst)
+        x, y = contact_xy(contacts, i, worst)
         rows[active, 0], rows[active, 1], rows[active, 2] = 1.0, y, -x
         number[active] = worst
         load[active] = 0.0
         active = admit(G, rows, load, number, active, gap, softness)
-        for m in range(3):
-            P[m] = 0.0
-            for k in range(active):
-                P[m] += load[k] * rows[k, m]
-    return P
+        p = m_x = m_y = 0.0
+        for k in range(active):
+            p += load[k]
+            m_x += load[k] * rows[k, 1]
+            m_y += load[k] * rows[k, 2]
+    return p, m_x, m_y
 
 
 @compiled
@@ -90,19 +216,20 @@ def admit(G, rows, load, number, active, gap, softness):
         active -= 1
 
 
-@compiled
-def _most_violated(contacts, i, u, rate, cap, number, active):
-    """The touching vertex farthest below its target speed, the active ones aside; by how much; the largest speed."""
+@lean
+def _most_violated(contacts, i, u, v, w, rate, cap, number, active):
+    """The touching vertex farthest below its target speed, the active ones aside; by how much; the largest speed.
+
+    (u, v, w): v_z, w_x and w_y
+    """
     c = contacts.record[i]
-    worst, lowest, largest = 0, np.inf, 0.0
+    if c.count > MANY and c.face >= 0 and c.rebound[0] == 0.0:
+        return _most_violated_of_many(contacts, i, u, v, w, rate, cap)
+    worst, lowest, largest = np.int64(0), np.inf, 0.0
     for k in range(c.count):
-        x, y, _z = contact_point(contacts, i, k)
-        speed = u[0] + y * u[1] - x * u[2]
-        target = 0.0
-        if rate > 0:
-            target = min(rate * max(0.0, -vertex_height(contacts.vertices, c, patch_vertex(contacts, i, k))), cap)
-        elif c.rebound[0] > 0:
-            target = rebound_speed(c, x, y)
+        x, y = contact_xy(contacts, i, k)
+        speed = u + y * v - x * w
+        target = _target(contacts, i, k, x, y, rate, cap)
         largest = max(largest, abs(speed), target)
         if speed - target < lowest:
             known = False
@@ -113,7 +240,28 @@ def _most_violated(contacts, i, u, rate, cap, number, active):
     return worst, lowest, largest
 
 
-@compiled
+@lean
+def _most_violated_of_many(contacts, i, u, v, w, rate, cap):
+    """As `_most_violated`, without a look at every vertex: the speed is linear, and so is what is missing, but for the
+    cap. An active vertex has reached its target, and counts as no violation by itself."""
+    slowest = lowest_of_patch(contacts, i, -w, v)
+    fastest = lowest_of_patch(contacts, i, w, -v)
+    worst, lowest, largest = np.int64(0), np.inf, 0.0
+    deepest = slowest
+    if rate > 0:
+        _d, e, f = _plane_of_depth(contacts, i)
+        deepest = lowest_of_patch(contacts, i, rate * f - w, v - rate * e)
+    for k in (slowest, fastest, deepest):
+        x, y = contact_xy(contacts, i, k)
+        speed = u + y * v - x * w
+        target = _target(contacts, i, k, x, y, rate, cap)
+        largest = max(largest, abs(speed), target)
+        if speed - target < lowest:
+            worst, lowest = k, speed - target
+    return worst, lowest, largest
+
+
+@lean
 def rebound_speed(c, x, y):
     """Speed [m/s] at which a vertex at (x, y) is to leave the ground: e(v) v for its approach speed v before.
 
@@ -129,24 +277,29 @@ def rebound_speed(c, x, y):
     return min(1.0, e * (1 - c.rebound[2] / v)) * v
 
 
-@compiled
+@lean
 def lowest_separation(contacts, i, twist):
     """The smallest upward speed of the touching vertices [m/s]."""
-    lowest = np.inf
-    for k in range(contacts.record[i].count):
-        x, y, _z = contact_point(contacts, i, k)
-        lowest = min(lowest, twist[2] + y * twist[3] - x * twist[4])
-    return lowest
+    x, y = contact_xy(contacts, i, lowest_of_patch(contacts, i, -twist[4], twist[3]))
+    return twist[2] + y * twist[3] - x * twist[4]
 
 
 @compiled
 def twist_after(contacts, i, p):
     """v1 + M^-1 p: the twist (6,) after an impulse p (6,)."""
-    c = contacts.record[i]
-    out = apply(c.inverse_inertia, p)
-    for k in range(6):
-        out[k] += c.velocity[k]
+    out = np.empty(6)
+    write_twist_after(contacts, i, p, out)
     return out
+
+
+@lean
+def write_twist_after(contacts, i, p, out):
+    """Write v1 + M^-1 p into `out` (6,); M^-1 of a free body couples no force to turning."""
+    c = contacts.record[i]
+    W, v = c.inverse_inertia, c.velocity
+    for k in range(3):
+        out[k] = v[k] + W[k, k] * p[k]
+        out[3 + k] = v[3 + k] + (W[3 + k, 3] * p[3] + W[3 + k, 4] * p[4] + W[3 + k, 5] * p[5])
 
 
 @compiled
@@ -155,12 +308,31 @@ def static_impulse(contacts, i):
 
     The patch has 3 degrees of freedom as a point, 5 as a line (it may turn about itself), 6 as a surface.
     """
+    p = np.empty(6)
+    write_static_impulse(contacts, i, p)
+    return p
+
+
+@lean
+def write_static_impulse(contacts, i, p):
+    """As `static_impulse`, into p (6,)."""
     c = contacts.record[i]
+    if c.kind == Kind.SURFACE:
+        _stop_body(c, p)
+    elif c.kind == Kind.POINT:
+        _stop_point(c, p)
+    else:
+        _stop_line(c, p)
+
+
+@compiled
+def _stop_line(c, p):
+    """Write the impulse p (6,) that stops a line, but for its turning about itself."""
     S = patch_rows(c)
     n = len(S)
     SW = np.empty((n, 6))
     for r in range(n):
-        copy(apply(c.inverse_inertia, S[r]), SW[r])
+        _times_inverse_inertia(c.inverse_inertia, S[r], SW[r])
     A = np.empty((n, n))
     b = np.empty(n)
     for r in range(n):
@@ -168,11 +340,73 @@ def static_impulse(contacts, i):
         for k in range(n):
             A[r, k] = dot(SW[r], S[k])
     x = solve_semidefinite(A, b)
-    p = np.zeros(6)
-    for r in range(n):
-        for k in range(6):
+    for k in range(6):
+        p[k] = 0.0
+        for r in range(n):
             p[k] += S[r, k] * x[r]
-    return p
+
+
+@lean
+def _stop_point(c, p):
+    """Write the impulse p (6,) that stops the patch's centre."""
+    W, v = c.inverse_inertia, c.velocity
+    x, y, z = c.centre
+    # How the centre's velocity (rows) turns with the body: r x, and A = 1 / m - [r] I^-1 [r].
+    a, b, d, e, f, g = W[3, 3], W[3, 4], W[3, 5], W[4, 4], W[4, 5], W[5, 5]
+    xx = W[0, 0] + z * (e * z - f * y) - y * (f * z - g * y)
+    xy = z * (f * x - b * z) - y * (g * x - d * z)
+    xz = z * (b * y - e * x) - y * (d * y - f * x)
+    yy = W[1, 1] - z * (d * x - a * z) + x * (g * x - d * z)
+    yz = -z * (a * y - b * x) + x * (d * y - f * x)
+    zz = W[2, 2] + y * (a * y - b * x) - x * (b * y - e * x)
+    u = -(v[0] + z * v[4] - y * v[5])
+    s = -(v[1] - z * v[3] + x * v[5])
+    t = -(v[2] + y * v[3] - x * v[4])
+    p[0], p[1], p[2] = solve_three(xx, xy, xz, yy, yz, zz, u, s, t)
+    p[3], p[4], p[5] = y * p[2] - z * p[1], z * p[0] - x * p[2], x * p[1] - y * p[0]
+
+
+@lean
+def solve_three(a, b, c, d, e, f, x, y, z):
+    """Solve the semidefinite system with rows (a, b, c), (b, d, e), (c, e, f) for the right side (x, y, z); directions
+    without mobility get nothing."""
+    d_own, f_own = d, f
+    if a > 0.0:
+        b, c = b / a, c / a
+        d, e, f = d - b * b * a, e - b * c * a, f - c * c * a
+        y, z, x = y - b * x, z - c * x, x / a
+    else:
+        b = c = x = 0.0
+    if d > _TINY * d_own:
+        e = e / d
+        f, z, y = f - e * e * d, z - e * y, y / d
+    else:
+        e = y = 0.0
+    z = z / f if f > _TINY * f_own else 0.0
+    y = y - e * z
+    return x - b * y - c * z, y, z
+
+
+@lean
+def _stop_body(c, p):
+    """Write the impulse p (6,) that stops the whole body, -M v1."""
+    W, v = c.inverse_inertia, c.velocity
+    for k in range(3):
+        p[k] = -v[k] / W[k, k] if W[k, k] > 0.0 else 0.0
+    a, b, d, e, f, g = W[3, 3], W[3, 4], W[3, 5], W[4, 4], W[4, 5], W[5, 5]
+    A, B, D = e * g - f * f, d * f - b * g, b * f - d * e  # cofactors
+    E, F, G = a * g - d * d, b * d - a * f, a * e - b * b
+    determinant = a * A + b * B + d * D
+    x, y, z = -v[3] / determinant, -v[4] / determinant, -v[5] / determinant
+    p[3], p[4], p[5] = A * x + B * y + D * z, B * x + E * y + F * z, D * x + F * y + G * z
+
+
+@lean
+def _times_inverse_inertia(W, p, out):
+    """Write M^-1 p of a free body into `out` (6,)."""
+    for k in range(3):
+        out[k] = W[k, k] * p[k]
+        out[3 + k] = W[3 + k, 3] * p[3] + W[3 + k, 4] * p[4] + W[3 + k, 5] * p[5]
 
 
 @compiled

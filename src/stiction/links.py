@@ -16,7 +16,7 @@ from stiction.compiled import announce_compilation, compiled
 from stiction.contact import Law, classify, friction, rough_friction
 from stiction.coupled import add_normal, normal_impulses, stiffened
 from stiction.hull import Hull
-from stiction.patch import RECORD, Contacts, contact_point, detect
+from stiction.patch import RECORD, TOUCH, Contacts, contact_point, detect
 from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
 
 METHODS = ("modes", "powell")
@@ -49,7 +49,8 @@ class Links:
         loop_starts = np.cumsum([0, *(len(hull.loops) for hull in hulls)])
         record = np.zeros(len(laws), dtype=RECORD).view(np.recarray)
         touching = np.zeros((len(laws), max(len(hull.vertices) for hull in hulls)), dtype=np.int32)
-        self._all = Contacts(record, touching, vertices, loops)
+        headings = np.concatenate([hull.headings for hull in hulls])
+        self._all = Contacts(record, touching, vertices, loops, headings)
         self._hulls = [
             (hull, numbers, np.int64(starts[g]), np.int64(loop_starts[g]))
             for g, (hull, (_law, numbers)) in enumerate(zip(hulls, self._groups))
@@ -81,7 +82,7 @@ class Links:
         return how(self._law, self.contacts, V_free, L, self.tolerance)
 
     def lift(self, L: NDArray[np.float64], timestep: float) -> NDArray[np.float64]:
-        """Impulses (6 n,) that move poses, not velocities, of what has sunk in: see stepping.depth_correction."""
+        """Impulses (6 n,) that move poses, not velocities, of what has sunk in: see stepping.set_depth_correction."""
         return correction(self.contacts, L, self._law.softness, timestep)
 
     def points(self, row: int) -> NDArray[np.float64]:
@@ -133,7 +134,7 @@ class _Together:
 @compiled
 def find_patches(hull: Hull, contacts, n, numbers, position, rotation, first_vertex, first_loop):
     """Fill records n, n + 1, ... with the links of one hull that touch; the number of records filled by then."""
-    own = Contacts(contacts.record, contacts.touching, hull.vertices, hull.loops)
+    own = Contacts(contacts.record, contacts.touching, hull.vertices, hull.loops, hull.headings)
     n = np.int64(n)
     for m in range(len(numbers)):
         i = numbers[m]
@@ -141,6 +142,8 @@ def find_patches(hull: Hull, contacts, n, numbers, position, rotation, first_ver
         c.index = i
         c.height = position[i, 2]
         c.diameter = hull.diameter
+        c.rounding = hull.rounding
+        c.touch = TOUCH
         for r in range(3):
             for k in range(3):
                 c.rotation[r, k] = rotation[i, r, k]
@@ -148,6 +151,7 @@ def find_patches(hull: Hull, contacts, n, numbers, position, rotation, first_ver
             inverse_inertia(hull, c.rotation, c.inverse_inertia)
             if c.face >= 0:  # from the hull's own lists to those of all hulls
                 c.first += first_loop
+                c.loop += first_loop
             else:
                 for k in range(c.count):
                     contacts.touching[i, k] += first_vertex

@@ -7,10 +7,10 @@ where several faces touch, so that a face of a thousand corners costs no more th
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 
-from stiction.compiled import compiled
-from stiction.hull import Hull, extreme_vertex
-from stiction.spatial import apply, sandwich
+from stiction.compiled import lean
+from stiction.hull import MANY, Hull, extreme_vertex, facing, lowest_place
 from stiction.state import Kind
 
 # A vertex touches when it lies below this height [m], unless `new_contacts` says otherwise: far above rounding, so that
@@ -31,6 +31,9 @@ RECORD = np.dtype(
         ("face", np.int64),  # the vertices are a run of this face's loop; -1: they are listed in `touching[index]`
         ("first", np.int64),  # where the run begins in hull.loops
         ("count", np.int64),
+        ("loop", np.int32),  # of a patch on a face: where the face's loop begins, and the number of its vertices
+        ("size", np.int32),
+        ("frame", np.float64, (2, 2)),  # ... world x and y of the face's axes
         ("centre", np.float64, (3,)),  # mean contact point, relative to the centre of mass, world axes
         ("axis", np.float64, (3,)),  # direction of a line patch
         ("radius", np.float64),  # root mean square distance of the vertices from the centre [m]
@@ -39,6 +42,9 @@ RECORD = np.dtype(
         ("touch", np.float64),  # a vertex touches when it lies below this height [m]
         ("timestep", np.float64),  # length of this step [s]
         ("rebound", np.float64, (3,)),  # how vertices bounce, set by a law: see lcp.rebound_speed; zeros: not at all
+        ("friction", np.float64, (5,)),  # room for a friction, an impulse and a twist that are being tried
+        ("trial", np.float64, (6,)),
+        ("twist", np.float64, (6,)),
         ("memo", np.float64, (88,)),  # what a law found on its way to the mode, for its own use
     ],
     align=True,
@@ -55,6 +61,7 @@ class Contacts(NamedTuple):
     touching: np.ndarray  # (bodies, V) vertex numbers, only filled for listed patches
     vertices: np.ndarray  # of the hull, (V, 3)
     loops: np.ndarray  # of the hull
+    headings: np.ndarray  # of the hull
 
 
 def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
@@ -64,44 +71,53 @@ def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
     record.rounding = hull.rounding
     record.touch = touch
     touching = np.zeros((size, len(hull.vertices)), dtype=np.int32)
-    return Contacts(record, touching, hull.vertices, hull.loops)
+    return Contacts(record, touching, hull.vertices, hull.loops, hull.headings)
 
 
-@compiled
+@register_jitable
+def first_contacts(contacts, n):
+    """The first n contacts."""
+    return Contacts(contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops, contacts.headings)
+
+
+@lean
 def detect(hull, contacts, i):
     """Fill the patch of record `i` from its rotation and height; False when nothing touches."""
     c = contacts.record[i]
-    down = np.empty(3)
-    for k in range(3):
-        down[k] = -c.rotation[2, k]
-    lowest = extreme_vertex(hull, down)
+    dx, dy, dz = -c.rotation[2, 0], -c.rotation[2, 1], -c.rotation[2, 2]
+    lowest = extreme_vertex(hull, dx, dy, dz)
     height = vertex_height(hull.vertices, c, lowest)
     if height > c.touch:
         return False
     c.depth = -height
-    face, place = _downward_face(hull, lowest, down)
-    if face >= 0 and _only_face_touches(hull, height - c.touch, face, down):
+    face, place = facing(hull, lowest, dx, dy, dz)
+    if face >= 0 and _only_face_touches(hull, height - c.touch, face, dx, dy, dz):
         c.face = face
         first, end = hull.loop_offsets[face], hull.loop_offsets[face + 1]
         c.first, c.count = _touching_run(hull.vertices, c, hull.loops[first:end], place)
         c.first += first
+        c.loop, c.size = first, (end - first) // 2
+        for k in range(2):
+            e = hull.frames[face, k]
+            for m in range(2):
+                c.frame[k, m] = c.rotation[m, 0] * e[0] + c.rotation[m, 1] * e[1] + c.rotation[m, 2] * e[2]
+        _measure(contacts, i, _run_means(hull.moments, c))
     else:
         c.face = -1
         c.first = 0
         c.count = _flood(hull, c, contacts.touching[c.index], lowest)
-    means = _run_means(hull.moments, c) if c.face >= 0 else _listed_means(contacts, i)
-    _measure(contacts, i, means)
+        _measure(contacts, i, _listed_means(contacts, i))
     return True
 
 
-@compiled
+@lean
 def vertex_height(vertices, c, vertex):
     """Height of a vertex above the ground [m]; of a rounded corner, that of its lowest point."""
     x = vertices[vertex]
     return c.height + c.rotation[2, 0] * x[0] + c.rotation[2, 1] * x[1] + c.rotation[2, 2] * x[2] - c.rounding
 
 
-@compiled
+@lean
 def patch_vertex(contacts, i, k):
     """Number of the k-th touching vertex."""
     c = contacts.record[i]
@@ -110,7 +126,7 @@ def patch_vertex(contacts, i, k):
     return contacts.loops[c.first + k]
 
 
-@compiled
+@lean
 def contact_point(contacts, i, k):
     """The k-th contact point (x, y, z) relative to the centre of mass: over its vertex, at half the depth."""
     c = contacts.record[i]
@@ -121,28 +137,48 @@ def contact_point(contacts, i, k):
     return x, y, 0.5 * (z + c.height - c.rounding) - c.height
 
 
-@compiled
-def _downward_face(hull, vertex, down):
-    """The face at `vertex` that looks down most, and the vertex's place in its loop; (-1, 0) for a flat polygon."""
-    face, place, best = -1, 0, -2.0
-    for k in range(hull.incident_offsets[vertex], hull.incident_offsets[vertex + 1]):
-        n = hull.normals[hull.incident[k, 0]]
-        facing = n[0] * down[0] + n[1] * down[1] + n[2] * down[2]
-        if facing > best:
-            face, place, best = hull.incident[k, 0], hull.incident[k, 1], facing
-    return face, place
+@lean
+def contact_xy(contacts, i, k):
+    """The first two numbers of `contact_point`."""
+    c = contacts.record[i]
+    v = contacts.vertices[patch_vertex(contacts, i, k)]
+    x = c.rotation[0, 0] * v[0] + c.rotation[0, 1] * v[1] + c.rotation[0, 2] * v[2]
+    y = c.rotation[1, 0] * v[0] + c.rotation[1, 1] * v[1] + c.rotation[1, 2] * v[2]
+    return x, y
 
 
-@compiled
-def _only_face_touches(hull, height, face, down):
+@lean
+def lowest_of_patch(contacts, i, a, b):
+    """Number k of the touching vertex where a x + b y is smallest: in few steps, however many vertices a face has."""
+    c = contacts.record[i]
+    if c.count > MANY and c.face >= 0:
+        g, h = a * c.frame[0, 0] + b * c.frame[0, 1], a * c.frame[1, 0] + b * c.frame[1, 1]
+        k = (lowest_place(contacts.headings, c.loop, c.size, g, h) + c.loop - c.first) % c.size
+        if k < c.count:
+            return k
+        # The best vertex of the face does not touch: on a run beside it, one of the ends is the best.
+        last = np.int64(c.count - 1)
+        x, y = contact_xy(contacts, i, np.int64(0))
+        z, w = contact_xy(contacts, i, last)
+        return np.int64(0) if a * x + b * y <= a * z + b * w else last
+    best, lowest = np.int64(0), np.inf
+    for k in range(c.count):
+        x, y = contact_xy(contacts, i, k)
+        if a * x + b * y < lowest:
+            best, lowest = k, a * x + b * y
+    return best
+
+
+@lean
+def _only_face_touches(hull, height, face, dx, dy, dz):
     """A bound that proves that no vertex off `face` touches: its clearance, less what the tilt can take away."""
     n = hull.normals[face]
-    cosine = n[0] * down[0] + n[1] * down[1] + n[2] * down[2]
+    cosine = n[0] * dx + n[1] * dy + n[2] * dz
     sine = np.sqrt(max(0.0, 1.0 - cosine * cosine))
     return height + hull.clearance[face] * cosine - hull.diameter * sine > 0.0
 
 
-@compiled
+@lean
 def _touching_run(vertices, c, loop, lowest):
     """Begin and length of the run of a doubled loop that touches around place `lowest`.
 
@@ -156,7 +192,7 @@ def _touching_run(vertices, c, loop, lowest):
     return 0 if count == size else (lowest - behind) % size, count
 
 
-@compiled
+@lean
 def _last_that(vertices, c, loop, inside, outside, climbing):
     """The last place from `inside` towards `outside` that touches, or, if `climbing`, that still rises."""
     size = len(loop) // 2
@@ -175,7 +211,7 @@ def _last_that(vertices, c, loop, inside, outside, climbing):
     return inside
 
 
-@compiled
+@lean
 def _flood(hull, c, found, lowest):
     """List all touching vertices: below a plane, the edges of a convex body connect them."""
     found[0] = lowest
@@ -203,23 +239,30 @@ def _flood(hull, c, found, lowest):
     return count
 
 
-@compiled
+@lean
 def _measure(contacts, i, sums):
     """Centre, radius, kind and axis of the patch from the means of x, y, z, xx, yy, zz, xy, xz, yz of its vertices."""
     c = contacts.record[i]
-    mean = apply(c.rotation, sums[:3])
-    spread = np.empty((3, 3))  # of the vertices, body axes
-    for k in range(3):
-        spread[k, k] = sums[3 + k] - sums[k] * sums[k]
-    spread[0, 1] = spread[1, 0] = sums[6] - sums[0] * sums[1]
-    spread[0, 2] = spread[2, 0] = sums[7] - sums[0] * sums[2]
-    spread[1, 2] = spread[2, 1] = sums[8] - sums[1] * sums[2]
-    world = np.empty((3, 3))
-    sandwich(c.rotation, spread, world)
-    xx, yy, xy = world[0, 0], world[1, 1], world[0, 1]
-    c.centre[0], c.centre[1], c.centre[2] = mean[0], mean[1], 0.5 * (mean[2] + c.height - c.rounding) - c.height
+    R = c.rotation
+    x, y, z = sums[0], sums[1], sums[2]
+    c.centre[0] = R[0, 0] * x + R[0, 1] * y + R[0, 2] * z
+    c.centre[1] = R[1, 0] * x + R[1, 1] * y + R[1, 2] * z
+    mean = R[2, 0] * x + R[2, 1] * y + R[2, 2] * z
+    c.centre[2] = 0.5 * (mean + c.height - c.rounding) - c.height
+    # The spread of the vertices, body axes, then along the world's x and y.
+    s00, s11, s22 = sums[3] - x * x, sums[4] - y * y, sums[5] - z * z
+    s01, s02, s12 = sums[6] - x * y, sums[7] - x * z, sums[8] - y * z
+    a0 = s00 * R[0, 0] + s01 * R[0, 1] + s02 * R[0, 2]
+    a1 = s01 * R[0, 0] + s11 * R[0, 1] + s12 * R[0, 2]
+    a2 = s02 * R[0, 0] + s12 * R[0, 1] + s22 * R[0, 2]
+    xx = R[0, 0] * a0 + R[0, 1] * a1 + R[0, 2] * a2
+    xy = R[1, 0] * a0 + R[1, 1] * a1 + R[1, 2] * a2
+    b0 = s00 * R[1, 0] + s01 * R[1, 1] + s02 * R[1, 2]
+    b1 = s01 * R[1, 0] + s11 * R[1, 1] + s12 * R[1, 2]
+    b2 = s02 * R[1, 0] + s12 * R[1, 1] + s22 * R[1, 2]
+    yy = R[1, 0] * b0 + R[1, 1] * b1 + R[1, 2] * b2
     c.radius = np.sqrt(max(0.0, xx + yy))
-    half, split = 0.5 * (xx + yy), np.hypot(0.5 * (xx - yy), xy)
+    half, split = 0.5 * (xx + yy), np.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
     thin = (_THIN * c.diameter) ** 2
     for k in range(3):
         c.axis[k] = 0.0
@@ -232,37 +275,45 @@ def _measure(contacts, i, sums):
         _line_axis(contacts, i, 0.5 * np.arctan2(2 * xy, xx - yy))
 
 
-@compiled
+@lean
 def _run_means(moments, c):
     """The means that `_measure` needs, of a run of a face's loop, from the running sums."""
     row = c.first + c.face  # each earlier face has one more row of running sums than places in its doubled loop
-    mean = np.empty(9)
-    for k in range(9):
-        mean[k] = (moments[row + c.count, k] - moments[row, k]) / c.count
-    return mean
+    low, high, n = moments[row], moments[row + c.count], 1.0 / c.count
+    return (
+        (high[0] - low[0]) * n,
+        (high[1] - low[1]) * n,
+        (high[2] - low[2]) * n,
+        (high[3] - low[3]) * n,
+        (high[4] - low[4]) * n,
+        (high[5] - low[5]) * n,
+        (high[6] - low[6]) * n,
+        (high[7] - low[7]) * n,
+        (high[8] - low[8]) * n,
+    )
 
 
-@compiled
+@lean
 def _listed_means(contacts, i):
     """The means that `_measure` needs, of listed vertices."""
     c = contacts.record[i]
-    mean = np.zeros(9)
+    mx = my = mz = xx = yy = zz = xy = xz = yz = 0.0
     share = 1.0 / c.count
     for k in range(c.count):
         x, y, z = contacts.vertices[contacts.touching[c.index, k]]
-        mean[0] += share * x
-        mean[1] += share * y
-        mean[2] += share * z
-        mean[3] += share * x * x
-        mean[4] += share * y * y
-        mean[5] += share * z * z
-        mean[6] += share * x * y
-        mean[7] += share * x * z
-        mean[8] += share * y * z
-    return mean
+        mx += share * x
+        my += share * y
+        mz += share * z
+        xx += share * x * x
+        yy += share * y * y
+        zz += share * z * z
+        xy += share * x * y
+        xz += share * x * z
+        yz += share * y * z
+    return mx, my, mz, xx, yy, zz, xy, xz, yz
 
 
-@compiled
+@lean
 def _line_axis(contacts, i, angle):
     """Axis of a line patch: through both points of a pair, whatever their depths, else along the spread."""
     c = contacts.record[i]

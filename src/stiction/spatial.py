@@ -5,10 +5,10 @@ Twists and wrenches are (linear, angular) at the centre of mass in world axes; q
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import compiled, lean
 
 
-@compiled
+@lean
 def rotation_matrix(quaternion, out):
     """Write the rotation matrix (3, 3), body to world, of a unit quaternion (4,) into `out`."""
     w, x, y, z = quaternion
@@ -32,13 +32,13 @@ def rotation_matrices(quaternions):
     return out
 
 
-@compiled
-def rotate(quaternion, turn):
-    """Turn a quaternion (4,) in place by the world rotation vector `turn` (3,) [rad]."""
-    angle = np.sqrt(turn[0] ** 2 + turn[1] ** 2 + turn[2] ** 2)
+@lean
+def rotate(quaternion, turn_x, turn_y, turn_z):
+    """Turn a quaternion (4,) in place by a rotation vector, world axes [rad]."""
+    angle = np.sqrt(turn_x**2 + turn_y**2 + turn_z**2)
     # sin(angle / 2) / angle, by its series where the quotient would lose digits.
     half = 0.5 - angle * angle / 48 if angle < 1e-4 else np.sin(0.5 * angle) / angle
-    a, b, c, d = np.cos(0.5 * angle), half * turn[0], half * turn[1], half * turn[2]
+    a, b, c, d = np.cos(0.5 * angle), half * turn_x, half * turn_y, half * turn_z
     w, x, y, z = quaternion
     quaternion[0] = a * w - b * x - c * y - d * z
     quaternion[1] = a * x + b * w + c * z - d * y
@@ -50,17 +50,16 @@ def rotate(quaternion, turn):
         quaternion[k] *= 1.5 - 0.5 * square
 
 
-@compiled
+@lean
 def sandwich(rotation, tensor, out):
     """Write R T R^T into `out`: a body-frame tensor (3, 3) in world axes."""
+    R, T = rotation, tensor
     for i in range(3):
+        x = R[i, 0] * T[0, 0] + R[i, 1] * T[1, 0] + R[i, 2] * T[2, 0]
+        y = R[i, 0] * T[0, 1] + R[i, 1] * T[1, 1] + R[i, 2] * T[2, 1]
+        z = R[i, 0] * T[0, 2] + R[i, 1] * T[1, 2] + R[i, 2] * T[2, 2]
         for j in range(i + 1):
-            total = 0.0
-            for k in range(3):
-                for m in range(3):
-                    total += rotation[i, k] * tensor[k, m] * rotation[j, m]
-            out[i, j] = total
-            out[j, i] = total
+            out[i, j] = out[j, i] = x * R[j, 0] + y * R[j, 1] + z * R[j, 2]
 
 
 @compiled
@@ -73,24 +72,14 @@ def apply(matrix, vector):
     return out
 
 
-@compiled
+@lean
 def copy(source, out):
     """Write the vector `source` into `out`."""
     for k in range(len(source)):
         out[k] = source[k]
 
 
-@compiled
-def cross(a, b):
-    """Cross product of two vectors (3,)."""
-    out = np.empty(3)
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
-    return out
-
-
-@compiled
+@lean
 def dot(a, b):
     """Scalar product of two vectors."""
     total = 0.0

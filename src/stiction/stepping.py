@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 
 from stiction import checks, timing
 from stiction.bodies import Body
-from stiction.compiled import announce_compilation, compiled
+from stiction.compiled import announce_compilation, compiled, lean
 from stiction.contact import Law, WholeLaw, respond
 from stiction.labels import observed_mode
-from stiction.lcp import normal_impulse, twist_after
-from stiction.patch import TOUCH, Contacts, detect, new_contacts
-from stiction.spatial import apply, copy, cross, rotate, rotation_matrices, rotation_matrix, sandwich
+from stiction.lcp import normal_impulse, twist_after, write_twist_after
+from stiction.patch import TOUCH, detect, first_contacts, new_contacts
+from stiction.spatial import copy, rotate, rotation_matrices, rotation_matrix, sandwich
 from stiction.state import Kind, Mode, State, Trajectory
 from stiction.timing import out_of_reach, time_to_impact
 
@@ -171,7 +171,7 @@ def simulate(law, setting, hull, contacts, motion, record):
     for t in range(record.mode.shape[1]):
         n = begin_step(setting, hull, contacts, motion)
         if n > 0:
-            touching = Contacts(contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops)
+            touching = first_contacts(contacts, n)
             p, mode = respond(law, touching)
             end_contacts(touching, motion, record, t, p, mode, law.softness)
         end_step(setting, contacts, motion, n, law.softness)
@@ -201,7 +201,7 @@ def simulate_finely(law, setting, hull, contacts, motion, record):
                 break
 
 
-@compiled
+@lean
 def has_settled(record, i, t):
     """Whether step t has left body i where it was: at rest, it will stay there."""
     for k in range(4):
@@ -216,7 +216,7 @@ def has_settled(record, i, t):
     return True
 
 
-@compiled
+@lean
 def repeat_step(record, i, t):
     """Write what happened in step t for all later ones, too, with the body at rest."""
     for k in range(6):
@@ -229,7 +229,7 @@ def repeat_step(record, i, t):
         record.mode[i, s], record.kind[i, s] = record.mode[i, t], record.kind[i, t]
 
 
-@compiled
+@lean
 def slides_on_a_face(hull, setting, contacts, motion, i):
     """Whether body i has a whole face on the ground, in its present pose too, and does not leave it."""
     c = contacts.record[0]
@@ -253,7 +253,7 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut
     for attempt in range(2):  # the contact's impulse may send another corner down: then again, with a shorter step
         part = Setting(taken, setting.gravity, setting.substeps)
         n = begin_body(part, hull, contacts, motion, i, np.int64(0))
-        touching = Contacts(contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops)
+        touching = first_contacts(contacts, n)
         if n == 0:
             break
         c = contacts.record[0]
@@ -269,7 +269,7 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut
     return taken
 
 
-@compiled
+@lean
 def note_contact(contacts, motion, record, t, p, mode, softness):
     """Give the body of the first record its new velocity; impulses of a step add up, the greatest names its mode."""
     c = contacts.record[0]
@@ -284,7 +284,7 @@ def note_contact(contacts, motion, record, t, p, mode, softness):
         total[k] += p[k]
 
 
-@compiled
+@lean
 def begin_step(setting, hull, contacts, motion):
     """Line 1 of Algorithm 1 for all bodies, v1 = v + h M^-1 tau; the number n of those that touch: records 0 .. n-1."""
     n = np.int64(0)  # a plain 0 would have numba compile everything below once more for this literal
@@ -293,7 +293,7 @@ def begin_step(setting, hull, contacts, motion):
     return n
 
 
-@compiled
+@lean
 def begin_body(setting, hull, contacts, motion, i, n):
     """Line 1 of Algorithm 1 for body i; if it touches, its contact is record n, and n + 1 is returned, else n."""
     c = contacts.record[n]
@@ -309,7 +309,7 @@ def begin_body(setting, hull, contacts, motion, i, n):
     return n + 1
 
 
-@compiled
+@lean
 def apply_forces(hull, rotation, setting, twist):
     """Add gravity and the gyroscopic torque -w x I w of one time step to a twist (6,)."""
     h = setting.timestep
@@ -319,13 +319,24 @@ def apply_forces(hull, rotation, setting, twist):
         return
     for k in range(3):
         twist[k] += h * setting.gravity[k]
-    inertia = np.empty((3, 3))
-    sandwich(rotation, hull.inertia, inertia)
-    torque = cross(apply(inertia, twist[3:]), twist[3:])
-    sandwich(rotation, hull.inverse_inertia, inertia)
-    change = apply(inertia, torque)
+    R, w = rotation, twist
+    x = R[0, 0] * w[3] + R[1, 0] * w[4] + R[2, 0] * w[5]  # spin in body axes, where the inertia stays the same
+    y = R[0, 1] * w[3] + R[1, 1] * w[4] + R[2, 1] * w[5]
+    z = R[0, 2] * w[3] + R[1, 2] * w[4] + R[2, 2] * w[5]
+    a, b, c = _times(hull.inertia, x, y, z)
+    a, b, c = _times(hull.inverse_inertia, b * z - c * y, c * x - a * z, a * y - b * x)
     for k in range(3):
-        twist[3 + k] += h * change[k]
+        w[3 + k] += h * (R[k, 0] * a + R[k, 1] * b + R[k, 2] * c)
+
+
+@lean
+def _times(A, x, y, z):
+    """Matrix (3, 3) times the vector (x, y, z)."""
+    return (
+        A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
+        A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
+        A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
+    )
 
 
 @compiled
@@ -337,7 +348,7 @@ def free_twists(hull, setting, quaternion, twist):
         apply_forces(hull, rotation, setting, twist[i])
 
 
-@compiled
+@lean
 def inverse_inertia(hull, rotation, out):
     """Write M^-1 (6, 6) at the centre of mass, world axes; a planar body has no rows out of its plane."""
     for k in range(6):
@@ -351,12 +362,12 @@ def inverse_inertia(hull, rotation, out):
     sandwich(rotation, hull.inverse_inertia, out[3:, 3:])
 
 
-@compiled
+@lean
 def end_contacts(contacts, motion, record, t, p, mode, softness):
     """Give the bodies in contact their new velocities, v = v1 + M^-1 p, and write down what happened."""
     for k in range(len(p)):
         c = contacts.record[k]
-        copy(twist_after(contacts, k, p[k]), motion.twist[c.index])
+        write_twist_after(contacts, k, p[k], motion.twist[c.index])
         copy(p[k], record.impulse[c.index, t])
         record.kind[c.index, t] = c.kind
         # A soft law never stops a patch exactly, and a statistical one has no modes: these are named by what is seen.
@@ -365,7 +376,7 @@ def end_contacts(contacts, motion, record, t, p, mode, softness):
         record.mode[c.index, t] = mode[k]
 
 
-@compiled
+@lean
 def end_step(setting, contacts, motion, n, softness):
     """Move all bodies by their new velocities, and those in contact by the correction of their depth."""
     h = setting.timestep
@@ -379,7 +390,7 @@ def end_step(setting, contacts, motion, n, softness):
             at += 1
 
 
-@compiled
+@lean
 def end_body(setting, contacts, motion, i, n, softness):
     """`end_step` for body i alone, whose contact is record 0 if n is 1; free flight follows its parabola exactly."""
     if n > 0:
@@ -390,43 +401,46 @@ def end_body(setting, contacts, motion, i, n, softness):
     move_body(contacts, motion, i, np.int64(0), n > 0, setting.timestep)
 
 
-@compiled
+@lean
 def correct_body(contacts, motion, k, softness, h):
     """Move the body of record k by the correction of its depth."""
     c = contacts.record[k]
-    shift = depth_correction(contacts, k, softness, h)
+    set_depth_correction(contacts, k, softness, h)
     for m in range(3):
-        motion.position[c.index, m] += h * shift[m]
-    copy(shift, c.velocity)  # v1 is spent; from here on it is how fast the pose is corrected
+        motion.position[c.index, m] += h * c.velocity[m]
 
 
-@compiled
+@lean
 def move_body(contacts, motion, i, at, touches, h):
     """Move body i by its new velocity; if it touches, turn it by the correction in record `at`, too."""
-    turn = np.empty(3)
+    w = motion.twist[i]
     for m in range(3):
-        motion.position[i, m] += h * motion.twist[i, m]
-        turn[m] = h * motion.twist[i, 3 + m]
-        if touches:
-            turn[m] += h * contacts.record[at].velocity[3 + m]
-    rotate(motion.quaternion[i], turn)
+        motion.position[i, m] += h * w[m]
+    x, y, z = h * w[3], h * w[4], h * w[5]
+    if touches:
+        shift = contacts.record[at].velocity
+        x, y, z = x + h * shift[3], y + h * shift[4], z + h * shift[5]
+    rotate(motion.quaternion[i], x, y, z)
 
 
-@compiled
-def depth_correction(contacts, i, softness, h):
-    """Twist (6,) that raises sunk vertices: 1 % of the depth a step, at most 1 mm/s, without any friction."""
+@lean
+def set_depth_correction(contacts, i, softness, h):
+    """Replace v1 of record i, which is spent, by the twist that raises sunk vertices: 1 % of the depth a step, at most
+    1 mm/s, without any friction."""
     c = contacts.record[i]
-    shift = np.zeros(6)
-    wrench = np.zeros(6)
+    shift = c.velocity
+    for k in range(6):
+        shift[k] = 0.0
     if c.depth < SETTLED_DEPTH:
-        return shift
-    P = normal_impulse(contacts, i, shift, softness, CORRECTION / h, CORRECTION_SPEED)
-    for k in range(3):
-        wrench[2 + k] = P[k]
-    return apply(c.inverse_inertia, wrench)
+        return
+    p_z, m_x, m_y = normal_impulse(contacts, i, shift, softness, CORRECTION / h, CORRECTION_SPEED)
+    W = c.inverse_inertia
+    shift[2] = W[2, 2] * p_z
+    for k in range(3, 6):
+        shift[k] = W[k, 3] * m_x + W[k, 4] * m_y
 
 
-@compiled
+@lean
 def write_state(record, motion, t):
     """Write the present states as number `t`."""
     for i in range(len(motion.position)):

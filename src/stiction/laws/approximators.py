@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import compiled
+from stiction.compiled import compiled, lean
 from stiction.laws.kernels import KernelMachine, evaluate_kernels
-from stiction.laws.networks import MOST_LAYERS, Network, evaluate_network
+from stiction.laws.networks import MOST_LAYERS, TOGETHER, WIDEST, Network, evaluate_network, new_space
 from stiction.laws.trees import Trees, evaluate_trees
 
 Approximator = Network | KernelMachine | Trees
@@ -45,30 +45,57 @@ def from_arrays(arrays: dict[str, NDArray]) -> Approximator:
 
 
 @compiled
-def outputs_of(table, row):
-    """Number of outputs of approximator `row`."""
-    return table[row, 3]
+def evaluate_all(numbers, table, roles, role, contacts, chosen, out):
+    """Write the outputs (k, m) for the descriptions of the contacts numbered `chosen` (k,).
+
+    The table has `roles` approximators for each kind of patch; `role` is the number of the wanted one.
+    """
+    space, places = new_space(), np.empty(TOGETHER, dtype=np.int64)
+    for kind in range(len(table) // roles):
+        row, count = roles * kind + role, np.int64(0)
+        for k in range(len(chosen)):
+            c = contacts.record[chosen[k]]
+            if c.kind != kind + 1:
+                continue
+            standardise(numbers, table, row, c.memo, space, count)
+            places[count] = k
+            count += 1
+            if count == TOGETHER:
+                evaluate(numbers, table, row, count, space, places, out)
+                count = np.int64(0)
+        if count > 0:
+            evaluate(numbers, table, row, count, space, places, out)
 
 
-@compiled
-def evaluate(numbers, table, row, x, out):
-    """Write the outputs of approximator `row` for the inputs x into `out` (float64)."""
+@lean
+def standardise(numbers, table, row, x, space, place):
+    """Write the inputs x for approximator `row`, standardised and clipped, as number `place` of those in `space`."""
     at, n = table[row, 1], table[row, 2]
-    z = np.empty(n, dtype=np.float32)
+    mean, scale = numbers[at : at + n], numbers[at + n : at + 2 * n]
+    z = space[0, place * WIDEST : place * WIDEST + n]
     for k in range(n):
-        value = (np.float32(x[k]) - numbers[at + k]) * numbers[at + n + k]
-        z[k] = min(max(value, np.float32(-FARTHEST)), np.float32(FARTHEST))
-    at += 2 * n
-    layout = table[row, _LAYOUT:]
+        value = (np.float32(x[k]) - mean[k]) * scale[k]
+        value = value if value > np.float32(-FARTHEST) else np.float32(-FARTHEST)
+        z[k] = value if value < np.float32(FARTHEST) else np.float32(FARTHEST)
+
+
+@lean
+def evaluate(numbers, table, row, count, space, places, out):
+    """Write the outputs of approximator `row` for the first `count` inputs in `space`, as rows `places` of `out`."""
+    n = table[row, 2]
+    at, layout = table[row, 1] + 2 * n, table[row, _LAYOUT:]
     if table[row, 0] == 0:
-        evaluate_network(numbers, at, layout, z, out)
-    elif table[row, 0] == 1:
-        evaluate_kernels(numbers, at, layout, z, out)
-    else:
-        evaluate_trees(numbers, at, layout, z, out)
+        evaluate_network(numbers, at, layout, n, count, space, places, out)
+        return
+    for k in range(count):
+        z, y = space[0, k * WIDEST : k * WIDEST + n], out[places[k]]
+        if table[row, 0] == 1:
+            evaluate_kernels(numbers, at, layout, z, y)
+        else:
+            evaluate_trees(numbers, at, layout, z, y)
 
 
-@compiled
+@lean
 def beyond(numbers, table, row, x):
     """Whether approximator `row` would clip an input of x: it has seen nothing like it."""
     at, n = table[row, 1], table[row, 2]

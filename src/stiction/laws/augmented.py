@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from stiction import contact
 from stiction.compiled import compiled
 from stiction.contact import add_tilt
-from stiction.laws.approximators import beyond, evaluate, outputs_of
-from stiction.laws.features import OUTPUTS, Recipe, describe
+from stiction.laws.approximators import beyond, evaluate_all
+from stiction.laws.features import OUTPUTS, Recipe, describe_all
 from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
@@ -58,18 +58,18 @@ class AugmentedLaw(LearnedLaw):
 def augmented_classify(law, contacts):
     """Describe each contact, keep that for `augmented_friction`, and return the modes with the highest score."""
     mode = np.empty(len(contacts.record), dtype=np.int64)
-    score = np.empty(3)
     for i in range(len(mode)):
-        c = contacts.record[i]
-        if not describe(contacts, i, law.recipe, law.mass):
-            mode[i] = Mode.DETACH  # nothing approaches: no impulse is needed
-            continue
-        evaluate(law.numbers, law.table, 2 * (c.kind - 1), c.memo, score)
-        mode[i] = Mode.STATIC
-        if score[1] > score[0]:
-            mode[i] = Mode.DYNAMIC
-        if score[2] > max(score[0], score[1]):
-            mode[i] = Mode.DETACH
+        mode[i] = Mode.DETACH  # where nothing approaches, no impulse is needed
+    described = describe_all(contacts, law.recipe, law.mass)
+    scores = np.empty((len(described), 3))
+    evaluate_all(law.numbers, law.table, 2, 0, contacts, described, scores)
+    for k in range(len(described)):
+        static, dynamic, detach = scores[k]
+        mode[described[k]] = Mode.STATIC
+        if dynamic > static:
+            mode[described[k]] = Mode.DYNAMIC
+        if detach > max(static, dynamic):
+            mode[described[k]] = Mode.DETACH
     return mode
 
 
@@ -77,14 +77,13 @@ def augmented_classify(law, contacts):
 def augmented_friction(law, contacts, dynamic):
     """Friction (k, 5) of the contacts that `augmented_classify` has described."""
     p_f = np.zeros((len(dynamic), 5))
+    if len(dynamic) == 0:
+        return p_f
+    outputs = np.zeros((len(dynamic), 3))  # that of a point leaves the spin as it is
+    evaluate_all(law.numbers, law.table, 2, 1, contacts, dynamic, outputs)
     for k in range(len(dynamic)):
-        i = dynamic[k]
-        c = contacts.record[i]
-        row = 2 * (c.kind - 1) + 1
-        output = np.empty(outputs_of(law.table, row))
-        evaluate(law.numbers, law.table, row, c.memo, output)
-        friction_from(contacts, i, output, p_f[k])
-        add_tilt(contacts, i, p_f[k])
+        friction_from(contacts, dynamic[k], outputs[k], p_f[k])
+        add_tilt(contacts, dynamic[k], p_f[k])
     return p_f
 
 

@@ -3,20 +3,19 @@
 A description leaves it in the contact's memo; from there, outputs of a regressor become impulses and back.
 """
 
-from stiction.compiled import compiled
+from stiction.compiled import lean
 
 GUESS, SCALE, TURN = 72, 75, 77  # places in the memo: guess (3); units of impulse and length (2); rows of the turn (4)
 
 
-@compiled
-def set_frame(memo, impulse, length, Q):
-    """Write the units [N s] and [m] and the turn Q (2, 2)."""
+@lean
+def set_frame(memo, impulse, length, q, r, s, t):
+    """Write the units [N s] and [m] and the turn with rows (q, r), (s, t)."""
     memo[SCALE], memo[SCALE + 1] = impulse, length
-    for k in range(4):
-        memo[TURN + k] = Q[k // 2, k % 2]
+    memo[TURN], memo[TURN + 1], memo[TURN + 2], memo[TURN + 3] = q, r, s, t
 
 
-@compiled
+@lean
 def _frame(memo):
     """Unit of impulse, of torque impulse (its sign: a mirror turns torques around), and the rows of the turn."""
     a, b, c, d = memo[TURN], memo[TURN + 1], memo[TURN + 2], memo[TURN + 3]
@@ -24,7 +23,7 @@ def _frame(memo):
     return unit, (a * d - b * c) * memo[SCALE + 1] * unit, a, b, c, d
 
 
-@compiled
+@lean
 def friction_from(contacts, i, output, p_f):
     """Write the friction p_f (3,) at the patch's centre from what a regressor adds to the guess, (2,) or (3,)."""
     memo = contacts.record[i].memo
@@ -34,7 +33,7 @@ def friction_from(contacts, i, output, p_f):
     p_f[2] = spin_unit * (memo[GUESS + 2] + output[2]) if len(output) == 3 else 0.0
 
 
-@compiled
+@lean
 def target_of(contacts, i, p, out):
     """Write what a regressor should add to the guess (2,) or (3,) for the observed contact impulse p (6,)."""
     centre, memo = contacts.record[i].centre, contacts.record[i].memo
@@ -45,7 +44,7 @@ def target_of(contacts, i, p, out):
         out[2] = (p[5] - (centre[0] * p[1] - centre[1] * p[0])) / spin_unit - memo[GUESS + 2]
 
 
-@compiled
+@lean
 def impulse_from(contacts, i, output, p):
     """Write the whole impulse p (6,) about the centre of mass from its standard form at the patch, `output` (6,)."""
     unit, spin_unit, a, b, c, d = _frame(contacts.record[i].memo)
@@ -58,7 +57,7 @@ def impulse_from(contacts, i, output, p):
     p[5] = spin_unit * output[5] + x * p[1] - y * p[0]
 
 
-@compiled
+@lean
 def whole_target(contacts, i, p, out):
     """Write the standard form (6,) of an observed impulse p (6,): the inverse of `impulse_from`."""
     unit, spin_unit, a, b, c, d = _frame(contacts.record[i].memo)

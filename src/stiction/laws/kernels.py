@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import compiled
+from stiction.compiled import lean
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class KernelMachine:
         return [self.gamma, self.bias, self.weights.ravel(), self.centres.ravel()]
 
 
-@compiled
+@lean
 def evaluate_kernels(numbers, at, layout, z, out):
     """Write the outputs for the standardised inputs z (n,); numbers begin at `at`."""
     m, outputs = layout[0], layout[1]

@@ -80,11 +80,11 @@ class LearnedLaw(ABC):
     def outside(self, contacts: Contacts) -> NDArray[np.bool_]:
         """Whether each contact (n,) lies outside of what the law was trained on: an input beyond the clipping range."""
         described = describe_all(contacts, self.inputs.recipe, self.body.mass)
-        result = np.zeros(len(described), dtype=np.bool_)
+        result = np.zeros(len(contacts.record), dtype=np.bool_)
         for kind in KINDS:
-            chosen = described & (contacts.record.kind == kind)
+            chosen = described[contacts.record["kind"][described] == kind]
             part = self.parts[kind][0]
-            z = (contacts.record.memo[chosen, : self.inputs.size(kind)] - part.mean) / part.scale
+            z = (contacts.record["memo"][chosen, : self.inputs.size(kind)] - part.mean) / part.scale
             result[chosen] = (np.abs(z) > FARTHEST).any(axis=1)
         return result
 

@@ -39,7 +39,7 @@ def describe_state(c, rotation, with_centre, with_slip, mass):
         x[o + 2] = v[2] + v[3] * r[1] - v[4] * r[0]
     for k in range(3):
         x[GUESS + k] = 0.0
-    set_frame(x, mass, c.diameter, np.eye(2))
+    set_frame(x, mass, c.diameter, 1.0, 0.0, 0.0, 1.0)
 
 
 @compiled

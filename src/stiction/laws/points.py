@@ -2,92 +2,100 @@
 
 import numpy as np
 
-from stiction.compiled import compiled
-from stiction.lcp import solve_semidefinite
-from stiction.patch import contact_point
-from stiction.spatial import dot
+from stiction.compiled import compiled, lean
+from stiction.lcp import solve_three
+from stiction.patch import contact_point, lowest_of_patch
 from stiction.state import Kind
 
 MOST_POINTS = 8  # a patch with more vertices is represented by its extreme ones in as many directions
 
 
-@compiled
-def patch_points(contacts, i):
-    """Points (k, 3) of the patch relative to the centre of mass: all its vertices, or the extreme ones of many."""
+@lean
+def number_of_points(c):
+    """How many points stand for the patch of a record."""
+    return np.int64(1) if c.kind == Kind.POINT else min(np.int64(c.count), np.int64(MOST_POINTS))
+
+
+@lean
+def write_points(contacts, i, points):
+    """Write the points (k, 3) relative to the centre of mass: all vertices, or the extreme ones of many."""
     c = contacts.record[i]
     if c.kind == Kind.POINT:
-        out = np.empty((1, 3))
         for m in range(3):
-            out[0, m] = c.centre[m]
-        return out
+            points[0, m] = c.centre[m]
+        return
     if c.count <= MOST_POINTS:
-        out = np.empty((c.count, 3))
         for k in range(c.count):
-            out[k, 0], out[k, 1], out[k, 2] = contact_point(contacts, i, k)
-        return out
-    out = np.empty((MOST_POINTS, 3))
+            points[k, 0], points[k, 1], points[k, 2] = contact_point(contacts, i, k)
+        return
     for d in range(MOST_POINTS):
         angle = (2 * d + 1) * np.pi / MOST_POINTS
-        out[d, 0], out[d, 1], out[d, 2] = _extreme_point(contacts, i, np.cos(angle), np.sin(angle))
-    return out
+        k = lowest_of_patch(contacts, i, -np.cos(angle), -np.sin(angle))
+        points[d, 0], points[d, 1], points[d, 2] = contact_point(contacts, i, k)
 
 
 @compiled
-def _extreme_point(contacts, i, dx, dy):
-    best, farthest = np.int64(0), -np.inf
-    for k in range(contacts.record[i].count):
-        x, y, _z = contact_point(contacts, i, k)
-        if dx * x + dy * y > farthest:
-            best, farthest = k, dx * x + dy * y
-    return contact_point(contacts, i, best)
+def patch_points(contacts, i):
+    """The points of the patch, as an array (k, 3)."""
+    points = np.empty((number_of_points(contacts.record[i]), 3))
+    write_points(contacts, i, points)
+    return points
 
 
-@compiled
-def share_load(contacts, i, points, P):
-    """Loads (k,) of the points [N s] that add up to the normal impulse P, none of them a pull; heaviest first.
+@lean
+def share_load(W, points, k, P, load):
+    """Write loads (k,) of the points [N s] that add up to the normal impulse P, none of them a pull; heaviest first.
 
-    The points (k, 3) are put into the same order.
+    The points (k, 3) are put into the same order. W: inverse inertia (6, 6)
 
     Each load is weighted by the point's own response, as by a contact that yields a little: among all ways to share
     the load among more than three points, the one that soft contacts take.
     """
-    c = contacts.record[i]
-    k = len(points)
-    load, yields = np.zeros(k), np.zeros(k)
-    rows = np.empty((k, 3))
+    if k == 1:
+        load[0] = max(0.0, P[0])
+        return
     for j in range(k):
-        rows[j, 0], rows[j, 1], rows[j, 2] = 1.0, points[j, 1], -points[j, 0]
-        for r in range(3):
-            for s in range(3):
-                yields[j] += rows[j, r] * c.inverse_inertia[2 + r, 2 + s] * rows[j, s]
-    pushes = np.ones(k, dtype=np.bool_)
+        load[j] = 1.0  # while it is not known otherwise, a point pushes
     for _ in range(k):
-        A = np.zeros((3, 3))
+        # Sums over the points that push of a a^T / yield, with a = (1, y, -x).
+        n = s_y = s_x = yy = xx = xy = 0.0
         for j in range(k):
-            if pushes[j]:
-                for r in range(3):
-                    for s in range(3):
-                        A[r, s] += rows[j, r] * rows[j, s] / yields[j]
-        multiplier = solve_semidefinite(A, P)
-        worst, least = -1, -1e-12 * P[0]
+            if load[j] > -np.inf:
+                x, y = points[j, 0], points[j, 1]
+                weight = 1.0 / _yield(W, x, y)
+                n += weight
+                s_y += weight * y
+                s_x -= weight * x
+                yy += weight * y * y
+                xx += weight * x * x
+                xy -= weight * x * y
+        a, b, c = solve_three(n, s_y, s_x, yy, xy, xx, P[0], P[1], P[2])
+        worst, least = np.int64(-1), -1e-12 * P[0]
         for j in range(k):
-            load[j] = dot(rows[j], multiplier) / yields[j] if pushes[j] else 0.0
-            if load[j] < least:
-                worst, least = j, load[j]
+            if load[j] > -np.inf:
+                x, y = points[j, 0], points[j, 1]
+                load[j] = (a + b * y - c * x) / _yield(W, x, y)
+                if load[j] < least:
+                    worst, least = j, load[j]
         if worst < 0:
             break
-        pushes[worst] = False
+        load[worst] = -np.inf
     for j in range(k):
         load[j] = max(0.0, load[j])
-    _heaviest_first(points, load)
-    return load
+    _heaviest_first(points, k, load)
 
 
-@compiled
-def _heaviest_first(points, load):
+@lean
+def _yield(W, x, y):
+    """How fast a point at (x, y) rises for a unit push."""
+    return W[2, 2] + y * (W[3, 3] * y - W[3, 4] * x) - x * (W[4, 3] * y - W[4, 4] * x)
+
+
+@lean
+def _heaviest_first(points, k, load):
     """Sort both in place."""
-    for k in range(1, len(load)):
-        m = k
+    for n in range(1, k):
+        m = n
         while m > 0 and load[m - 1] < load[m]:
             load[m - 1], load[m] = load[m], load[m - 1]
             for s in range(3):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from stiction import contact
 from stiction.compiled import compiled
-from stiction.laws.approximators import evaluate
-from stiction.laws.features import WHOLE, Recipe, describe
+from stiction.laws.approximators import evaluate_all
+from stiction.laws.features import WHOLE, Recipe, describe_all
 from stiction.laws.frame import impulse_from
 from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
@@ -54,12 +54,11 @@ def statistical_impulse(law, contacts):
     """Impulses (n, 6) straight from the networks, and open modes (n,)."""
     n = len(contacts.record)
     p = np.zeros((n, 6))
-    output = np.empty(6)
-    for i in range(n):
-        if describe(contacts, i, law.recipe, law.mass):
-            c = contacts.record[i]
-            evaluate(law.numbers, law.table, c.kind - 1, c.memo, output)
-            impulse_from(contacts, i, output, p[i])
+    described = describe_all(contacts, law.recipe, law.mass)
+    outputs = np.empty((len(described), 6))
+    evaluate_all(law.numbers, law.table, 1, 0, contacts, described, outputs)
+    for k in range(len(described)):
+        impulse_from(contacts, described[k], outputs[k], p[described[k]])
     return p, np.zeros(n, dtype=np.int64)
 
 

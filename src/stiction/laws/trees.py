@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import compiled
+from stiction.compiled import lean
 
 LEAF = -1  # the feature of a leaf
 
@@ -69,7 +69,7 @@ class Trees:
         return [self.bias, self.roots, self.output, self.feature, self.threshold, self.left]
 
 
-@compiled
+@lean
 def evaluate_trees(numbers, at, layout, z, out):
     """Write the outputs for the standardised inputs z (n,); numbers begin at `at`."""
     trees, outputs, nodes = layout[0], layout[1], layout[2]
