@@ -55,11 +55,23 @@ F = TypeVar("F", bound=Callable)
 
 def compiled(function: F) -> F:
     """Compile `function` with numba (no Python objects, no GIL) and cache the machine code on disk."""
+    return _compile(function)
+
+
+def lean(function: F) -> F:
+    """As `compiled`, for a function that makes and returns no arrays: it need not count the users of those it is given.
+
+    Counting costs more than the work itself where a tuple of many arrays goes into a small function.
+    """
+    return _compile(function, _nrt=False)
+
+
+def _compile(function: F, **options) -> F:
     before = config.CACHE_DIR
     if _FOLDER is not None:
         config.CACHE_DIR = _FOLDER
     try:
-        return cast(F, numba.njit(cache=_FOLDER is not None, nogil=True, error_model="numpy")(function))
+        return cast(F, numba.njit(cache=_FOLDER is not None, nogil=True, error_model="numpy", **options)(function))
     finally:
         config.CACHE_DIR = before
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
 from stiction import checks
-from stiction.compiled import compiled
+from stiction.compiled import lean
 
 _FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
 
@@ -197,7 +197,7 @@ def _direction_map(vertices, neighbours, offsets, resolution: int) -> NDArray[np
     return table
 
 
-@compiled
+@lean
 def climb(vertices, neighbours, offsets, at, direction):
     """Walk along the hull's edges to the vertex farthest in `direction`; on a convex body no local peak is false."""
     height = vertices[at, 0] * direction[0] + vertices[at, 1] * direction[1] + vertices[at, 2] * direction[2]
@@ -218,7 +218,7 @@ def climb(vertices, neighbours, offsets, at, direction):
         at = best
 
 
-@compiled
+@lean
 def extreme_vertex(hull, direction):
     """Number of the vertex farthest in `direction` (3,), body axes."""
     axis = 0

@@ -6,7 +6,7 @@ moves up with a_k . u, where a_k = (1, y, -x) and u = (v_z, w_x, w_y), and pushe
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import compiled, lean
 from stiction.patch import contact_point, patch_vertex, vertex_height
 from stiction.spatial import apply, copy, dot
 from stiction.state import Kind
@@ -90,7 +90,7 @@ def admit(G, rows, load, number, active, gap, softness):
         active -= 1
 
 
-@compiled
+@lean
 def _most_violated(contacts, i, u, rate, cap, number, active):
     """The touching vertex farthest below its target speed, the active ones aside; by how much; the largest speed."""
     c = contacts.record[i]
@@ -113,23 +113,25 @@ def _most_violated(contacts, i, u, rate, cap, number, active):
     return worst, lowest, largest
 
 
-@compiled
+@lean
 def rebound_speed(c, x, y):
-    """Speed [m/s] at which a vertex at (x, y) is to leave the ground: e(v) v for its approach speed v before.
+    """Speed [m/s] at which a vertex at (x, y) is to leave the ground: e(v) v for its approach speed v before the step.
+
+    What gravity adds in the step counts neither before nor after, or bounces would gain energy.
 
     e(v) = e0 (v / REBOUND_SPEED)^-exponent (1 - threshold / v), at most 1, with (e0, exponent, threshold) = c.rebound;
     slower approaches than the threshold [m/s] do not bounce.
     """
-    v = x * c.velocity[4] - y * c.velocity[3] - c.velocity[2]
+    v = x * c.velocity[4] - y * c.velocity[3] - c.velocity[2] - c.fall
     if v <= c.rebound[2]:
         return 0.0
     e = c.rebound[0]
     if c.rebound[1] != 0.0:
         e *= (v / REBOUND_SPEED) ** -c.rebound[1]
-    return min(1.0, e * (1 - c.rebound[2] / v)) * v
+    return max(0.0, min(1.0, e * (1 - c.rebound[2] / v)) * v - c.fall)
 
 
-@compiled
+@lean
 def lowest_separation(contacts, i, twist):
     """The smallest upward speed of the touching vertices [m/s]."""
     lowest = np.inf

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import lean
 from stiction.hull import Hull, extreme_vertex
-from stiction.spatial import apply, sandwich
+from stiction.spatial import sandwich
 from stiction.state import Kind
 
 # A vertex touches when it lies below this height [m], unless `new_contacts` says otherwise: far above rounding, so that
@@ -38,6 +38,7 @@ RECORD = np.dtype(
         ("rounding", np.float64),  # radius of the body's corners [m]
         ("touch", np.float64),  # a vertex touches when it lies below this height [m]
         ("timestep", np.float64),  # length of this step [s]
+        ("fall", np.float64),  # speed towards the ground that a body at rest takes up in this step [m/s]
         ("rebound", np.float64, (3,)),  # how vertices bounce, set by a law: see lcp.rebound_speed; zeros: not at all
         ("memo", np.float64, (88,)),  # what a law found on its way to the mode, for its own use
     ],
@@ -67,11 +68,11 @@ def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
     return Contacts(record, touching, hull.vertices, hull.loops)
 
 
-@compiled
+@lean
 def detect(hull, contacts, i):
     """Fill the patch of record `i` from its rotation and height; False when nothing touches."""
     c = contacts.record[i]
-    down = np.empty(3)
+    down = c.axis  # room that is free until the patch is measured
     for k in range(3):
         down[k] = -c.rotation[2, k]
     lowest = extreme_vertex(hull, down)
@@ -89,19 +90,22 @@ def detect(hull, contacts, i):
         c.face = -1
         c.first = 0
         c.count = _flood(hull, c, contacts.touching[c.index], lowest)
-    means = _run_means(hull.moments, c) if c.face >= 0 else _listed_means(contacts, i)
-    _measure(contacts, i, means)
+    if c.face >= 0:
+        _run_means(hull.moments, c, c.memo[:9])
+    else:
+        _listed_means(contacts, i, c.memo[:9])
+    _measure(contacts, i, c.memo[:9])
     return True
 
 
-@compiled
+@lean
 def vertex_height(vertices, c, vertex):
     """Height of a vertex above the ground [m]; of a rounded corner, that of its lowest point."""
     x = vertices[vertex]
     return c.height + c.rotation[2, 0] * x[0] + c.rotation[2, 1] * x[1] + c.rotation[2, 2] * x[2] - c.rounding
 
 
-@compiled
+@lean
 def patch_vertex(contacts, i, k):
     """Number of the k-th touching vertex."""
     c = contacts.record[i]
@@ -110,7 +114,7 @@ def patch_vertex(contacts, i, k):
     return contacts.loops[c.first + k]
 
 
-@compiled
+@lean
 def contact_point(contacts, i, k):
     """The k-th contact point (x, y, z) relative to the centre of mass: over its vertex, at half the depth."""
     c = contacts.record[i]
@@ -121,7 +125,7 @@ def contact_point(contacts, i, k):
     return x, y, 0.5 * (z + c.height - c.rounding) - c.height
 
 
-@compiled
+@lean
 def _downward_face(hull, vertex, down):
     """The face at `vertex` that looks down most, and the vertex's place in its loop; (-1, 0) for a flat polygon."""
     face, place, best = -1, 0, -2.0
@@ -133,7 +137,7 @@ def _downward_face(hull, vertex, down):
     return face, place
 
 
-@compiled
+@lean
 def _only_face_touches(hull, height, face, down):
     """A bound that proves that no vertex off `face` touches: its clearance, less what the tilt can take away."""
     n = hull.normals[face]
@@ -142,7 +146,7 @@ def _only_face_touches(hull, height, face, down):
     return height + hull.clearance[face] * cosine - hull.diameter * sine > 0.0
 
 
-@compiled
+@lean
 def _touching_run(vertices, c, loop, lowest):
     """Begin and length of the run of a doubled loop that touches around place `lowest`.
 
@@ -156,7 +160,7 @@ def _touching_run(vertices, c, loop, lowest):
     return 0 if count == size else (lowest - behind) % size, count
 
 
-@compiled
+@lean
 def _last_that(vertices, c, loop, inside, outside, climbing):
     """The last place from `inside` towards `outside` that touches, or, if `climbing`, that still rises."""
     size = len(loop) // 2
@@ -175,7 +179,7 @@ def _last_that(vertices, c, loop, inside, outside, climbing):
     return inside
 
 
-@compiled
+@lean
 def _flood(hull, c, found, lowest):
     """List all touching vertices: below a plane, the edges of a convex body connect them."""
     found[0] = lowest
@@ -203,21 +207,25 @@ def _flood(hull, c, found, lowest):
     return count
 
 
-@compiled
+@lean
 def _measure(contacts, i, sums):
     """Centre, radius, kind and axis of the patch from the means of x, y, z, xx, yy, zz, xy, xz, yz of its vertices."""
     c = contacts.record[i]
-    mean = apply(c.rotation, sums[:3])
-    spread = np.empty((3, 3))  # of the vertices, body axes
+    mean = c.centre
+    for k in range(3):
+        mean[k] = 0.0
+        for m in range(3):
+            mean[k] += c.rotation[k, m] * sums[m]
+    spread = c.memo[9:18].reshape(3, 3)  # of the vertices, body axes; the memo is free until a law uses it
     for k in range(3):
         spread[k, k] = sums[3 + k] - sums[k] * sums[k]
     spread[0, 1] = spread[1, 0] = sums[6] - sums[0] * sums[1]
     spread[0, 2] = spread[2, 0] = sums[7] - sums[0] * sums[2]
     spread[1, 2] = spread[2, 1] = sums[8] - sums[1] * sums[2]
-    world = np.empty((3, 3))
+    world = c.memo[18:27].reshape(3, 3)
     sandwich(c.rotation, spread, world)
     xx, yy, xy = world[0, 0], world[1, 1], world[0, 1]
-    c.centre[0], c.centre[1], c.centre[2] = mean[0], mean[1], 0.5 * (mean[2] + c.height - c.rounding) - c.height
+    c.centre[2] = 0.5 * (mean[2] + c.height - c.rounding) - c.height
     c.radius = np.sqrt(max(0.0, xx + yy))
     half, split = 0.5 * (xx + yy), np.hypot(0.5 * (xx - yy), xy)
     thin = (_THIN * c.diameter) ** 2
@@ -232,21 +240,20 @@ def _measure(contacts, i, sums):
         _line_axis(contacts, i, 0.5 * np.arctan2(2 * xy, xx - yy))
 
 
-@compiled
-def _run_means(moments, c):
-    """The means that `_measure` needs, of a run of a face's loop, from the running sums."""
+@lean
+def _run_means(moments, c, mean):
+    """Write the means that `_measure` needs, of a run of a face's loop, from the running sums."""
     row = c.first + c.face  # each earlier face has one more row of running sums than places in its doubled loop
-    mean = np.empty(9)
     for k in range(9):
         mean[k] = (moments[row + c.count, k] - moments[row, k]) / c.count
-    return mean
 
 
-@compiled
-def _listed_means(contacts, i):
-    """The means that `_measure` needs, of listed vertices."""
+@lean
+def _listed_means(contacts, i, mean):
+    """Write the means that `_measure` needs, of listed vertices."""
     c = contacts.record[i]
-    mean = np.zeros(9)
+    for k in range(9):
+        mean[k] = 0.0
     share = 1.0 / c.count
     for k in range(c.count):
         x, y, z = contacts.vertices[contacts.touching[c.index, k]]
@@ -259,10 +266,9 @@ def _listed_means(contacts, i):
         mean[6] += share * x * y
         mean[7] += share * x * z
         mean[8] += share * y * z
-    return mean
 
 
-@compiled
+@lean
 def _line_axis(contacts, i, angle):
     """Axis of a line patch: through both points of a pair, whatever their depths, else along the spread."""
     c = contacts.record[i]

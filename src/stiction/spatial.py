@@ -5,10 +5,10 @@ Twists and wrenches are (linear, angular) at the centre of mass in world axes; q
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import compiled, lean
 
 
-@compiled
+@lean
 def rotation_matrix(quaternion, out):
     """Write the rotation matrix (3, 3), body to world, of a unit quaternion (4,) into `out`."""
     w, x, y, z = quaternion
@@ -32,7 +32,7 @@ def rotation_matrices(quaternions):
     return out
 
 
-@compiled
+@lean
 def rotate(quaternion, turn):
     """Turn a quaternion (4,) in place by the world rotation vector `turn` (3,) [rad]."""
     angle = np.sqrt(turn[0] ** 2 + turn[1] ** 2 + turn[2] ** 2)
@@ -50,7 +50,7 @@ def rotate(quaternion, turn):
         quaternion[k] *= 1.5 - 0.5 * square
 
 
-@compiled
+@lean
 def sandwich(rotation, tensor, out):
     """Write R T R^T into `out`: a body-frame tensor (3, 3) in world axes."""
     for i in range(3):
@@ -73,7 +73,7 @@ def apply(matrix, vector):
     return out
 
 
-@compiled
+@lean
 def copy(source, out):
     """Write the vector `source` into `out`."""
     for k in range(len(source)):
@@ -90,7 +90,7 @@ def cross(a, b):
     return out
 
 
-@compiled
+@lean
 def dot(a, b):
     """Scalar product of two vectors."""
     total = 0.0
