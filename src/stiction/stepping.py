@@ -26,7 +26,7 @@ CORRECTION = 0.01  # share of a vertex's depth that a step takes back, as in DAR
 CORRECTION_SPEED = 1e-3  # [m/s] the fastest correction, as in DART
 SETTLED_DEPTH = 1e-9  # [m] depths below it are left alone, so that a body at rest keeps its bits
 DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
-MOST_CUTS = 40  # cuts at impacts in one time step; a body that chatters faster is stepped on
+MOST_CUTS = 40  # cuts at impacts in one time step after which a body that chatters bounces no more, until the next step
 _CHUNK = 256  # bodies stepped together; part of the result's definition, not of the machine
 
 
@@ -185,11 +185,11 @@ def simulate_finely(law, setting, hull, contacts, motion, record):
     for i in range(len(motion.position)):
         for t in range(record.mode.shape[1]):
             left, part, cuts = setting.timestep, setting.timestep / setting.substeps, 0
-            smooth = False
+            smooth = out_of_reach(hull, motion.position[i, 2], motion.twist[i], setting.gravity, left)
             while left > 1e-9 * part:
-                # A face that slides is smooth; else, what is left after a cut goes with the next part if it is short.
+                # Flight and a face that slides are smooth; else, what a cut leaves of a part goes with the next one.
                 longest = left if smooth or left < 1.001 * part else part
-                taken = substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts < MOST_CUTS)
+                taken = substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts)
                 left -= taken
                 cuts += taken < longest
                 smooth = taken == longest and slides_on_a_face(hull, setting, contacts, motion, i)
@@ -240,12 +240,16 @@ def slides_on_a_face(hull, setting, contacts, motion, i):
 
 
 @register_jitable
-def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut):
-    """Step body i for `longest` [s], or until its next corner arrives; the time taken. What happened joins step t."""
+def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
+    """Step body i for `longest` [s], or until its next corner arrives; the time taken. What happened joins step t.
+
+    cuts: at impacts in this time step so far
+    """
     taken = longest
+    may_cut = cuts < 3 * MOST_CUTS
     before = np.empty(6)
     copy(motion.twist[i], before)
-    if may_cut and not out_of_reach(hull, motion.position[i, 2], before, longest):
+    if may_cut and not out_of_reach(hull, motion.position[i, 2], before, setting.gravity, longest):
         rotation_matrix(motion.quaternion[i], contacts.record[0].rotation)
         motion.twist[i, 2] += longest * min(0.0, setting.gravity[2])  # as fast as it will be
         taken = time_to_impact(hull, contacts.record[0].rotation, motion.position[i, 2], motion.twist[i], longest)
@@ -257,10 +261,13 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut
         if n == 0:
             break
         c = contacts.record[0]
+        if cuts >= MOST_CUTS:
+            c.fall = np.inf
         p, mode = respond(law, touching)
         after = twist_after(touching, 0, p[0])
         sooner = time_to_impact(hull, c.rotation, c.height, after, taken) if may_cut else taken
         if attempt == 1 or not sooner < 0.999 * taken:
+            copy(after, motion.twist[i])
             note_contact(touching, motion, record, t, p[0], mode[0], law.softness)
             break
         taken = sooner
@@ -271,9 +278,8 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut
 
 @lean
 def note_contact(contacts, motion, record, t, p, mode, softness):
-    """Give the body of the first record its new velocity; impulses of a step add up, the greatest names its mode."""
+    """Write down the contact of the first record: impulses of a step add up, the greatest names its mode."""
     c = contacts.record[0]
-    copy(twist_after(contacts, 0, p), motion.twist[c.index])
     total = record.impulse[c.index, t]
     if softness > 0 or mode == Mode.NONE:
         mode = observed_mode(contacts, 0, motion.twist[c.index], p)
@@ -300,8 +306,9 @@ def begin_body(setting, hull, contacts, motion, i, n):
     c.index = i
     c.height = motion.position[i, 2]
     c.timestep = setting.timestep
+    c.fall = max(0.0, -setting.timestep * setting.gravity[2])
     rotation_matrix(motion.quaternion[i], c.rotation)
-    apply_forces(hull, c.rotation, setting, motion.twist[i])
+    apply_forces(hull, c.rotation, setting, motion.twist[i], c.memo[:9].reshape(3, 3))
     if not detect(hull, contacts, n):
         return n
     copy(motion.twist[i], c.velocity)
@@ -342,10 +349,10 @@ def _times(A, x, y, z):
 @compiled
 def free_twists(hull, setting, quaternion, twist):
     """Line 1 of Algorithm 1 without a look at the ground: turn twists (n, 6) into v1 = v + h M^-1 tau."""
-    rotation = np.empty((3, 3))
+    rotation, room = np.empty((3, 3)), np.empty((3, 3))
     for i in range(len(twist)):
         rotation_matrix(quaternion[i], rotation)
-        apply_forces(hull, rotation, setting, twist[i])
+        apply_forces(hull, rotation, setting, twist[i], room)
 
 
 @lean
@@ -393,12 +400,13 @@ def end_step(setting, contacts, motion, n, softness):
 @lean
 def end_body(setting, contacts, motion, i, n, softness):
     """`end_step` for body i alone, whose contact is record 0 if n is 1; free flight follows its parabola exactly."""
-    if n > 0:
+    sunk = n > 0 and contacts.record[0].depth >= SETTLED_DEPTH
+    if sunk:
         correct_body(contacts, motion, np.int64(0), softness, setting.timestep)
-    else:
+    if n == 0:
         for m in range(3):
             motion.position[i, m] -= 0.5 * setting.timestep**2 * setting.gravity[m]
-    move_body(contacts, motion, i, np.int64(0), n > 0, setting.timestep)
+    move_body(contacts, motion, i, np.int64(0), sunk, setting.timestep)
 
 
 @lean
