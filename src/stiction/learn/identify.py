@@ -10,8 +10,8 @@ from stiction.bodies import Body
 from stiction.laws.impact import ImpactLaw, Material
 from stiction.learn.gauss_newton import Parameter, Residuals, Solution, minimise
 from stiction.learn.tosses import Tosses, rotation_vectors
+from stiction.rollouts import rollout
 from stiction.state import State
-from stiction.stepping import rollout
 
 TURN = 1.0  # weight of a degree of rotation against a percent of the body's width
 ALIKE = 1.1  # tosses whose lengths differ by less than this factor are simulated together

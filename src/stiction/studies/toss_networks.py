@@ -14,8 +14,8 @@ from stiction.data.training import train_from
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import load
 from stiction.learn.identify import Motions
+from stiction.rollouts import rollout
 from stiction.state import State
-from stiction.stepping import rollout
 
 PARTS = 4  # steps of the networks in a frame
 
