@@ -10,6 +10,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from stiction.compiled import lean
+from stiction.few import ROOM
 from stiction.hull import MANY, Hull, extreme_vertex, facing, lowest_place
 from stiction.state import Kind
 
@@ -46,6 +47,8 @@ RECORD = np.dtype(
         ("friction", np.float64, (5,)),  # room for a friction, an impulse and a twist that are being tried
         ("trial", np.float64, (6,)),
         ("twist", np.float64, (6,)),
+        ("vertices", np.float64, (ROOM,)),  # room for `few`
+        ("push", np.float64, (3,)),
         ("memo", np.float64, (88,)),  # what a law found on its way to the mode, for its own use
     ],
     align=True,

@@ -6,7 +6,8 @@ Coordinates are (x, y, spin about the vertical) at the centre of pressure.
 import numpy as np
 
 from stiction.compiled import compiled, lean
-from stiction.laws.press import ROOM, gather, press
+from stiction.few import ROOM
+from stiction.laws.press import gather, press
 from stiction.laws.residual import OUTPUTS, residual
 from stiction.lcp import lowest_separation
 from stiction.state import Kind, Mode
