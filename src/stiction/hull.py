@@ -16,7 +16,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 from stiction import checks
 from stiction.compiled import lean
 
-MANY = 16  # a face with more corners is searched by bisection
+MANY = 16  # up to so many corners are looked at one by one; among more, they are searched for
 _FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
 
 
@@ -245,6 +245,12 @@ def climb(vertices, neighbours, offsets, at, dx, dy, dz):
 @lean
 def extreme_vertex(hull, dx, dy, dz):
     """Number of the vertex farthest in the direction (dx, dy, dz), body axes."""
+    if len(hull.vertices) <= MANY:  # so few are looked at sooner than it is known where to begin
+        best, farthest = np.int64(0), -np.inf
+        for k in range(len(hull.vertices)):
+            reach = hull.vertices[k, 0] * dx + hull.vertices[k, 1] * dy + hull.vertices[k, 2] * dz
+            best, farthest = (k, reach) if reach > farthest else (best, farthest)
+        return best
     axis, main, a, b = 0, dx, dy, dz
     if abs(dy) > abs(main):
         axis, main, a, b = 1, dy, dz, dx
