@@ -28,7 +28,9 @@ def costs(law: ImpactLaw, tosses: Tosses, states: State, peer: dict[str, Any] | 
     steps = horizon(tosses, (None,)).tolist()
     many = states[np.arange(BATCH) % len(steps)]
     found: dict[str, Any] = {
-        "one_toss_s": float(np.median([_best(lambda i=i: rollout(law, states[i], steps[i])) for i in range(len(steps))])),
+        "one_toss_s": float(
+            np.median([_best(lambda i=i: rollout(law, states[i], steps[i])) for i in range(len(steps))])
+        ),
         "batch": BATCH,
         "frames": STEPS,
         "batch_s": _best(lambda: rollout(law, many, STEPS)),

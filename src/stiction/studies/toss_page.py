@@ -21,9 +21,7 @@ _TEXT = [
 ]
 
 
-def section(
-    content: dict[str, Any], command: str, law: ImpactLaw, tosses: Tosses, starts: State, positions
-) -> Section:
+def section(content: dict[str, Any], command: str, law: ImpactLaw, tosses: Tosses, starts: State, positions) -> Section:
     """The study's part of the page.
 
     positions: mean position error of each toss (n,), to choose what is replayed
@@ -61,10 +59,15 @@ def tables(content: dict[str, Any]) -> list[Table]:
 
 def _costs(costs: dict[str, Any]) -> Table:
     batch = f"{costs['batch']} tosses of {costs['frames']} frames"
-    rows = [["one toss, stiction", f"{costs['one_toss_s'] * 1e3:.2f} ms"], [f"{batch}, stiction", _seconds(costs["batch_s"])]]
+    rows = [
+        ["one toss, stiction", f"{costs['one_toss_s'] * 1e3:.2f} ms"],
+        [f"{batch}, stiction", _seconds(costs["batch_s"])],
+    ]
     if "mujoco_batch_s" in costs:
         rows.append([f"{batch}, MuJoCo", _seconds(costs["mujoco_batch_s"])])
-    return Table("What a forecast costs on one core", ["", "time"], rows, "MuJoCo by its batched rollout, four steps a frame.")
+    return Table(
+        "What a forecast costs on one core", ["", "time"], rows, "MuJoCo by its batched rollout, four steps a frame."
+    )
 
 
 def _seconds(value: float) -> str:

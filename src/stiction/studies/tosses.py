@@ -149,7 +149,7 @@ class _Fits:
     def everything(self, size: Scale, progress) -> dict[str, Any]:
         """All parts of the study, as figures for JSON."""
         self.law = self.identified(size.ours, progress, "ours")
-        self.law, about = calibrated(self.law, self.some(size.ours))
+        self.law, about = calibrated(self.law, self.some(size.ours), self.held_tosses)
         ours = self.figures_of_law(self.law, "stiction")
         rows = [{"model": "stiction", "fitted_tosses": size.ours, **ours}]
         rows += [
@@ -160,7 +160,7 @@ class _Fits:
             "efficiency": [self.efficiency(n, progress, size, ours) for n in size.efficiency],
             "ablation": [self.ablation(name, size.ablation, progress) for name in ABLATIONS],
             "coverage": {
-                "training": {str(k): v for k, v in about["coverage"].items()},
+                "calibration": {str(k): v for k, v in about["coverage"].items()},
                 "validation": {str(k): v for k, v in coverage(self.law, self.held_tosses, self.starts.fit).items()},
                 "spread": list(self.law.spread),
             },
