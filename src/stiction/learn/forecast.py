@@ -15,7 +15,7 @@ from stiction.stepping import rollout
 REGIONS = (0.5, 0.9)
 SAMPLES = 64
 USUAL_SPREAD = (0.05, 0.15, 0.05)  # friction and restitution (relative) from toss to toss, turn of friction [rad]
-SCALES = (0.7, 1.0, 1.4, 2.0)
+SCALES = (0.8, 1.25, 2.0)
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ from stiction.studies.toss_costs import costs
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
 EFFICIENCY = (8, 16, 32, 64, 128, 320)
+PEER_STAGES = [replace(stage, most=32) for stage in STAGES[:-1]] + [replace(STAGES[-1], iterations=4)]
 
 
 @dataclass(frozen=True)
@@ -236,7 +237,7 @@ class _Fits:
             parameters,
             tosses,
             SIDE,
-            stages=[replace(stage, most=min(32, number)) for stage in STAGES[:2]] + list(STAGES[2:]),
+            stages=PEER_STAGES,
             progress=lambda stage, done, most: progress(name, done, most),
         )
         values = dict(zip((p.name for p in parameters), found.values.tolist()))
