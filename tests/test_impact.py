@@ -106,7 +106,10 @@ def test_steps_end_where_a_corner_arrives():
     """With steps of 20 ms, a cube that falls on its corner bounces where it would with steps of 0.1 ms."""
     body = Body.box((0.1, 0.1, 0.1), 0.37)
     start = State(
-        (0, 0, 0.3), (0.88, 0.33, 0.27, 0.20) / np.linalg.norm((0.88, 0.33, 0.27, 0.20)), (0.5, 0.2, 0), (1, 2, 3)
+        (0, 0, 0.3),
+        np.array([0.88, 0.33, 0.27, 0.20]) / np.linalg.norm((0.88, 0.33, 0.27, 0.20)),
+        (0.5, 0.2, 0),
+        (1, 2, 3),
     )
     law = ImpactLaw(body, Material(restitution=0.3), timestep=0.02)
     rough = rollout(law, start, 15, substeps=4)

@@ -184,7 +184,7 @@ class _Fits:
         sure = flight_errors[:3] < 0.03 * SIDE
         gravity = float(flight[3])
         values = {"gravity": gravity, **(fixed or {})}
-        com = np.where(sure, flight[:3], 0.0)
+        com = np.where(sure, flight[:3], 0.0).tolist()
         parameters = [p for p in body_parameters(self.body, com) + law_parameters() if p.name not in values]
         inner = predictor(self.body, gravity, **(options or {}))
         found = fit(
