@@ -1,0 +1,90 @@
+"""How time is measured: on one core, contestants in turn, the least time of each piece of work over all repeats."""
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+Run = Callable[[], NDArray[np.float64]]  # does its work once; times of its pieces [s], always as many
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Keep this thread on one core, where the system lets us, and let it go in the end."""
+    if not hasattr(os, "sched_setaffinity"):  # macOS, Windows
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No collection of garbage meanwhile."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def timed_steps(step: Callable[[], object], steps: int) -> NDArray[np.float64]:
+    """Time of each of `steps` calls [s], (steps,), without that of reading the clock."""
+    now = time.perf_counter_ns
+    marks = [0] * (steps + 1)
+    marks[0] = now()
+    for t in range(1, steps + 1):
+        step()
+        marks[t] = now()
+    return 1e-9 * (np.diff(np.array(marks, dtype=np.float64)) - _reading())
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Time of one call [s]."""
+    began = time.perf_counter_ns()
+    work()
+    return 1e-9 * (time.perf_counter_ns() - began)
+
+
+def _reading(times: int = 100) -> float:
+    """Time between two readings of the clock in the loop of `timed_steps` with nothing to do [ns]."""
+    now = time.perf_counter_ns
+    marks = [0] * (times + 1)
+    marks[0] = now()
+    for t in range(1, times + 1):
+        marks[t] = now()
+    return float(np.diff(marks).min())
+
+
+def least_times(
+    contestants: dict[str, Run], repeats: int, advance: Callable[[], object]
+) -> dict[str, NDArray[np.float64]]:
+    """Least time of each piece of work of each contestant [s]; in each repeat all have their turn.
+
+    What another process takes from us is never the same piece twice, so that the least times are those of a quiet
+    machine; and a machine that slows down meanwhile does so for all. The first round, untimed, warms all up.
+
+    advance: called after each turn, `(repeats + 1) * len(contestants)` times
+    """
+    least: dict[str, NDArray[np.float64]] = {}
+    with quiet():
+        for repeat in range(repeats + 1):
+            for name, run in contestants.items():
+                found = run()
+                if repeat == 1:
+                    least[name] = found
+                elif repeat > 1:
+                    least[name] = np.minimum(least[name], found)
+                advance()
+    return least
