@@ -28,7 +28,7 @@ class BulletStage(Stage):
 
     def put(self, start: int) -> None:
         client = self.client
-        pybullet.resetSimulation(client)  # or contact points of earlier steps would stay
+        pybullet.resetSimulation(physicsClientId=client)  # or contact points of earlier steps would stay
         pybullet.setPhysicsEngineParameter(fixedTimeStep=self.setting.timestep, physicsClientId=client)
         pybullet.setGravity(*self.setting.gravity.tolist(), physicsClientId=client)
         plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, planeNormal=(0, 0, 1), physicsClientId=client)
@@ -83,7 +83,7 @@ def mesh(body: Body, starts: Motion, friction: float, setting: Setting) -> Bulle
 def spheres(body: Body, starts: Motion, friction: float, setting: Setting) -> BulletStage:
     """A prism on a small sphere in each corner of its lower face: every contact point is kept."""
     shapes = "".join(
-        f'<collision><origin xyz="{x:.9g} {y:.9g} {z:.9g}"/><geometry><sphere radius="{FOOT}"/></geometry></collision>'
+        f'<collision><origin xyz="{x:.9g} {y:.9g} {z:.9g}"/><geometry><sphere radius="{FOOT}"/></geometry></collision>\n'
         for x, y, z in feet(body).tolist()
     )
     a, b, c = np.diag(body.inertia).tolist()
@@ -91,10 +91,10 @@ def spheres(body: Body, starts: Motion, friction: float, setting: Setting) -> Bu
         f'<inertial><mass value="{body.mass:.17g}"/>'
         f'<inertia ixx="{a:.17g}" iyy="{b:.17g}" izz="{c:.17g}" ixy="0" ixz="0" iyz="0"/></inertial>'
     )
-    text = f'<robot name="body"><link name="body">{inertial}{shapes}</link></robot>'
+    text = f'<robot name="body"><link name="body">{inertial}\n{shapes}</link></robot>'
 
     def create(client: int) -> int:
-        # Bullet's own calls take at most 16 shapes of a body; a URDF file may have any number.
+        # Bullet's own calls take at most 16 shapes of a body; a URDF file of short lines may have any number.
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "body.urdf"
             path.write_text(text)
