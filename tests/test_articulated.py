@@ -9,7 +9,7 @@ from stiction import AugmentedLaw, Body, CoulombLaw, InputError, Mode
 from stiction.articulated import ask_at, compiled_handler, solve_modes, solve_powell
 from stiction.laws.statistical import StatisticalLaw
 from stiction.links import Links
-from stiction.stepping import rollout
+from stiction.rollouts import rollout
 
 BOX = Body.box((0.5, 0.1, 0.08), 1.0)
 LAW = CoulombLaw(BOX, 0.5, cone="round", softness=0.0)

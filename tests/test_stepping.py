@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from conftest import random_states
-from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout
+from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, Stepper, rollout
 
 
 def test_free_flight_is_a_parabola_and_keeps_angular_momentum(box):
@@ -181,3 +181,42 @@ def test_a_spin_too_fast_for_the_time_step_is_named():
 def test_no_steps_give_the_start(box):
     run = rollout(CoulombLaw(box), State([0, 0, 1]), 0)
     assert run.position.shape == (1, 3) and run.impulse.shape == (0, 6)
+
+
+def test_threads_and_strides_change_no_bit(box):
+    """More bodies than a chunk holds, in one thread or two; each fourth state is that of the whole record."""
+    rng = np.random.default_rng(8)
+    law = CoulombLaw(box, 0.5)
+    states = State(
+        np.c_[rng.normal(size=(600, 2)), rng.uniform(0.3, 0.5, 600)],
+        velocity=rng.normal(size=(600, 3)),
+        angular_velocity=rng.normal(0, 3, (600, 3)),
+    )
+    one, two = (rollout(law, states, 100, threads=threads) for threads in (1, 2))
+    thin = rollout(law, states, 100, every=4, threads=2)
+    for name in ("position", "quaternion", "velocity", "angular_velocity", "impulse", "mode", "kind"):
+        assert np.array_equal(getattr(one, name), getattr(two, name)), name
+    assert np.array_equal(thin.position, one.position[:, ::4]) and thin.timestep == pytest.approx(4 * one.timestep)
+    assert thin.impulse == pytest.approx(one.impulse.reshape(600, 25, 4, 6).sum(axis=2))
+    assert np.array_equal(thin.mode, one.mode[:, 3::4])
+    with pytest.raises(InputError, match="multiple of every"):
+        rollout(law, states, 100, every=3)
+
+
+@pytest.mark.parametrize("number", [None, 3])
+def test_a_stepper_makes_the_steps_of_a_rollout(box, number):
+    state = State([0.1, 0.0, 0.35], velocity=[1, 0, -1], angular_velocity=[1, 2, 3])
+    if number is not None:
+        state = State(*(np.tile(part, (number, 1)) for part in (state.position, state.quaternion, state.velocity)))
+    law = CoulombLaw(box, 0.5)
+    run, stepper = rollout(law, state, 120), Stepper(law, state)
+    for t in range(120):
+        stepper.step()
+        assert np.array_equal(stepper.state.position, run.position[..., t + 1, :])
+        assert np.array_equal(stepper.impulse, run.impulse[..., t, :]) and np.array_equal(
+            stepper.mode, run.mode[..., t]
+        )
+    stepper.state = state
+    assert np.array_equal(stepper.state.position, state.position)
+    with pytest.raises(InputError, match="below the ground"):
+        stepper.state = State(state.position - [0, 0, 1], state.quaternion)

@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from stiction.laws.augmented import AugmentedLaw
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.modelfile import load
+    from stiction.rollouts import rollout
     from stiction.state import Kind, Mode, State, Trajectory
-    from stiction.stepping import rollout
+    from stiction.stepper import Stepper
 
 __all__ = [
     "AugmentedLaw",
@@ -23,6 +24,7 @@ __all__ = [
     "Law",
     "Mode",
     "State",
+    "Stepper",
     "Trajectory",
     "dart",
     "gym",
@@ -43,7 +45,8 @@ _HOME = {
     "State": "stiction.state",
     "Trajectory": "stiction.state",
     "load": "stiction.laws.modelfile",
-    "rollout": "stiction.stepping",
+    "rollout": "stiction.rollouts",
+    "Stepper": "stiction.stepper",
 }
 _MODULES = {
     "dart": "stiction.engines.dart",

@@ -19,7 +19,7 @@ from numba.core import config as numba_config
 config = cast(Any, numba_config)  # numba sets its options as attributes at run time
 
 # Sources without compiled code.
-_PLAIN = ("cli.py", "results.py", "studies", "report", "bench", "data", "engines", "learn")
+_PLAIN = ("cli.py", "results.py", "rollouts.py", "stepper.py", "studies", "report", "bench", "data", "engines", "learn")
 _KEEP = 4  # cache folders of earlier source states that stay for other checkouts and versions
 
 

@@ -263,18 +263,20 @@ def _most_violated_of_many(contacts, i, u, v, w, rate, cap):
 
 @lean
 def rebound_speed(c, x, y):
-    """Speed [m/s] at which a vertex at (x, y) is to leave the ground: e(v) v for its approach speed v before.
+    """Speed [m/s] at which a vertex at (x, y) is to leave the ground: e(v) v for its approach speed v before the step.
+
+    What gravity adds in the step counts neither before nor after, or bounces would gain energy.
 
     e(v) = e0 (v / REBOUND_SPEED)^-exponent (1 - threshold / v), at most 1, with (e0, exponent, threshold) = c.rebound;
     slower approaches than the threshold [m/s] do not bounce.
     """
-    v = x * c.velocity[4] - y * c.velocity[3] - c.velocity[2]
+    v = x * c.velocity[4] - y * c.velocity[3] - c.velocity[2] - c.fall
     if v <= c.rebound[2]:
         return 0.0
     e = c.rebound[0]
     if c.rebound[1] != 0.0:
         e *= (v / REBOUND_SPEED) ** -c.rebound[1]
-    return min(1.0, e * (1 - c.rebound[2] / v)) * v
+    return max(0.0, min(1.0, e * (1 - c.rebound[2] / v)) * v - c.fall)
 
 
 @lean

@@ -41,6 +41,7 @@ RECORD = np.dtype(
         ("rounding", np.float64),  # radius of the body's corners [m]
         ("touch", np.float64),  # a vertex touches when it lies below this height [m]
         ("timestep", np.float64),  # length of this step [s]
+        ("fall", np.float64),  # speed towards the ground that a body at rest takes up in this step [m/s]
         ("rebound", np.float64, (3,)),  # how vertices bounce, set by a law: see lcp.rebound_speed; zeros: not at all
         ("friction", np.float64, (5,)),  # room for a friction, an impulse and a twist that are being tried
         ("trial", np.float64, (6,)),

@@ -8,15 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from numpy.typing import ArrayLike
 
-from stiction import checks, timing
+from stiction import checks
 from stiction.bodies import Body
-from stiction.compiled import announce_compilation, compiled, lean
-from stiction.contact import Law, WholeLaw, respond
+from stiction.compiled import compiled, lean
+from stiction.contact import respond
 from stiction.labels import observed_mode
 from stiction.lcp import normal_impulse, twist_after, write_twist_after
-from stiction.patch import TOUCH, detect, first_contacts, new_contacts
+from stiction.patch import detect, first_contacts
 from stiction.spatial import copy, rotate, rotation_matrices, rotation_matrix, sandwich
 from stiction.state import Kind, Mode, State, Trajectory
 from stiction.timing import out_of_reach, time_to_impact
@@ -26,8 +25,7 @@ CORRECTION = 0.01  # share of a vertex's depth that a step takes back, as in DAR
 CORRECTION_SPEED = 1e-3  # [m/s] the fastest correction, as in DART
 SETTLED_DEPTH = 1e-9  # [m] depths below it are left alone, so that a body at rest keeps its bits
 DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
-MOST_CUTS = 40  # cuts at impacts in one time step; a body that chatters faster is stepped on
-_CHUNK = 256  # bodies stepped together; part of the result's definition, not of the machine
+MOST_CUTS = 40  # cuts at impacts in one time step after which a body that chatters bounces no more, until the next step
 
 
 class Motion(NamedTuple):
@@ -55,86 +53,6 @@ class Record(NamedTuple):
     impulse: np.ndarray
     mode: np.ndarray
     kind: np.ndarray
-
-
-def rollout(
-    law: Law | WholeLaw,
-    state: State,
-    steps: int = 800,
-    *,
-    timestep: float | None = None,
-    gravity: ArrayLike | None = None,
-    substeps: int | None = None,
-    samples: int | None = None,
-    seed: int = 0,
-    finite: bool = True,
-) -> Trajectory:
-    """Simulate `steps` time steps of the law's body from one state, or from each state of a batch.
-
-    timestep: [s]; the law's own by default
-    gravity: [m/s^2], shape (3,); tilt it to put the body on a slope; by default the law's own, or GRAVITY
-    substeps: equal parts of a time step, cut further where a corner reaches the ground; 0: one step, never cut. By
-        default the law's own, or 0.
-    samples: draw as many motions from the law's uncertainty, as a new first axis of all arrays
-    seed: of the samples
-    finite: refuse a motion that runs out of numbers
-    """
-    steps = checks.count("steps", steps, 0)
-    h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
-    gravity = getattr(law, "gravity", GRAVITY) if gravity is None else gravity
-    substeps = checks.count("substeps", getattr(law, "substeps", 0) if substeps is None else substeps, 0)
-    setting = Setting(h, checks.array("gravity", gravity, (3,)), substeps)
-    if samples is not None:
-        return _sampled(law, state, steps, setting, checks.count("samples", samples, 1), seed, finite)
-    return _rolled(law, state, steps, setting, finite)
-
-
-def _sampled(law, state: State, steps: int, setting: Setting, samples: int, seed: int, finite: bool) -> Trajectory:
-    """Motions with laws drawn from the law's uncertainty, the number of the draw as the first axis."""
-    if not hasattr(law, "drawn"):
-        raise checks.InputError(f"{law!r} does not know its own uncertainty, so that no samples can be drawn from it.")
-    shape = (samples, *state.batch_shape)
-    parts = (state.position, state.quaternion, state.velocity, state.angular_velocity)
-    repeated = State(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts))
-    law = law.drawn(int(np.prod(shape)), checks.count("seed", seed, 0))
-    return _rolled(law, repeated, steps, setting, finite)
-
-
-def _rolled(law, state: State, steps: int, setting: Setting, finite: bool) -> Trajectory:
-    """The rollout itself."""
-    ground = getattr(law, "ground", 0.0)  # [m] height of the plane; ours is z = 0
-    state = _raised(state, -ground)
-    check_start(law.body, state)
-    flat = state.reshape(int(np.prod(state.batch_shape)))
-    record = empty_record(len(flat.position), steps)
-    announce_compilation()
-    hull = law.body.hull
-    compiled_law = getattr(law, "compiled", None)
-    for begin in range(0, len(flat.position), _CHUNK):
-        chunk = slice(begin, begin + _CHUNK)
-        motion = to_motion(law.body, flat[chunk])
-        contacts = new_contacts(hull, len(motion.position), timing.TOUCH if setting.substeps else TOUCH)
-        part = Record(*(field[chunk] for field in record))
-        run = simulate_finely if setting.substeps else simulate
-        if hasattr(law, "chunk"):  # a law whose parameters differ from body to body
-            compiled_law = law.chunk(chunk)
-        if compiled_law is None:
-            run.py_func(law, setting, hull, contacts, motion, part)
-        else:
-            run(compiled_law, setting, hull, contacts, motion, part)
-    if finite and not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
-        check_finite(record, setting.timestep)
-    record.position[..., 2] += ground
-    return to_trajectory(law.body, record, state.batch_shape, setting.timestep)
-
-
-def _raised(state: State, height: float) -> State:
-    """The same states, `height` [m] further up."""
-    if height == 0.0:
-        return state
-    return State(
-        state.position + np.array([0.0, 0.0, height]), state.quaternion, state.velocity, state.angular_velocity
-    )
 
 
 def check_start(body: Body, state: State) -> None:
@@ -185,11 +103,11 @@ def simulate_finely(law, setting, hull, contacts, motion, record):
     for i in range(len(motion.position)):
         for t in range(record.mode.shape[1]):
             left, part, cuts = setting.timestep, setting.timestep / setting.substeps, 0
-            smooth = False
+            smooth = out_of_reach(hull, motion.position[i, 2], motion.twist[i], setting.gravity, left)
             while left > 1e-9 * part:
-                # A face that slides is smooth; else, what is left after a cut goes with the next part if it is short.
+                # Flight and a face that slides are smooth; else, what a cut leaves of a part goes with the next one.
                 longest = left if smooth or left < 1.001 * part else part
-                taken = substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts < MOST_CUTS)
+                taken = substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts)
                 left -= taken
                 cuts += taken < longest
                 smooth = taken == longest and slides_on_a_face(hull, setting, contacts, motion, i)
@@ -240,12 +158,16 @@ def slides_on_a_face(hull, setting, contacts, motion, i):
 
 
 @register_jitable
-def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut):
-    """Step body i for `longest` [s], or until its next corner arrives; the time taken. What happened joins step t."""
+def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
+    """Step body i for `longest` [s], or until its next corner arrives; the time taken. What happened joins step t.
+
+    cuts: at impacts in this time step so far
+    """
     taken = longest
+    may_cut = cuts < 3 * MOST_CUTS
     before = np.empty(6)
     copy(motion.twist[i], before)
-    if may_cut and not out_of_reach(hull, motion.position[i, 2], before, longest):
+    if may_cut and not out_of_reach(hull, motion.position[i, 2], before, setting.gravity, longest):
         rotation_matrix(motion.quaternion[i], contacts.record[0].rotation)
         motion.twist[i, 2] += longest * min(0.0, setting.gravity[2])  # as fast as it will be
         taken = time_to_impact(hull, contacts.record[0].rotation, motion.position[i, 2], motion.twist[i], longest)
@@ -257,10 +179,13 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut
         if n == 0:
             break
         c = contacts.record[0]
+        if cuts >= MOST_CUTS:
+            c.fall = np.inf
         p, mode = respond(law, touching)
         after = twist_after(touching, 0, p[0])
         sooner = time_to_impact(hull, c.rotation, c.height, after, taken) if may_cut else taken
         if attempt == 1 or not sooner < 0.999 * taken:
+            copy(after, motion.twist[i])
             note_contact(touching, motion, record, t, p[0], mode[0], law.softness)
             break
         taken = sooner
@@ -271,9 +196,8 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, may_cut
 
 @lean
 def note_contact(contacts, motion, record, t, p, mode, softness):
-    """Give the body of the first record its new velocity; impulses of a step add up, the greatest names its mode."""
+    """Write down the contact of the first record: impulses of a step add up, the greatest names its mode."""
     c = contacts.record[0]
-    copy(twist_after(contacts, 0, p), motion.twist[c.index])
     total = record.impulse[c.index, t]
     if softness > 0 or mode == Mode.NONE:
         mode = observed_mode(contacts, 0, motion.twist[c.index], p)
@@ -300,6 +224,7 @@ def begin_body(setting, hull, contacts, motion, i, n):
     c.index = i
     c.height = motion.position[i, 2]
     c.timestep = setting.timestep
+    c.fall = max(0.0, -setting.timestep * setting.gravity[2])
     rotation_matrix(motion.quaternion[i], c.rotation)
     apply_forces(hull, c.rotation, setting, motion.twist[i])
     if not detect(hull, contacts, n):
@@ -393,12 +318,13 @@ def end_step(setting, contacts, motion, n, softness):
 @lean
 def end_body(setting, contacts, motion, i, n, softness):
     """`end_step` for body i alone, whose contact is record 0 if n is 1; free flight follows its parabola exactly."""
-    if n > 0:
+    sunk = n > 0 and contacts.record[0].depth >= SETTLED_DEPTH
+    if sunk:
         correct_body(contacts, motion, np.int64(0), softness, setting.timestep)
-    else:
+    if n == 0:
         for m in range(3):
             motion.position[i, m] -= 0.5 * setting.timestep**2 * setting.gravity[m]
-    move_body(contacts, motion, i, np.int64(0), n > 0, setting.timestep)
+    move_body(contacts, motion, i, np.int64(0), sunk, setting.timestep)
 
 
 @lean
@@ -482,13 +408,15 @@ def to_motion(body: Body, state: State) -> Motion:
 
 def to_trajectory(body: Body, record: Record, batch_shape: tuple[int, ...], timestep: float) -> Trajectory:
     """A record at the centre of mass as a trajectory of the body frame."""
-    quaternions = record.quaternion.reshape(-1, 4)
-    arm = (rotation_matrices(quaternions) @ body.com).reshape(record.position.shape)
     spin = record.twist[..., 3:]
+    position, velocity = record.position, record.twist[..., :3]
+    if body.com.any():
+        arm = (rotation_matrices(record.quaternion.reshape(-1, 4)) @ body.com).reshape(record.position.shape)
+        position, velocity = position - arm, velocity - np.cross(spin, arm)
     arrays = {
-        "position": record.position - arm,
+        "position": position,
         "quaternion": record.quaternion,
-        "velocity": record.twist[..., :3] - np.cross(spin, arm),
+        "velocity": velocity,
         "angular_velocity": spin,
         "impulse": record.impulse,
         "mode": record.mode,

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import lean
 
 # Height [m] below which a corner touches where steps are cut at impacts. Far above that of whole steps: corners that
-# chatter within it count as one contact, or there would be no end of cuts. Far below what anyone can see.
-TOUCH = 2e-5
+# chatter within it count as one contact, or there would be no end of cuts.
+TOUCH = 1e-4
 
 
-@compiled
+@lean
 def time_to_impact(hull, rotation, height, twist, longest):
     """Time [s] until a corner above the ground reaches it with the given twist (6,), at most `longest`.
 
@@ -31,8 +31,9 @@ def time_to_impact(hull, rotation, height, twist, longest):
     return first
 
 
-@compiled
-def out_of_reach(hull, height, twist, longest):
+@lean
+def out_of_reach(hull, height, twist, gravity, longest):
     """Whether no corner can reach the ground within `longest` [s]: a bound that looks at no corner at all."""
     spin = np.sqrt(twist[3] ** 2 + twist[4] ** 2 + twist[5] ** 2)
-    return height - hull.rounding - hull.reach - TOUCH > longest * (abs(twist[2]) + spin * hull.reach)
+    fastest = abs(twist[2]) + abs(gravity[2]) * longest + spin * hull.reach
+    return height - hull.rounding - hull.reach - TOUCH > longest * fastest

@@ -10,8 +10,9 @@ from stiction.bodies import Body
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import load
+from stiction.rollouts import rollout
 from stiction.state import State, Trajectory
-from stiction.stepping import GRAVITY, rollout
+from stiction.stepping import GRAVITY
 
 DART = ("dantzig", "nsgs")
 COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}

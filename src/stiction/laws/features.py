@@ -208,8 +208,8 @@ def _turn(fold, u_x, u_y, u_yaw, c_xx, c_xy, c_yy, is_point):
             return 0.0, t, q, 0.0
         return q, 0.0, 0.0, t
     if fold == 3:
-        length = np.sqrt(u_x * u_x + u_y * u_y) + _TINY
-        x, y = u_x / length, u_y / length
+        length = np.sqrt(u_x * u_x + u_y * u_y)
+        x, y = (u_x / length, u_y / length) if length > 0.0 else (1.0, 0.0)
         # Which of two mirror images is told by the yaw, or for a point, which has none, by its skew response.
         skew = x * y * (c_yy - c_xx) + (x * x - y * y) * c_xy if is_point else u_yaw
         side = -1.0 if skew < 0 else 1.0

@@ -35,6 +35,7 @@ class Material:
     friction_rise: relative growth of `friction` with each factor of ten in slip speed
     spin: radius of friction against spinning, relative to the patch's radius
     memory: parts in which an impact builds up, friction following the slip; 1: none
+    lag: share of an impact by which friction follows the slip late
     """
 
     restitution: float = 0.2
@@ -46,13 +47,14 @@ class Material:
     friction_rise: float = 0.0
     spin: float = 0.85
     memory: int = INCREMENTS
+    lag: float = 0.125
 
     def __post_init__(self) -> None:
         for field in fields(self):
             checks.scalar(field.name, getattr(self, field.name))
         if not 0 <= self.restitution <= 1:
             raise checks.InputError(f"restitution must lie between 0 and 1, got {self.restitution:g}.")
-        for name in ("restitution_threshold", "friction", "friction_loaded", "spin"):
+        for name in ("restitution_threshold", "friction", "friction_loaded", "spin", "lag"):
             checks.non_negative(name, getattr(self, name))
         checks.positive("friction_load [N]", self.friction_load)
         checks.count("memory", self.memory, 1)
@@ -69,6 +71,7 @@ class ImpactTerms(NamedTuple):
     friction_load: float
     friction_rise: float
     spin: float
+    lag: float
     memory: int
     softness: float
     each: np.ndarray  # (n, 2 + k): factors of friction and of restitution, turn [rad] of friction in the k-th impact

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction import checks
-from stiction.compiled import compiled
+from stiction.compiled import lean
 
 INPUTS = 10
 ODD = 7  # inputs from here on change their sign in the mirror
@@ -33,7 +33,7 @@ def random_inner(units: int, seed: int) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(0, 0.7, (units, INPUTS + 1))
 
 
-@compiled
+@lean
 def describe_slip(c, P, approach, x):
     """Write the inputs (INPUTS,) of a contact with normal impulse P; each is of order one."""
     N = P[0]
@@ -56,10 +56,14 @@ def describe_slip(c, P, approach, x):
     x[9] = v[5] * half / 0.5
 
 
-@compiled
-def residual(law, c, P, approach):
-    """Corrections (OUTPUTS,) of a contact, even and odd in the mirror as they must be."""
-    x, out = np.empty(INPUTS), np.zeros(OUTPUTS)
+@lean
+def residual(law, c, P, approach, x, out):
+    """Write the corrections (OUTPUTS,) of a contact to `out`, even and odd in the mirror as they must be.
+
+    x: room for the inputs
+    """
+    for m in range(OUTPUTS):
+        out[m] = 0.0
     describe_slip(c, P, approach, x)
     for side in range(2):
         for u in range(len(law.inner)):
@@ -74,4 +78,3 @@ def residual(law, c, P, approach):
             x[k] = -x[k]
     for m in range(OUTPUTS):
         out[m] = min(LARGEST, max(-LARGEST, out[m]))
-    return out

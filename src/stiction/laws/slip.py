@@ -5,9 +5,10 @@ Coordinates are (x, y, spin about the vertical) at the centre of pressure.
 
 import numpy as np
 
-from stiction.compiled import compiled
-from stiction.laws.residual import residual
-from stiction.lcp import lowest_separation, normal_impulse
+from stiction.compiled import compiled, lean
+from stiction.laws.press import ROOM, gather, press
+from stiction.laws.residual import OUTPUTS, residual
+from stiction.lcp import lowest_separation
 from stiction.state import Kind, Mode
 
 SWEEPS = 4  # of normal impulse and friction in turn
@@ -26,36 +27,40 @@ def patch_friction(law, contacts, i):
     c.rebound[0] = min(1.0, law.restitution * own[1])
     c.rebound[1] = law.restitution_fall
     c.rebound[2] = law.restitution_threshold
-    for k in range(3):
+    # Room for what is worked on: memory of the record costs nothing.
+    f, v, slip, push, P = c.memo[3:6], c.memo[6:12], c.memo[12:15], c.memo[15:18], c.memo[18:21]
+    bound, A, points = c.memo[21:24], c.memo[24:33].reshape(3, 3), c.memo[33 : 33 + ROOM]
+    for k in range(6):
         c.memo[k] = 0.0
-    P = normal_impulse(contacts, i, c.velocity, law.softness, 0.0, 0.0)
+    few = gather(contacts, i, points)
+    loaded = press(contacts, i, few, points, c.velocity, np.int64(0), P)
     if not P[0] > 0:
         return np.int64(Mode.DETACH)
-    approach = -lowest_separation(contacts, i, c.velocity)
+    approach = -lowest_separation(contacts, i, c.velocity) - c.fall  # before the step
     impacts = approach > law.restitution_threshold
     factor, turn = own[0], _next_turn(law, c, impacts)
     if len(law.inner) > 0:
-        change = residual(law, c, P, approach)
+        change = c.memo[33 + ROOM : 33 + ROOM + OUTPUTS]
+        residual(law, c, P, approach, c.memo[60:], change)
         factor *= np.exp(change[0])
         turn += change[1]
         if impacts:
             c.rebound[0] = min(1.0, c.rebound[0] * np.exp(change[2]))
-            P = normal_impulse(contacts, i, c.velocity, law.softness, 0.0, 0.0)
-    f, v = np.zeros(3), np.empty(6)
+            few = gather(contacts, i, points)
+            loaded = press(contacts, i, few, points, c.velocity, loaded, P)
     sticks = False
-    A, slip, push = np.empty((3, 3)), np.empty(3), np.empty(3)
     for _ in range(SWEEPS):
         N = P[0]
         x, y, z = -P[2] / N, P[1] / N, c.centre[2]
         away = (x - c.centre[0]) ** 2 + (y - c.centre[1]) ** 2
         radius = law.spin * np.sqrt(max(0.0, c.radius * c.radius - away)) + LEAST_SPIN
         _tangent_problem(c, x, y, z, P, A, slip, push)
-        parts, duration = (law.memory, IMPACT_TIME) if impacts else (1, c.timestep)
-        sticks = _build_up(law, factor, duration, N, parts, radius, turn, A, slip, push, f)
+        parts, duration = (law.memory, IMPACT_TIME) if impacts else (np.int64(1), c.timestep)
+        sticks = _build_up(law, factor, duration, N, parts, radius, turn, A, slip, push, bound, f)
         c.memo[0], c.memo[1] = f[0], f[1]
         c.memo[2] = f[2] + (x - c.centre[0]) * f[1] - (y - c.centre[1]) * f[0]
         _twist_with(c, x, y, z, f, v)
-        P = normal_impulse(contacts, i, v, law.softness, 0.0, 0.0)
+        loaded = press(contacts, i, few, points, v, loaded, P)
         if not P[0] > 0 or abs(P[0] - N) < _AGREES * N:
             break
     if sticks and c.kind == Kind.SURFACE and not impacts and _is_slow(c):
@@ -63,7 +68,7 @@ def patch_friction(law, contacts, i):
     return np.int64(Mode.DYNAMIC)
 
 
-@compiled
+@lean
 def _next_turn(law, c, impacts):
     """Angle [rad] by which friction is turned in this impact, for a law drawn from its uncertainty."""
     row = c.index if len(law.each) > 1 else 0
@@ -74,14 +79,14 @@ def _next_turn(law, c, impacts):
     return law.each[row, 2 + law.impacts[row] % turns]
 
 
-@compiled
+@lean
 def _is_slow(c):
     reach = np.abs(c.velocity[3]) + np.abs(c.velocity[4]) + np.abs(c.velocity[5])
     speed = np.abs(c.velocity[0]) + np.abs(c.velocity[1]) + np.abs(c.velocity[2])
-    return speed + reach * c.diameter < _STILL + 2 * 9.81 * c.timestep
+    return speed + reach * c.diameter < _STILL + 2 * c.fall
 
 
-@compiled
+@lean
 def _tangent_problem(c, x, y, z, P, A, slip, push):
     """Response A (3, 3) of the tangent velocity at (x, y, z), that velocity before, and what P adds to it."""
     W = c.inverse_inertia
@@ -101,7 +106,7 @@ def _tangent_problem(c, x, y, z, P, A, slip, push):
     push[0], push[1], push[2] = _form(W, Jx, normal), _form(W, Jy, normal), _form(W, Js, normal)
 
 
-@compiled
+@lean
 def _form(W, a, b):
     """a . W b with the angular block of an inverse inertia (6, 6)."""
     total = 0.0
@@ -110,7 +115,7 @@ def _form(W, a, b):
     return total
 
 
-@compiled
+@lean
 def _twist_with(c, x, y, z, f, v):
     """Write v1 + M^-1 (friction f at (x, y, z)) to v (6,)."""
     W = c.inverse_inertia
@@ -122,49 +127,48 @@ def _twist_with(c, x, y, z, f, v):
         v[3 + k] = c.velocity[3 + k] + W[3 + k, 3] * m0 + W[3 + k, 4] * m1 + W[3 + k, 5] * m2
 
 
-@compiled
-def _build_up(law, factor, duration, N, parts, radius, turn, A, slip, push, f):
-    """Write the friction f (3,) of a normal impulse N that comes in parts; whether the patch sticks in the end."""
+@lean
+def _build_up(law, factor, duration, N, parts, radius, turn, A, slip, push, y, f):
+    """Write the friction f (3,) of a normal impulse N that comes in parts; whether the patch sticks in the end.
+
+    Friction answers the slip as it was when the share `law.lag` of the impact had not come yet.
+    """
     share = N / parts
     force = 1.0 / (1.0 + N / duration / law.friction_load)
-    limit, y = np.empty(3), np.zeros(3)
-    s0, s1, s2 = slip
     f[0] = f[1] = f[2] = 0.0
     sticks = False
     for k in range(parts):
-        done = (k + 1.0) / parts
+        done = 1.0 if parts == 1 else max(0.0, (k + 1.0) / parts - law.lag)
         s0 = slip[0] + done * push[0] + A[0, 0] * f[0] + A[0, 1] * f[1] + A[0, 2] * f[2]
         s1 = slip[1] + done * push[1] + A[1, 0] * f[0] + A[1, 1] * f[1] + A[1, 2] * f[2]
         s2 = slip[2] + done * push[2] + A[2, 0] * f[0] + A[2, 1] * f[1] + A[2, 2] * f[2]
         speed = max(SLOWEST, np.sqrt(s0 * s0 + s1 * s1 + (radius * s2) ** 2))
         mu = law.friction * (1.0 + law.friction_rise * np.log10(speed / 0.3))
         mu = max(0.0, factor * (law.friction_loaded + (mu - law.friction_loaded) * force))
-        limit[0] = limit[1] = mu * share
-        limit[2] = mu * share * radius
-        sticks = _dissipate(A, s0, s1, s2, limit, y)
-        f0, f1 = limit[0] * y[0], limit[1] * y[1]
+        limit = mu * share
+        sticks = _dissipate(A, s0, s1, s2, limit, limit * radius, y)
+        f0, f1 = limit * y[0], limit * y[1]
         if turn != 0.0:
             f0, f1 = np.cos(turn) * f0 - np.sin(turn) * f1, np.sin(turn) * f0 + np.cos(turn) * f1
         f[0] += f0
         f[1] += f1
-        f[2] += limit[2] * y[2]
+        f[2] += limit * radius * y[2]
     return sticks
 
 
-@compiled
-def _dissipate(A, s0, s1, s2, limit, y):
-    """Write the y (3,), |y| <= 1, for which the impulse limit * y leaves the least energy; whether it stops the slip.
+@lean
+def _dissipate(A, s0, s1, s2, limit, twist, y):
+    """Write the y (3,), |y| <= 1, for which the impulse (limit, limit, twist) * y leaves the least energy; whether it stops the slip.
 
     The slip after it is opposite to y in the scaled coordinates: (B + t 1) y = -b with t >= 0 and |y| = 1, or t = 0.
     """
-    b0, b1, b2 = s0 * limit[0], s1 * limit[1], s2 * limit[2]
+    b0, b1, b2 = s0 * limit, s1 * limit, s2 * twist
     size = np.sqrt(b0 * b0 + b1 * b1 + b2 * b2)
     if not size > 0.0:
         y[0] = y[1] = y[2] = 0.0
         return True
-    a00, a11, a22 = A[0, 0] * limit[0] ** 2, A[1, 1] * limit[1] ** 2, A[2, 2] * limit[2] ** 2
-    a01, a02 = A[0, 1] * limit[0] * limit[1], A[0, 2] * limit[0] * limit[2]
-    a12 = A[1, 2] * limit[1] * limit[2]
+    a00, a11, a22 = A[0, 0] * limit * limit, A[1, 1] * limit * limit, A[2, 2] * twist * twist
+    a01, a02, a12 = A[0, 1] * limit * limit, A[0, 2] * limit * twist, A[1, 2] * limit * twist
     trace = a00 + a11 + a22
     t = max(1e-12 * trace, size - trace)
     sticks = False

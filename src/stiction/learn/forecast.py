@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from stiction.laws.impact import ImpactLaw
 from stiction.learn.identify import Motions, horizon, roll_law
 from stiction.learn.tosses import Tosses, errors
+from stiction.rollouts import rollout
 from stiction.state import State
-from stiction.stepping import rollout
 
 REGIONS = (0.5, 0.9)
 SAMPLES = 64

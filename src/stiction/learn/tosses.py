@@ -31,6 +31,15 @@ class Toss:
         """Time steps from the first frame to the last."""
         return int(self.frame[-1])
 
+    @cached_property
+    def touch(self) -> int:
+        """The first frame after the flight."""
+        return int(self.frame[min(self.flight, len(self.frame) - 1)])
+
+    def frames_until(self, last: int) -> int:
+        """How many frames are there up to number `last`."""
+        return int(np.searchsorted(self.frame, last, side="right"))
+
 
 class Start:
     """The state at frame 0 that the frames in flight tell, for any centre of mass and gravity.
@@ -51,12 +60,6 @@ class Start:
         self.per_gravity = solve @ (-0.5 * t**2)  # (2,)
         self.turned = turned
         self.rotation = turned[0]
-
-    def state(self, com, gravity) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Position, quaternion, velocity and angular velocity of the body frame at frame 0."""
-        x, v = self.plain + self.per_com @ com + np.outer(self.per_gravity, gravity)
-        arm = self.rotation @ com
-        return x - arm, self.quaternion, v - np.cross(self.spin, arm), self.spin
 
 
 def flight_estimate(tosses: "Tosses") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -123,8 +126,16 @@ class Tosses:
 
     def states(self, com, gravity) -> State:
         """States at frame 0 for this centre of mass (3,) and gravity (3,)."""
-        parts = zip(*(start.state(np.asarray(com), np.asarray(gravity)) for start in self.starts))
-        return State(*(np.stack(part) for part in parts))
+        plain, per_com, per_gravity, rotation, quaternion, spin = self._flights
+        moved = plain + per_com @ np.asarray(com) + per_gravity[:, :, np.newaxis] * np.asarray(gravity)
+        arm = rotation @ np.asarray(com)
+        return State(moved[:, 0] - arm, quaternion, moved[:, 1] - np.cross(spin, arm), spin)
+
+    @cached_property
+    def _flights(self) -> list[NDArray[np.float64]]:
+        """What the starts know, toss by toss."""
+        names = ("plain", "per_com", "per_gravity", "rotation", "quaternion", "spin")
+        return [np.stack([getattr(start, name) for start in self.starts]) for name in names]
 
 
 def errors(toss: Toss, position, quaternion, last: int | None = None) -> tuple[NDArray, NDArray]:
@@ -133,7 +144,7 @@ def errors(toss: Toss, position, quaternion, last: int | None = None) -> tuple[N
     position, quaternion: of all frames, shape (steps + 1, ...)
     last: only frames up to this number
     """
-    n = len(toss.frame) if last is None else int(np.searchsorted(toss.frame, last, side="right"))
+    n = len(toss.frame) if last is None else toss.frames_until(last)
     at = toss.frame[:n]
     return position[at] - toss.position[:n], rotation_vectors(quaternion[at], toss.quaternion[:n])
 
@@ -141,8 +152,13 @@ def errors(toss: Toss, position, quaternion, last: int | None = None) -> tuple[N
 def rotation_vectors(a, b) -> NDArray[np.float64]:
     """Rotation vectors (n, 3) [rad] of quaternions a relative to b, world axes."""
     w = (a * b).sum(axis=1)
-    v = b[:, :1] * a[:, 1:] - a[:, :1] * b[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
-    v = np.where(w[:, np.newaxis] < 0, -v, v)
-    sine = np.linalg.norm(v, axis=1)
+    a0, a1, a2, a3 = a.T
+    b0, b1, b2, b3 = b.T
+    v = np.empty((len(w), 3))  # of a b^-1; np.cross would take most of the time of a fit
+    v[:, 0] = b0 * a1 - a0 * b1 - a2 * b3 + a3 * b2
+    v[:, 1] = b0 * a2 - a0 * b2 - a3 * b1 + a1 * b3
+    v[:, 2] = b0 * a3 - a0 * b3 - a1 * b2 + a2 * b1
+    v[w < 0] *= -1
+    sine = np.sqrt((v**2).sum(axis=1))
     angle = 2 * np.arctan2(sine, np.abs(w))
     return v * (angle / np.maximum(sine, 1e-12))[:, np.newaxis]

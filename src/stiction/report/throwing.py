@@ -13,9 +13,9 @@ from stiction import checks
 from stiction.contact import Law, WholeLaw
 from stiction.data.plan import Plan
 from stiction.data.throws import ThrowRanges
+from stiction.rollouts import rollout
 from stiction.spatial import rotation_matrices
 from stiction.state import State, Trajectory
-from stiction.stepping import rollout
 
 
 def shipped_laws() -> list[str]:

@@ -21,9 +21,9 @@ from stiction.labels import DETACH_IMPULSE
 from stiction.laws.coulomb import CoulombLaw
 from stiction.patch import TOUCH
 from stiction.report.section import Section
+from stiction.rollouts import rollout
 from stiction.spatial import rotation_matrices
 from stiction.state import Kind, State, Trajectory
-from stiction.stepping import rollout
 from stiction.studies import pictures
 from stiction.studies.outputs import Study, joined
 from stiction.studies.tables import agreement_tables

@@ -17,8 +17,8 @@ from stiction.engines import mujoco_throw
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load
 from stiction.report.section import Plot, Replay, Section, Table
+from stiction.rollouts import rollout
 from stiction.state import State, Trajectory
-from stiction.stepping import rollout
 from stiction.studies import figures
 from stiction.studies.motions import BASELINE, OURS, throw_truth
 from stiction.studies.outputs import Study, joined

@@ -23,8 +23,8 @@ from stiction.learn.fit import FitOptions
 from stiction.learn.switches import Switches
 from stiction.learn.train import find_inputs, train
 from stiction.report.section import Plot, Section, Table
+from stiction.rollouts import rollout
 from stiction.state import State, Trajectory
-from stiction.stepping import rollout
 from stiction.studies import figures, metrics
 from stiction.studies.motion_tables import number, percent
 from stiction.studies.motions import STEPS, fresh_starts, throw_truth

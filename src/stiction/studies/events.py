@@ -9,8 +9,8 @@ from rich.console import Console
 
 from stiction.laws.modelfile import load
 from stiction.report.section import Plot, Section, Table
+from stiction.rollouts import rollout
 from stiction.state import Trajectory
-from stiction.stepping import rollout
 from stiction.studies import figures, metrics, sequences
 from stiction.studies.motions import BASELINE, MOVES, OURS, STEPS, floor_name, fresh_starts, throw_truth
 from stiction.studies.outputs import Study, joined

@@ -12,8 +12,9 @@ from stiction.data.plan import Plan
 from stiction.data.throws import draw, generator
 from stiction.laws.modelfile import load
 from stiction.report.section import Replay
+from stiction.rollouts import rollout
 from stiction.state import State, Trajectory
-from stiction.stepping import DEEPEST_START, Setting, rollout
+from stiction.stepping import DEEPEST_START, Setting
 from stiction.studies import metrics
 from stiction.studies.singlestep import FRESH, plan_of
 

@@ -16,8 +16,8 @@ from stiction.bodies import Body
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load
 from stiction.report.section import Plot, Section, Table
+from stiction.rollouts import rollout
 from stiction.state import State, Trajectory
-from stiction.stepping import rollout
 from stiction.studies import figures
 from stiction.studies.motion_tables import number, percent
 from stiction.studies.outputs import Study, joined

@@ -5,7 +5,6 @@ training tosses; figures are of its validation tosses, from the recorded first f
 the data set fits to the free flight ("fit").
 """
 
-import time
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,12 +15,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from scipy.spatial.transform import Rotation
 
-from stiction import checks, results
+from stiction import checks
 from stiction.bodies import Body
 from stiction.data.identification import shown_progress
 from stiction.data.recordings import Recordings, import_recordings
 from stiction.laws.impact import ImpactLaw
-from stiction.learn.forecast import calibrated, coverage, toss_errors
+from stiction.learn.forecast import TossErrors, calibrated, coverage, toss_errors
 from stiction.learn.gauss_newton import Parameter
 from stiction.learn.identify import (
     STAGES,
@@ -38,7 +37,9 @@ from stiction.learn.identify import (
 from stiction.learn.tosses import Tosses, flight_estimate
 from stiction.state import State
 from stiction.studies import toss_page
+from stiction.studies.outputs import Study, joined
 from stiction.studies.peers import PEERS, Peer, peer_motions, peer_parameters, peer_predictor
+from stiction.studies.toss_costs import costs
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
 EFFICIENCY = (8, 16, 32, 64, 128, 320)
@@ -46,19 +47,23 @@ EFFICIENCY = (8, 16, 32, 64, 128, 320)
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is done: tosses that ours, the peers and the ablations are fitted on, validation tosses."""
+    """How much is done: tosses that ours, the peers and the ablations are fitted on, validation tosses.
+
+    throws: of the law, to train the paper's networks on; 0: none
+    """
 
     ours: int
     peers: int
     ablation: int
     efficiency: tuple[int, ...]
     validation: int
+    throws: int = 0
 
 
 SCALES = {
     "quick": Scale(16, 8, 8, (8,), 16),
     "usual": Scale(320, 64, 64, EFFICIENCY, 80),
-    "full": Scale(320, 320, 320, EFFICIENCY, 80),
+    "full": Scale(320, 320, 128, EFFICIENCY, 80, 1000),
 }
 
 # Ingredients and how each is taken away: parameters that are fixed, or options of the law.
@@ -83,32 +88,29 @@ class Starts:
 
 
 def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Path | None = None) -> None:
-    """Fit, compare, print the tables and write `tosses.json` and the law `cube.safetensors` to `out`."""
-    size = SCALES[checks.choice("scale", scale, tuple(SCALES))]
+    """Fit, compare, print the tables, write the results and the law `cube.safetensors`, and publish the section."""
     if data is None:
         raise checks.InputError("The study of tosses needs --data: the folder or file of the cube tosses.")
-    path = data / "cube_tosses_train.npz" if Path(data).is_dir() else Path(data)
+    study = Study(out, "tosses", scale, seed)
+    size = SCALES[study.scale]
+    path = Path(data) / "cube_tosses_train.npz" if Path(data).is_dir() else Path(data)
+    if not path.is_file():
+        raise checks.InputError(f"There are no cube tosses at {path}.")
     body = Body.box((SIDE, SIDE, SIDE), MASS, inertia=np.eye(3) * INERTIA)
     recordings = import_recordings(path, body)
-    out.mkdir(parents=True, exist_ok=True)
     train = np.flatnonzero(~recordings.held_out)
     held = np.flatnonzero(recordings.held_out)[: size.validation]
-    study = _Study(body, recordings, train, held, _starts(path, recordings, held), seed)
-    began = time.monotonic()
+    fits = _Fits(body, recordings, train, held, _starts(path, recordings, held), seed)
     with shown_progress(Console(stderr=True)) as progress:
-        content = study.everything(size, progress)
-    content |= {
-        "study": "tosses",
-        "parameters": {"scale": scale, "seed": seed, **vars(size)},
-        "versions": results.versions("numpy", "scipy", "numba", "mujoco-core", "pybullet", "dartpy"),
-        "duration_s": round(time.monotonic() - began, 1),
-    }
-    study.law.info.update({"study": "tosses", "fitted_tosses": size.ours, "seed": seed})
-    study.law.save(out / "cube.safetensors")
-    results.write_json(out / "tosses.json", content)
-    toss_page.print_tables(content)
-    toss_page.publish_page(out, content, study.law, study.held_tosses, study.starts.fit)
-    print(f"{content['duration_s']} s; wrote {out / 'tosses.json'}, {out / 'cube.safetensors'}")
+        content = fits.everything(size, progress)
+    fits.law.info.update({"study": "tosses", "fitted_tosses": size.ours, "seed": seed})
+    law_file = study.folder / "cube.safetensors"
+    fits.law.save(law_file)
+    content["networks"] = fits.networks(law_file, study.folder, size.throws) if size.throws else []
+    command = study.command.replace(" --out", f" --data {data} --out")
+    ours = fits.errors["stiction", "fit"].position
+    section = toss_page.section(content, command, fits.law, fits.held_tosses, fits.starts.fit, ours)
+    study.finish(section, content | {"scale": vars(size)}, fits.rows(), "scipy", "mujoco-core", "pybullet", "dartpy")
 
 
 def _starts(path: Path, recordings: Recordings, held: NDArray[np.int64]) -> Starts:
@@ -132,7 +134,7 @@ def _state(rows) -> State:
     return State(rows[:, :3], q, rows[:, 7:10], spin)
 
 
-class _Study:
+class _Fits:
     """The fits and the figures."""
 
     law: ImpactLaw
@@ -142,12 +144,13 @@ class _Study:
         self.train, self.tosses = train, recordings.tosses
         self.held_tosses: Tosses = recordings.tosses[held]
         self.order = np.random.default_rng(seed).permutation(train)
+        self.errors: dict[tuple[str, str], TossErrors] = {}  # of each model and start
 
     def everything(self, size: Scale, progress) -> dict[str, Any]:
         """All parts of the study, as figures for JSON."""
         self.law = self.identified(size.ours, progress, "ours")
         self.law, about = calibrated(self.law, self.some(size.ours))
-        ours = self.figures_of_law(self.law)
+        ours = self.figures_of_law(self.law, "stiction")
         rows = [{"model": "stiction", "fitted_tosses": size.ours, **ours}]
         rows += [
             self.peer(peer, with_body, size.peers, progress) for peer in available() for with_body in (False, True)
@@ -161,6 +164,12 @@ class _Study:
                 "validation": {str(k): v for k, v in coverage(self.law, self.held_tosses, self.starts.fit).items()},
                 "spread": list(self.law.spread),
             },
+            "costs": costs(
+                self.law,
+                self.held_tosses,
+                self.starts.fit,
+                next((row for row in rows if row["model"] == "MuJoCo, body too"), None),
+            ),
         }
 
     def some(self, number: int) -> Tosses:
@@ -188,15 +197,32 @@ class _Study:
         values |= dict(zip((p.name for p in parameters), found.values.tolist()))
         return build_law(self.body, values, tosses.timestep, **(options or {}))
 
-    def figures_of_law(self, law: ImpactLaw) -> dict[str, Any]:
+    def figures_of_law(self, law: ImpactLaw, name: str) -> dict[str, Any]:
         """Errors on the validation tosses from both starts."""
         steps = horizon(self.held_tosses, (None,))
-        return self.figures(*(roll_law(law, start, steps) for start in (self.starts.raw, self.starts.fit)))
+        return self.figures(name, *(roll_law(law, start, steps) for start in (self.starts.raw, self.starts.fit)))
 
-    def figures(self, raw: Motions, fitted: Motions) -> dict[str, Any]:
+    def figures(self, name: str, raw: Motions, fitted: Motions) -> dict[str, Any]:
         """Mean errors of motions from both starts."""
-        pairs = {"raw": raw, "fit": fitted}
-        return {name: toss_errors(self.held_tosses, motions, SIDE).means() for name, motions in pairs.items()}
+        for start, motions in (("raw", raw), ("fit", fitted)):
+            self.errors[name, start] = toss_errors(self.held_tosses, motions, SIDE)
+        return {start: self.errors[name, start].means() for start in ("raw", "fit")}
+
+    def rows(self) -> dict[str, Any]:
+        """Columns of all errors, one row for each toss, model and start."""
+        number = np.arange(len(self.held_tosses))
+        parts = [{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()]
+        return joined(parts)
+
+    def networks(self, law_file: Path, folder: Path, throws: int) -> list[dict[str, Any]]:
+        """What is lost when the paper's networks are trained on the law."""
+        from stiction.studies.toss_networks import stages, trained
+
+        file = trained(law_file, folder, self.law, throws, self.seed)
+        steps = horizon(self.held_tosses, (None,))
+        where = steps, self.held_tosses.timestep
+        raw, fitted = (stages(self.law, file, start, *where) for start in (self.starts.raw, self.starts.fit))
+        return [{"model": name, **self.figures(name, raw[name], fitted[name])} for name in raw]
 
     def peer(self, peer: Peer, with_body: bool, number: int, progress) -> dict[str, Any]:
         """A simulator, fitted and measured."""
@@ -221,19 +247,19 @@ class _Study:
             peer_motions(peer, fitted, start, steps, h, gravity, values.get("ground", 0.0), contact)
             for start in (self.starts.raw, self.starts.fit)
         )
-        return {"model": name, "fitted_tosses": number, "values": values, **self.figures(*runs)}
+        return {"model": name, "fitted_tosses": number, "values": values, **self.figures(name, *runs)}
 
     def efficiency(self, number: int, progress, size: Scale, whole: dict[str, Any]) -> dict[str, Any]:
         """Our law fitted to fewer tosses."""
-        known = number == size.ours
+        known, name = number == size.ours, f"stiction, {number} tosses"
         return {"tosses": number} | (
-            whole if known else self.figures_of_law(self.identified(number, progress, f"{number} tosses"))
+            whole if known else self.figures_of_law(self.identified(number, progress, name), name)
         )
 
     def ablation(self, name: str, number: int, progress) -> dict[str, Any]:
         """Our law fitted without one ingredient."""
         law = self.identified(number, progress, name, **ABLATIONS[name])
-        return {"model": name, "fitted_tosses": number, **self.figures_of_law(law)}
+        return {"model": name, "fitted_tosses": number, **self.figures_of_law(law, name)}
 
 
 def available() -> list[Peer]:

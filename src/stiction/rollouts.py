@@ -1,0 +1,170 @@
+"""Rollouts: whole motions of one body or of a batch of any size, in chunks and threads, recorded as often as wanted."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stiction import checks, timing
+from stiction.compiled import announce_compilation
+from stiction.contact import Law, WholeLaw
+from stiction.patch import TOUCH, Contacts, new_contacts
+from stiction.state import State, Trajectory
+from stiction.stepping import (
+    GRAVITY,
+    Record,
+    Setting,
+    check_finite,
+    check_start,
+    empty_record,
+    simulate,
+    simulate_finely,
+    to_motion,
+    to_trajectory,
+)
+
+CHUNK = 256  # bodies stepped together: enough to fill the processor, few enough for its cache
+
+
+def rollout(
+    law: Law | WholeLaw,
+    state: State,
+    steps: int = 800,
+    *,
+    timestep: float | None = None,
+    gravity: ArrayLike | None = None,
+    substeps: int | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    every: int = 1,
+    threads: int | None = None,
+    progress: bool = False,
+    finite: bool = True,
+) -> Trajectory:
+    """Simulate `steps` time steps of the law's body from one state, or from each state of a batch.
+
+    timestep: [s]; the law's own by default
+    gravity: [m/s^2], shape (3,); tilt it to put the body on a slope; by default the law's own, or GRAVITY
+    substeps: equal parts of a time step, cut further where a corner reaches the ground; 0: one step, never cut. By
+        default the law's own, or 0.
+    samples: draw as many motions from the law's uncertainty, as a new first axis of all arrays
+    seed: of the samples
+    every: keep each so-manieth state only. A step of the trajectory is then as many time steps: its impulse is their
+        sum, its mode and kind are those of the last. What is not kept takes no memory.
+    threads: for a batch of more than CHUNK bodies; all processors by default. The result has the same bits with any.
+    progress: show a bar
+    finite: refuse a motion that runs out of numbers
+    """
+    steps, every = checks.count("steps", steps, 0), checks.count("every", every, 1)
+    if steps % every:
+        raise checks.InputError(f"steps must be a multiple of every, got {steps} steps and every {every}.")
+    setting = setting_of(law, timestep, gravity, substeps)
+    if samples is not None:
+        law, state = _drawn(law, state, checks.count("samples", samples, 1), seed)
+    threads = _processors() if threads is None else checks.count("threads", threads, 1)
+    ground = getattr(law, "ground", 0.0)  # [m] height of the plane; ours is z = 0
+    start = raised(state, -ground)
+    check_start(law.body, start)
+    flat = start.reshape(int(np.prod(state.batch_shape)))
+    record = empty_record(len(flat.position), steps // every)
+    announce_compilation()
+
+    def run(begin: int) -> int:
+        chunk = slice(begin, begin + CHUNK)
+        part = Record(*(field[chunk] for field in record))
+        whole = part if every == 1 else empty_record(len(part.mode), steps)
+        _simulate(law, chunk, setting, flat[chunk], whole)
+        if every > 1:
+            _thin_out(whole, every, part)
+        return len(part.mode)
+
+    begins = range(0, len(flat.position), CHUNK)
+    with _bar(progress, len(flat.position)) as advance:
+        if threads == 1 or len(begins) < 2 or getattr(law, "compiled", None) is None:
+            for begin in begins:
+                advance(run(begin))
+        else:
+            advance(run(0))  # compiles, if need be, before there are several threads to do it
+            with ThreadPoolExecutor(threads) as pool:
+                for done in pool.map(run, begins[1:]):
+                    advance(done)
+    timestep = every * setting.timestep
+    if finite and not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
+        check_finite(record, timestep)
+    record.position[..., 2] += ground
+    return to_trajectory(law.body, record, state.batch_shape, timestep)
+
+
+def setting_of(law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:
+    """What stays the same during a rollout: as given, or else as the law has it."""
+    h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
+    gravity = getattr(law, "gravity", GRAVITY) if gravity is None else gravity
+    substeps = checks.count("substeps", getattr(law, "substeps", 0) if substeps is None else substeps, 0)
+    return Setting(h, checks.array("gravity", gravity, (3,)), substeps)
+
+
+def contacts_for(law, setting: Setting, number: int) -> Contacts:
+    """Room for the contacts of `number` bodies."""
+    return new_contacts(law.body.hull, number, timing.TOUCH if setting.substeps else TOUCH)
+
+
+def raised(state: State, height: float) -> State:
+    """The same states, `height` [m] further up."""
+    if height == 0.0 or not isinstance(state, State):
+        return state
+    return State(
+        state.position + np.array([0.0, 0.0, height]), state.quaternion, state.velocity, state.angular_velocity
+    )
+
+
+def _simulate(law, chunk: slice, setting: Setting, state: State, record: Record) -> None:
+    """Step some bodies of a batch through all steps of `record`."""
+    motion = to_motion(law.body, state)
+    contacts = contacts_for(law, setting, len(motion.position))
+    step = simulate_finely if setting.substeps else simulate
+    terms = law.chunk(chunk) if hasattr(law, "chunk") else getattr(law, "compiled", None)
+    if terms is None:
+        step.py_func(law, setting, law.body.hull, contacts, motion, record)
+    else:
+        step(terms, setting, law.body.hull, contacts, motion, record)
+
+
+def _thin_out(whole: Record, every: int, part: Record) -> None:
+    """Write each so-manieth state of `whole`, and what happened in between, into `part`."""
+    for name in ("position", "quaternion", "twist"):
+        getattr(part, name)[:] = getattr(whole, name)[:, ::every]
+    n, kept = part.mode.shape
+    part.impulse[:] = whole.impulse.reshape(n, kept, every, 6).sum(axis=2)
+    part.mode[:], part.kind[:] = whole.mode[:, every - 1 :: every], whole.kind[:, every - 1 :: every]
+
+
+def _drawn(law, state: State, samples: int, seed: int):
+    """Laws drawn from the law's uncertainty, as one, and the states for them, the number of the draw as first axis."""
+    if not hasattr(law, "drawn"):
+        raise checks.InputError(f"{law!r} does not know its own uncertainty, so that no samples can be drawn from it.")
+    shape = (samples, *state.batch_shape)
+    parts = (state.position, state.quaternion, state.velocity, state.angular_velocity)
+    repeated = State(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts))
+    return law.drawn(int(np.prod(shape)), checks.count("seed", seed, 0)), repeated
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _bar(shown: bool, total: int) -> Iterator:
+    """A progress bar over bodies, as a function that advances it."""
+    if not shown:
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True)) as bar:
+        task = bar.add_task("bodies", total=total)
+        yield lambda done: bar.advance(task, done)

@@ -1,0 +1,87 @@
+"""One time step a call, for loops of one's own."""
+
+from typing import Any, cast
+
+import numpy as np
+from numba import typeof
+from numpy.typing import ArrayLike, NDArray
+
+from stiction.compiled import announce_compilation
+from stiction.contact import Law, WholeLaw
+from stiction.rollouts import contacts_for, raised, setting_of
+from stiction.state import State
+from stiction.stepping import check_start, empty_record, simulate, simulate_finely, to_motion, to_trajectory
+
+
+class Stepper:
+    """A body, or a batch of them, that moves by one time step with every `step()`: the same bits as in a rollout.
+
+    Arguments are those of `rollout`.
+    """
+
+    def __init__(
+        self,
+        law: Law | WholeLaw,
+        state: State,
+        *,
+        timestep: float | None = None,
+        gravity: ArrayLike | None = None,
+        substeps: int | None = None,
+    ) -> None:
+        self.law = law
+        self._setting = setting_of(law, timestep, gravity, substeps)
+        self._ground = getattr(law, "ground", 0.0)
+        self._shape = state.batch_shape if isinstance(state, State) else ()
+        number = int(np.prod(self._shape))
+        self._record = empty_record(number, 1)
+        announce_compilation()
+        step = cast(Any, simulate_finely if self._setting.substeps else simulate)
+        terms = law.chunk(slice(0, number)) if hasattr(law, "chunk") else getattr(law, "compiled", None)  # type: ignore
+        self._motion = self._to_motion(state)
+        contacts = contacts_for(law, self._setting, number)
+        how = law if terms is None else terms
+        self._arguments = (how, self._setting, law.body.hull, contacts, self._motion, self._record)
+        # The compiled function itself: to find it by the types of all arguments takes longer than a step.
+        self._step = step.py_func if terms is None else step.compile(tuple(typeof(part) for part in self._arguments))
+
+    def step(self) -> None:
+        """Move on by one time step."""
+        self._record.impulse[:] = 0.0
+        self._record.mode[:] = 0
+        self._record.kind[:] = 0
+        self._step(*self._arguments)
+
+    @property
+    def state(self) -> State:
+        """The present state; set it to continue from another."""
+        record = self._record._replace(
+            position=self._motion.position[:, np.newaxis].copy(),
+            quaternion=self._motion.quaternion[:, np.newaxis].copy(),
+            twist=self._motion.twist[:, np.newaxis].copy(),
+        )
+        return raised(to_trajectory(self.law.body, record, self._shape, self._setting.timestep).state(), self._ground)
+
+    @state.setter
+    def state(self, state: State) -> None:
+        for own, new in zip(self._motion, self._to_motion(state), strict=True):
+            own[:] = new
+
+    @property
+    def impulse(self) -> NDArray[np.float64]:
+        """Contact impulse of the last step about the centre of mass [N s, N m s], shape (..., 6)."""
+        return self._record.impulse[:, 0].reshape(*self._shape, 6).copy()
+
+    @property
+    def mode(self) -> NDArray[np.int8]:
+        """Mode of the last step, shape (...)."""
+        return self._record.mode[:, 0].reshape(self._shape).copy()
+
+    @property
+    def kind(self) -> NDArray[np.int8]:
+        """Kind of the patch in the last step, shape (...)."""
+        return self._record.kind[:, 0].reshape(self._shape).copy()
+
+    def _to_motion(self, state: State):
+        start = raised(state, -self._ground)
+        check_start(self.law.body, start)
+        return to_motion(self.law.body, start.reshape(len(self._record.mode)))
