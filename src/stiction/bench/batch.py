@@ -11,7 +11,7 @@ from stiction.bench.common import MUJOCO, MUJOCO_ROLLED, ROLLED, Begin, Scale
 from stiction.bench.measured import Measured
 from stiction.bench.timing import Run, least_times, pinned, timed
 from stiction.laws.modelfile import load
-from stiction.stepping import rollout
+from stiction.rollouts import rollout
 
 THREADS = {1: "1 thread", 2: "2 threads"}
 
@@ -21,7 +21,7 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     law = load("box")
     states = common.throws(law.body, size.batch, seed)
     peers, notes = common.installed()
-    works: dict[str, Callable[[int], object]] = {ROLLED: lambda k: rollout(law, states, size.steps)}
+    works: dict[str, Callable[[int], object]] = {ROLLED: lambda k: rollout(law, states, size.steps, threads=k)}
     stage = None
     if MUJOCO in peers:
         motion = common.motion(law.body, states)
@@ -32,8 +32,8 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
         notes.append("There is one core only, so that two threads were left out.")
     runs = {(name, k): _turn(work, k) for name, work in works.items() for k in threads}
     keyed = {f"{name}/{k}": run for (name, k), run in runs.items()}
-    advance = begin(f"{size.batch:,} throws at once", len(runs) * (size.repeats + 1))
-    least = least_times(keyed, size.repeats, advance)
+    advance = begin(f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1))
+    least = least_times(keyed, size.rounds, advance)
     if stage is not None:
         stage.close()
     steps = size.batch * size.steps

@@ -25,7 +25,7 @@ Begin = Callable[[str, int], Callable[[], object]]  # (what, turns) -> function 
 class Scale:
     """How much is measured.
 
-    repeats: turns of each contestant, of which the least times count
+    repeats: turns of each contestant, of which the least times count; rounds: those of long pieces of work
     throws: of a single body; batch: of many at once; steps: of a throw
     points: numbers of contact points; limit: time for one contestant on one number of them [s]
     swings: of the chain; swing_steps: of a swing
@@ -34,6 +34,7 @@ class Scale:
     """
 
     repeats: int
+    rounds: int
     throws: int
     batch: int
     limit: float
@@ -46,9 +47,11 @@ class Scale:
 
 
 SCALES = {
-    "quick": Scale(repeats=3, throws=8, batch=512, limit=1.0, swings=1, bodies=(1, 1000)),
-    "usual": Scale(repeats=5, throws=32, batch=1024, limit=4.0, swings=4, bodies=(1, 1000)),
-    "full": Scale(repeats=9, throws=100, batch=1024, limit=30.0, swings=10, bodies=(1, 1000, 100_000), cold=True),
+    "quick": Scale(repeats=8, rounds=3, throws=8, batch=512, limit=1.0, swings=1, bodies=(1, 1000)),
+    "usual": Scale(repeats=12, rounds=5, throws=24, batch=1024, limit=4.0, swings=4, bodies=(1, 1000)),
+    "full": Scale(
+        repeats=25, rounds=9, throws=64, batch=1024, limit=30.0, swings=10, bodies=(1, 1000, 100_000), cold=True
+    ),
 }
 Case = Callable[[Scale, int, Begin], Measured]
 

@@ -24,7 +24,7 @@ if bodies:
     position = numpy.zeros((bodies, 3)) + [0, 0, 0.3]
     turn = numpy.random.default_rng(0).normal(size=(bodies, 4))
     turn /= numpy.linalg.norm(turn, axis=1, keepdims=True)
-    stiction.rollout(law, stiction.State(position, turn, [1, 0, -2]), steps)
+    stiction.rollout(law, stiction.State(position, turn, [1, 0, -2]), steps, every=steps)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -33,9 +33,9 @@ def start(size: Scale, seed: int, begin: Begin) -> Measured:
     """Time from the start of a process to the end of its work, least of all repeats."""
     works = {"bare Python": "", IMPORT: "import stiction", FIRST: _STEP}
     least: dict[str, float] = {}
-    advance = begin("Fresh processes", len(works) * (size.repeats + 1) + size.cold)
+    advance = begin("Fresh processes", len(works) * (size.rounds + 1) + size.cold)
     with pinned():
-        for _ in range(size.repeats + 1):  # the first fills caches, and never is the least
+        for _ in range(size.rounds + 1):  # the first fills caches, and never is the least
             for name, work in works.items():
                 least[name] = min(least.get(name, float("inf")), _seconds(work, {}))
                 advance()

@@ -18,11 +18,11 @@ from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.features import describe_all
 from stiction.laws.modelfile import load
 from stiction.patch import first_contacts, new_contacts
+from stiction.rollouts import CHUNK, rollout
 from stiction.state import Kind, Mode
 
 DETECT, DESCRIBE, NETWORKS = "detect", "describe", "networks"
 SOLVE, INTEGRATE, TOTAL, BOUND = "solve", "integrate, record", "whole step", "networks at the sgemm peak"
-CHUNK = 256  # bodies that rollouts step together
 _MOMENTS = 16  # evenly spread over the throws
 _SGEMM = """
 import time, numpy
@@ -42,7 +42,7 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     law = load("box")
     assert isinstance(law, AugmentedLaw)
     states = common.throws(law.body, CHUNK, seed)
-    throws = stepping.rollout(law, states, size.steps)
+    throws = rollout(law, states, size.steps)
     moments = np.linspace(0, size.steps, _MOMENTS, endpoint=False).astype(int) + size.steps // (2 * _MOMENTS)
     advance = begin("Profile of a batch step", _MOMENTS)
     found, flops, counts = [], [], []

@@ -12,7 +12,7 @@ from stiction.bench.ours import StepperStage
 from stiction.bench.timing import least_times, pinned, timed, timed_steps
 from stiction.engines.stage import Stage
 from stiction.laws.modelfile import load
-from stiction.stepping import rollout
+from stiction.rollouts import rollout
 
 FLIGHT, CONTACT, WHOLE = "in flight", "in contact", "whole throw"
 
