@@ -1,6 +1,7 @@
 """Contact points: what a step costs while a prism lies on N corners, sliding and at rest."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,12 @@ from stiction.bench import common
 from stiction.bench.common import BULLET, DART, MUJOCO, ROLLED, STEPPED, Begin, Scale
 from stiction.bench.measured import Measured
 from stiction.bench.ours import StepperStage
-from stiction.bench.timing import least_times, pinned, timed, timed_steps
+from stiction.bench.timing import Run, least_times, pinned, timed, timed_steps
 from stiction.bodies import Body
 from stiction.engines.stage import Stage
 from stiction.laws.augmented import AugmentedLaw
-from stiction.state import State
 from stiction.rollouts import rollout
+from stiction.state import State
 
 RADIUS, HEIGHT, MASS = 0.2, 0.1, 1.0  # of the prism [m, kg]
 STEPS, FEWEST = 100, 10  # timed after each start; of slow simulators fewer
@@ -95,7 +96,7 @@ def _on(n: int, builders: dict[str, Build], size: Scale, seed: int) -> dict[str,
     stages |= {name: build(body) for name, build in builders.items()}
     steps = {name: _affordable(stage, size) for name, stage in stages.items()}
     counts = {name: np.array([stage.counts(i, steps[name]) for i in range(2)]) for name, stage in stages.items()}
-    runs = {name: lambda s=stage, k=steps[name]: _time_both(s, k) for name, stage in stages.items()}
+    runs: dict[str, Run] = {name: partial(_time_both, stage, steps[name]) for name, stage in stages.items()}
     runs[ROLLED] = lambda: np.array([[timed(lambda i=i: rollout(law, both[i], STEPS)) / STEPS] for i in range(2)])
     steps[ROLLED], counts[ROLLED] = STEPS, np.ones((2, 1), dtype=np.int64)
     least = least_times(runs, size.repeats, lambda: None)

@@ -112,7 +112,7 @@ class _Moment:
 
     def detect(self) -> int:
         self.reset()
-        return stepping.begin_step(self.setting, self.hull, self.contacts, self.motion)
+        return int(stepping.begin_step(self.setting, self.hull, self.contacts, self.motion))
 
     def describe(self):
         return describe_all(self.touching, self.terms.recipe, self.terms.mass)

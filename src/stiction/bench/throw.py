@@ -1,6 +1,7 @@
 """A thrown box, one body: what a step costs in flight, in contact and over whole throws."""
 
 from functools import partial
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +10,9 @@ from stiction.bench import common
 from stiction.bench.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, STEPPED, Begin, Scale
 from stiction.bench.measured import Measured
 from stiction.bench.ours import StepperStage
-from stiction.bench.timing import least_times, pinned, timed, timed_steps
+from stiction.bench.timing import Run, least_times, pinned, timed, timed_steps
 from stiction.engines.stage import Stage
+from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.modelfile import load
 from stiction.rollouts import rollout
 
@@ -19,20 +21,19 @@ FLIGHT, CONTACT, WHOLE = "in flight", "in contact", "whole throw"
 
 def run(size: Scale, seed: int, begin: Begin) -> Measured:
     """Time whole throws, a call a step and in one call."""
-    law = load("box")
+    law = cast(AugmentedLaw, load("box"))
     states = common.throws(law.body, size.throws, seed)
     motion = common.motion(law.body, states)
     peers, notes = common.installed()
     stages: dict[str, Stage] = {STEPPED: StepperStage(law, states)}
     for name, module in peers.items():
         stages[name] = module.box(law.body, motion, common.FRICTION, common.setting())
-    runs = {name: partial(_step_all, stage, size) for name, stage in stages.items()}
+    runs: dict[str, Run] = {name: partial(_step_all, stage, size) for name, stage in stages.items()}
     runs[ROLLED] = lambda: np.array(
         [timed(lambda i=i: rollout(law, states[i], size.steps)) for i in range(size.throws)]
     )
     if MUJOCO in stages:
-        roll = partial(_roll_all, stages[MUJOCO], size)
-        runs[MUJOCO_ROLLED] = roll
+        runs[MUJOCO_ROLLED] = partial(_roll_all, stages[MUJOCO], size)
     advance = begin("Thrown box", len(runs) * (size.repeats + 1))
     with pinned():
         least = least_times(runs, size.repeats, advance)

@@ -83,7 +83,8 @@ def mesh(body: Body, starts: Motion, friction: float, setting: Setting) -> Bulle
 def spheres(body: Body, starts: Motion, friction: float, setting: Setting) -> BulletStage:
     """A prism on a small sphere in each corner of its lower face: every contact point is kept."""
     shapes = "".join(
-        f'<collision><origin xyz="{x:.9g} {y:.9g} {z:.9g}"/><geometry><sphere radius="{FOOT}"/></geometry></collision>\n'
+        f'<collision><origin xyz="{x:.9g} {y:.9g} {z:.9g}"/>\n'
+        f'<geometry><sphere radius="{FOOT}"/></geometry></collision>\n'
         for x, y, z in feet(body).tolist()
     )
     a, b, c = np.diag(body.inertia).tolist()
