@@ -1,5 +1,6 @@
 """Contact points: what a step costs while a prism lies on N corners, sliding and at rest."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from stiction.state import State
 
 RADIUS, HEIGHT, MASS = 0.2, 0.1, 1.0  # of the prism [m, kg]
 STEPS, FEWEST = 100, 10  # timed after each start; of slow simulators fewer
+ROLLOUT = 800  # steps of a rollout in one call
 _GROWTH = 64  # times that four times the points may cost, at worst: a cubic solver
 SPHERES = {MUJOCO: "MuJoCo, spheres", DART: "DART, spheres", BULLET: "Bullet, spheres"}
 MESH = {MUJOCO: "MuJoCo, mesh", DART: "DART, mesh", BULLET: "Bullet, mesh"}
@@ -97,14 +99,29 @@ def _on(n: int, builders: dict[str, Build], size: Scale, seed: int) -> dict[str,
     steps = {name: _affordable(stage, size) for name, stage in stages.items()}
     counts = {name: np.array([stage.counts(i, steps[name]) for i in range(2)]) for name, stage in stages.items()}
     runs: dict[str, Run] = {name: partial(_time_both, stage, steps[name]) for name, stage in stages.items()}
-    runs[ROLLED] = lambda: np.array([[timed(lambda i=i: rollout(law, both[i], STEPS)) / STEPS] for i in range(2)])
-    steps[ROLLED], counts[ROLLED] = STEPS, np.ones((2, 1), dtype=np.int64)
-    least = least_times(runs, size.repeats, lambda: None)
+    runs[ROLLED] = lambda: np.array([[timed(lambda i=i: rollout(law, both[i], ROLLOUT)) / ROLLOUT] for i in range(2)])
+    steps[ROLLED], counts[ROLLED] = ROLLOUT, np.ones((2, 1), dtype=np.int64)
+    least = least_times({name: _thrifty(run, size.limit) for name, run in runs.items()}, size.repeats, lambda: None)
     for stage in stages.values():
         stage.close()
     fewest = {name: n if name in SPHERES.values() else 1 for name in least}
     found = {name: _figures(least[name], counts[name], fewest[name], steps[name]) for name in least}
     return {name: part for name, part in found.items() if part}
+
+
+def _thrifty(run: Run, limit: float) -> Run:
+    """The same, until it has taken more than the limit [s]; from then on its last times again."""
+    spent, last = 0.0, np.empty(0)
+
+    def turn() -> NDArray[np.float64]:
+        nonlocal spent, last
+        if spent <= limit:
+            began = time.perf_counter()
+            last = run()
+            spent += time.perf_counter() - began
+        return last
+
+    return turn
 
 
 def _affordable(stage: Stage, size: Scale) -> int:

@@ -14,6 +14,7 @@ from stiction.bench import batch, chain, points, processes, profile, throw
 from stiction.bench.common import SCALES, Begin, Case, Scale
 from stiction.bench.measured import Measured, markdown, table
 from stiction.bench.targets import Results, measured_targets, target_table
+from stiction.bench.timing import waited
 from stiction.studies.outputs import print_tables
 
 CASES: dict[str, Case] = {
@@ -25,6 +26,7 @@ CASES: dict[str, Case] = {
     "memory": processes.memory,
     "profile": profile.run,
 }
+BUSY = 0.05  # share of the time that others may take of the core
 _PACKAGES = ("numpy", "numba", "mujoco-core", "dartpy", "pybullet")
 
 
@@ -51,6 +53,10 @@ def run(
     print_tables(tables)
     seconds = round(time.perf_counter() - began, 1)
     print(f"\n{seconds} s on {processor()}")
+    if waited() > BUSY:
+        print(
+            f"Other processes took {100 * waited():.0f} % of the core: figures may be too great. Use a quiet machine."
+        )
     if json is not None:
         results.write_json(json, _content(runs, scale, seed, seconds))
         print(f"Wrote {json}")
@@ -108,6 +114,7 @@ def _content(runs: list[Results], scale: str, seed: int, seconds: float) -> dict
         "versions": results.versions(*_PACKAGES),
         "processor": processor(),
         "duration_s": seconds,
+        "core_shared_with_others": waited(),
         "targets": [
             {"what": target.text, "aim": target.aim, "measured": values, "reached": target.reached(values)}
             for target, values in measured_targets(runs)

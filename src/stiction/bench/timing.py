@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+_pinned = [0, 0]  # [ns] that this thread has run, and waited to run, while it was kept on one core
 Run = Callable[[], NDArray[np.float64]]  # does its work once; times of its pieces [s], always as many
 
 
@@ -20,10 +21,28 @@ def pinned() -> Iterator[None]:
         return
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {_quietest(before)})
+    began = _run_and_wait()
     try:
         yield
     finally:
         os.sched_setaffinity(0, before)
+        for k, (now, then) in enumerate(zip(_run_and_wait(), began)):
+            _pinned[k] += now - then
+
+
+def waited() -> float:
+    """Share of the time on one core, up to now, that this thread has waited for other processes to let it run."""
+    return _pinned[1] / sum(_pinned) if _pinned[1] else 0.0
+
+
+def _run_and_wait() -> tuple[int, int]:
+    """Time that this thread has run and that it has waited for a core [ns]; zeros where the system does not tell."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            run, wait, *_ = file.read().split()
+    except (OSError, ValueError):
+        return 0, 0
+    return int(run), int(wait)
 
 
 def _quietest(cores: set[int]) -> int:
