@@ -54,9 +54,7 @@ def run(
     seconds = round(time.perf_counter() - began, 1)
     print(f"\n{seconds} s on {processor()}")
     if waited() > BUSY:
-        print(
-            f"Other processes took {100 * waited():.0f} % of the core: figures may be too great. Use a quiet machine."
-        )
+        print(f"Other processes took {100 * waited():.0f} % of the core: on a quiet machine figures are smaller.")
     if json is not None:
         results.write_json(json, _content(runs, scale, seed, seconds))
         print(f"Wrote {json}")
