@@ -11,12 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction.bench import common, throw, timing
+from stiction.bench import common, processes, throw, timing
 from stiction.bench import run as bench
 from stiction.bench.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, SCALES, STEPPED
 from stiction.bench.measured import Measured, markdown, spread, table
 from stiction.bench.targets import target_table
 from stiction.checks import InputError
+from stiction.cli import main
 
 SMALLEST = replace(
     SCALES["quick"], repeats=1, rounds=1, throws=2, batch=4, limit=0.05, steps=150, swing_steps=600, points=(4, 16)
@@ -80,6 +81,13 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
         assert title in printed and title in written
 
 
+def test_fresh_processes_tell_their_time_and_memory():
+    once = replace(SMALLEST, rounds=0, bodies=(300,))
+    seconds = processes.start(once, 0, begin).figures
+    assert 0 < seconds[processes.FIRST]["s"] and np.isfinite(seconds[processes.IMPORT]["s"])
+    assert 20 < processes.memory(once, 0, begin).figures["300 bodies"]["MB"] < 2000
+
+
 def test_tables_show_the_spread_of_ratios_over_runs():
     runs = [
         Measured(
@@ -114,6 +122,11 @@ def test_pinning_ends_with_the_block():
 def test_a_plot_without_its_case_is_refused(tmp_path):
     with pytest.raises(InputError, match="The plot shows the case points"):
         bench.run("quick", only=("throw",), plot=tmp_path / "b.png")
+
+
+def test_two_scales_at_once_are_refused(capsys):
+    assert main(["bench", "--quick", "--full"]) == 2
+    assert capsys.readouterr().err == "stiction: Give --quick or --full, not both.\n"
 
 
 def test_throws_are_those_that_laws_learn_from():
