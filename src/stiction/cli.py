@@ -319,7 +319,7 @@ def bench(
     cases: Annotated[
         tuple[Literal["throw", "batch", "points", "chain", "start", "memory", "profile"], ...],
         tyro.conf.Positional,
-        tyro.conf.arg(metavar="CASE", help_behavior_hint="(default: all)"),
+        tyro.conf.arg(metavar="[CASE ...]", help_behavior_hint="(default: all)"),
     ] = (),
     /,
     *,
