@@ -106,7 +106,10 @@ def test_steps_end_where_a_corner_arrives():
     """With steps of 20 ms, a cube that falls on its corner bounces where it would with steps of 0.1 ms."""
     body = Body.box((0.1, 0.1, 0.1), 0.37)
     start = State(
-        (0, 0, 0.3), (0.88, 0.33, 0.27, 0.20) / np.linalg.norm((0.88, 0.33, 0.27, 0.20)), (0.5, 0.2, 0), (1, 2, 3)
+        (0, 0, 0.3),
+        np.array([0.88, 0.33, 0.27, 0.20]) / np.linalg.norm((0.88, 0.33, 0.27, 0.20)),
+        (0.5, 0.2, 0),
+        (1, 2, 3),
     )
     law = ImpactLaw(body, Material(restitution=0.3), timestep=0.02)
     rough = rollout(law, start, 15, substeps=4)
@@ -135,10 +138,25 @@ def test_friction_with_memory_opposes_the_slip_as_it_changes():
     assert different.mean() > 0.1 and (gained[8] <= 1e-9).all()
 
 
-def test_a_body_at_rest_keeps_its_place():
-    law = ImpactLaw(CUBE, Material(), timestep=1 / 148)
-    run = rollout(law, State((0, 0, 0.051), velocity=(0.3, 0, 0)), 600)
-    assert run.mode[-1] == Mode.STATIC and np.abs(run.position[200] - run.position[-1]).max() < 1e-9
+@pytest.mark.parametrize("substeps", [1, 4, 8])
+@pytest.mark.parametrize("tilt", [0.0, 8.0])
+def test_a_body_at_rest_keeps_its_place(substeps, tilt):
+    """On the flat and on a slope below its friction angle, whatever the steps are."""
+    slope = np.radians(tilt)
+    gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    law = ImpactLaw(CUBE, Material(restitution_threshold=0.0), timestep=1 / 148, substeps=substeps, gravity=gravity)
+    run = rollout(law, State((0, 0, 0.051), velocity=(0.3, 0, 0)), 1200)
+    assert run.mode[-1] == Mode.STATIC and np.array_equal(run.position[400], run.position[-1])
+
+
+def test_the_shipped_cube_is_a_law_as_any_other():
+    law = load("cube")
+    assert isinstance(law, ImpactLaw) and any(law.spread)
+    start = random_states(np.random.default_rng(7), 3)
+    run, many = rollout(law, start, 150), rollout(law, start, 150, samples=4, seed=2)
+    assert many.position.shape == (4, 3, 151, 3)
+    assert (run.mode[:, -1] == Mode.STATIC).all()
+    assert np.array_equal(rollout(law, start[1], 150).position, run.position[1])
 
 
 def test_ground_and_gravity_are_the_laws_own():

@@ -254,6 +254,7 @@ def test_other_contacts_stay():
         ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, com=(0.02, 0, 0)))}}, "centre of mass"),
         ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, inertia=np.diag([0.002, 0.03, 0.03])))}}, "inertia"),
         ({"laws": {LAST: CoulombLaw(LINK, timestep=0.001)}}, "steps of 0.001 s, the model has 0.002"),
+        ({"laws": {LAST: stiction.load("cube")}}, "bounces and cuts its steps"),
         ({"laws": {LAST: LAW}, "method": "magic"}, "method must be one of"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('cone="elliptic"', 'integrator="RK4"')}, "RK4"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('type="plane"', 'type="plane" euler="10 0 0"')}, "level plane"),

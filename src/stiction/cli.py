@@ -79,7 +79,7 @@ def reproduce(
     robot: a quadruped with learned feet stands and walks for a minute, beside itself with MuJoCo's own contact.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
     tosses: our law and the simulators, all fitted to recorded tosses of a cube, given by --data.
-    all: all of these, on one page; tosses only if --data is given.
+    all: all of these, on one page; tosses only if --data is given, ablation, which takes hours, only if --quick.
 
     Args:
         name: Study to run.
@@ -116,6 +116,9 @@ def _reproduce_all(out: Path, scale: str, seed: int, data: Path | None) -> None:
         print(f"\n── {name} ({number} of {len(STUDIES)})", flush=True)
         if name == "tosses" and data is None:
             print("Left out: it needs recordings, given by --data.")
+            continue
+        if name == "ablation" and scale != "quick":
+            print("Left out: it trains for hours. Run it by its name.")
             continue
         try:
             _reproduce(name, out, scale, seed, **({"data": data} if name == "tosses" else {}))

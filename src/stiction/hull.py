@@ -16,7 +16,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 from stiction import checks
 from stiction.compiled import lean
 
-MANY = 16  # a face with more corners is searched by bisection
+MANY = 16  # up to so many corners are looked at one by one; among more, they are searched for
 _FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
 
 
@@ -43,6 +43,7 @@ class Hull(NamedTuple):
     planar: bool  # moves in the x-z plane only
     rounding: float  # [m] radius of the ball that is swept over the hull
     reach: float  # [m] distance of the farthest vertex from the centre of mass
+    largest_face: int  # number of its vertices
 
 
 def build_hull(vertices, mass: float, inertia, planar: bool, rounding: float = 0.0) -> Hull:
@@ -84,6 +85,7 @@ def build_hull(vertices, mass: float, inertia, planar: bool, rounding: float = 0
         planar=planar,
         rounding=rounding,
         reach=float(np.linalg.norm(vertices, axis=1).max()),
+        largest_face=max((len(face) for face in faces), default=0),
     )
 
 
@@ -243,6 +245,12 @@ def climb(vertices, neighbours, offsets, at, dx, dy, dz):
 @lean
 def extreme_vertex(hull, dx, dy, dz):
     """Number of the vertex farthest in the direction (dx, dy, dz), body axes."""
+    if len(hull.vertices) <= MANY:  # so few are looked at sooner than it is known where to begin
+        best, farthest = np.int64(0), -np.inf
+        for k in range(len(hull.vertices)):
+            reach = hull.vertices[k, 0] * dx + hull.vertices[k, 1] * dy + hull.vertices[k, 2] * dz
+            best, farthest = (k, reach) if reach > farthest else (best, farthest)
+        return best
     axis, main, a, b = 0, dx, dy, dz
     if abs(dy) > abs(main):
         axis, main, a, b = 1, dy, dz, dx
@@ -256,14 +264,20 @@ def extreme_vertex(hull, dx, dy, dz):
     row = min(int(0.5 * (a / largest + 1) * resolution), resolution - 1)
     column = min(int(0.5 * (b / largest + 1) * resolution), resolution - 1)
     at = np.int64(hull.start[side, row, column])
-    face, _place = facing(hull, at, dx, dy, dz)
-    if face >= 0 and hull.loop_offsets[face + 1] - hull.loop_offsets[face] > 2 * MANY:
-        # Across a face with many corners it would be a long walk.
-        e, f = hull.frames[face, 0], hull.frames[face, 1]
-        first, size = hull.loop_offsets[face], (hull.loop_offsets[face + 1] - hull.loop_offsets[face]) // 2
-        a, b = -(e[0] * dx + e[1] * dy + e[2] * dz), -(f[0] * dx + f[1] * dy + f[2] * dz)
-        at = np.int64(hull.loops[first + lowest_place(hull.headings, first, size, a, b)])
+    if hull.largest_face > MANY:
+        at = _across_face(hull, at, dx, dy, dz)
     return climb(hull.vertices, hull.neighbours, hull.neighbour_offsets, at, dx, dy, dz)
+
+
+@lean
+def _across_face(hull, at, dx, dy, dz):
+    """The vertex farthest along (dx, dy, dz) of the face at vertex `at` that looks there: else it is a long walk."""
+    face, _place = facing(hull, at, dx, dy, dz)
+    first = hull.loop_offsets[face]
+    size = (hull.loop_offsets[face + 1] - first) // 2
+    e, f = hull.frames[face, 0], hull.frames[face, 1]
+    a, b = -(e[0] * dx + e[1] * dy + e[2] * dz), -(f[0] * dx + f[1] * dy + f[2] * dz)
+    return np.int64(hull.loops[first + lowest_place(hull.headings, first, size, a, b)])
 
 
 @lean

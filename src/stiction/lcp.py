@@ -7,6 +7,7 @@ moves up with a_k . u, where a_k = (1, y, -x) and u = (v_z, w_x, w_y), and pushe
 import numpy as np
 
 from stiction.compiled import compiled, lean
+from stiction.few import MOST_VERTICES, press_few
 from stiction.hull import MANY
 from stiction.patch import contact_point, contact_xy, lowest_of_patch, patch_vertex, vertex_height
 from stiction.spatial import copy, dot
@@ -34,6 +35,8 @@ def normal_impulse(contacts, i, twist, softness, rate, cap):
             found, P = _two_vertices(contacts, i, twist, rate, cap)
         elif c.face >= 0 and c.kind == Kind.SURFACE:
             found, P = _whole_face(contacts, i, twist, rate, cap)
+        if not found and 2 < c.count <= MOST_VERTICES:
+            found, P = _few_vertices(contacts, i, twist, rate, cap)
         if found:
             return P
     return _by_active_set(contacts, i, twist, softness, rate, cap)
@@ -89,6 +92,19 @@ def _two_vertices(contacts, i, twist, rate, cap):
         else:
             n, m = 0.0, b / its
     return True, (n + m, n * y + m * w, -n * x - m * z)
+
+
+@lean
+def _few_vertices(contacts, i, twist, rate, cap):
+    """The normal impulse at three or four vertices, by trial."""
+    c = contacts.record[i]
+    n = c.count
+    for k in range(n):
+        x, y = contact_xy(contacts, i, k)
+        c.vertices[3 * k], c.vertices[3 * k + 1] = x, y
+        c.vertices[3 * k + 2] = _target(contacts, i, k, x, y, rate, cap)
+    found = press_few(c.inverse_inertia, c.vertices, n, twist, np.int64(0), c.push)
+    return found >= 0, (c.push[0], c.push[1], c.push[2])
 
 
 @lean

@@ -10,6 +10,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from stiction.compiled import lean
+from stiction.few import ROOM
 from stiction.hull import MANY, Hull, extreme_vertex, facing, lowest_place
 from stiction.state import Kind
 
@@ -46,6 +47,8 @@ RECORD = np.dtype(
         ("friction", np.float64, (5,)),  # room for a friction, an impulse and a twist that are being tried
         ("trial", np.float64, (6,)),
         ("twist", np.float64, (6,)),
+        ("vertices", np.float64, (ROOM,)),  # room for `few`
+        ("push", np.float64, (3,)),
         ("memo", np.float64, (88,)),  # what a law found on its way to the mode, for its own use
     ],
     align=True,
@@ -183,9 +186,17 @@ def _only_face_touches(hull, height, face, dx, dy, dz):
 def _touching_run(vertices, c, loop, lowest):
     """Begin and length of the run of a doubled loop that touches around place `lowest`.
 
-    By bisection, since heights along a convex loop rise to one peak and fall again.
+    By bisection, since heights along a convex loop rise to one peak and fall again; on a short loop, step by step.
     """
     size = len(loop) // 2
+    if size <= MANY:
+        ahead = behind = 0
+        while ahead < size - 1 and vertex_height(vertices, c, loop[lowest + ahead + 1]) <= c.touch:
+            ahead += 1
+        while ahead + behind < size - 1 and vertex_height(vertices, c, loop[lowest + size - behind - 1]) <= c.touch:
+            behind += 1
+        count = ahead + behind + 1
+        return 0 if count == size else (lowest - behind) % size, count
     peak = _last_that(vertices, c, loop, lowest, lowest + size, True)
     ahead = _last_that(vertices, c, loop, lowest, peak, False)
     behind = size + lowest - _last_that(vertices, c, loop, size + lowest, peak, False)

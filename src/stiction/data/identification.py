@@ -85,7 +85,7 @@ def identify(
     found: dict[float, float] = {}
     if spread:
         shown("Uncertainty", 0, 1)
-        law, about = calibrated(law, tosses)
+        law, about = calibrated(law, tosses, held_out)
         found = about["coverage"] if held_out is None else coverage(law, held_out)
         shown("Uncertainty", 1, 1)
     measured = None if held_out is None else law_errors(law, held_out, width)

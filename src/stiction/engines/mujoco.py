@@ -83,6 +83,12 @@ class Simulation:
             raise checks.InputError("laws must name at least one body.")
         mjcf.check_model(model)
         ground, self._ground = mjcf.ground_planes(model)
+        for name, law in laws.items():
+            if getattr(law, "substeps", 0):
+                raise checks.InputError(
+                    f"The law of {name!r} bounces and cuts its steps where corners arrive, which a step of MuJoCo "
+                    "cannot do: train networks on it (`stiction collect --law`, `stiction train`) and use those."
+                )
         fits = [mjcf.fit(model, name, law.body, fit) for name, law in laws.items()]
         for name, law in laws.items():
             if abs(law.timestep - model.opt.timestep) > 1e-12:

@@ -43,6 +43,7 @@ def toss(
     spin = Rotation.from_quat(states.quaternion, scalar_first=True).inv().apply(states.angular_velocity)
     start = np.hstack([np.zeros((n, 1)), states.position, states.quaternion, states.velocity, spin])
     found, _ = rollout.rollout(model, data, start, nstep=max(1, steps * substeps))
+    found = np.asarray(cast(Any, found))
     frames = np.concatenate([start[:, np.newaxis, :8], found[:, substeps - 1 :: substeps, :8][:, :steps]], axis=1)
     return frames[..., 1:4], frames[..., 4:8]
 

@@ -52,8 +52,8 @@ def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     }, tensors
 
 
-def load(name: str | Path) -> AugmentedLaw | StatisticalLaw | ImpactLaw:
-    """The law in a model file, or a shipped one by its name, such as "box"."""
+def load(name: str | Path) -> Any:
+    """The law in a model file, or a shipped one by its name, such as "box"; the file decides of which class it is."""
     path = Path(name)
     if not path.suffix and not path.exists():
         path = _shipped(str(name))

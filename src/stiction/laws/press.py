@@ -7,21 +7,16 @@ load last time are tried first, which is right nearly always.
 import numpy as np
 
 from stiction.compiled import compiled, lean
+from stiction.few import MOST_VERTICES, press_few
 from stiction.lcp import normal_impulse, rebound_speed
 from stiction.patch import contact_point
-
-MOST_POINTS = 4  # patches with more vertices are left to lcp.normal_impulse
-ROOM = 3 * MOST_POINTS  # numbers in which `gather` notes a patch
-_SLACK = 1e-10  # relative violation that rounding explains
-# Sets of vertices that may carry the load, as bits; those that do most often first.
-_SETS = (3, 6, 12, 9, 5, 10, 7, 14, 13, 11, 1, 2, 4, 8)
 
 
 @lean
 def gather(contacts, i, points):
     """Note (x, y, target speed) of all vertices of contact i in `points` (ROOM,); whether they are few enough."""
     n = contacts.record[i].count
-    if n > MOST_POINTS:
+    if n > MOST_VERTICES:
         return False
     for k in range(n):
         x, y, _z = contact_point(contacts, i, k)
@@ -37,110 +32,10 @@ def press(contacts, i, few, points, twist, last, P):
     few, points: from `gather`
     last: bits of the vertices to try first; 0: none
     """
-    found = _press_few(contacts.record[i], points, twist, last, P) if few else np.int64(-1)
+    c = contacts.record[i]
+    found = press_few(c.inverse_inertia, points, c.count, twist, last, P) if few else np.int64(-1)
     if found < 0:
         whole = normal_impulse(contacts, i, twist, 0.0, 0.0, 0.0)
         for k in range(3):
             P[k] = whole[k]
     return max(np.int64(0), found)
-
-
-@lean
-def _press_few(c, points, twist, last, P):
-    """As `press`, for few vertices; -1 where none of the usual sets carries the load."""
-    n = c.count
-    W = c.inverse_inertia
-    if _balances(W, points, n, twist, last, P):
-        return last
-    for bits in _SETS:
-        if bits < 1 << n and bits != last and _balances(W, points, n, twist, np.int64(bits), P):
-            return np.int64(bits)
-    if last != 0 and _balances(W, points, n, twist, np.int64(0), P):
-        return np.int64(0)
-    return np.int64(-1)
-
-
-@lean
-def _balances(W, points, n, twist, bits, P):
-    """Load the vertices in `bits` until they reach their targets, write P, and say if nothing pulls or falls short."""
-    P[0] = P[1] = P[2] = 0.0
-    if bits != 0 and not _load(W, points, n, twist, bits, P):
-        return False
-    u0 = twist[2] + W[2, 2] * P[0] + W[2, 3] * P[1] + W[2, 4] * P[2]
-    u1 = twist[3] + W[3, 2] * P[0] + W[3, 3] * P[1] + W[3, 4] * P[2]
-    u2 = twist[4] + W[4, 2] * P[0] + W[4, 3] * P[1] + W[4, 4] * P[2]
-    for k in range(n):
-        x, y, target = points[3 * k], points[3 * k + 1], points[3 * k + 2]
-        size = abs(u0) + abs(y * u1) + abs(x * u2) + target + abs(twist[2])
-        if u0 + y * u1 - x * u2 < target - _SLACK * size:
-            return False
-    return True
-
-
-@lean
-def _load(W, points, n, twist, bits, P):
-    """Solve for the loads of up to three vertices by elimination; False if one would pull or they are dependent."""
-    # Row k of the triangle below: response of vertex k to those before it and to itself, then what it lacks.
-    a = (0.0, 0.0, 0.0)
-    k0 = k1 = k2 = np.int64(-1)
-    for k in range(n):
-        if bits >> k & 1:
-            if k0 < 0:
-                k0 = np.int64(k)
-            elif k1 < 0:
-                k1 = np.int64(k)
-            else:
-                k2 = np.int64(k)
-    a00, l0 = _response(W, points, k0, k0), _lacks(points, k0, twist)
-    if k1 < 0:
-        if l0 < 0.0:
-            return False
-        _add(points, k0, l0 / a00, P)
-        return True
-    a10, a11, l1 = _response(W, points, k1, k0), _response(W, points, k1, k1), _lacks(points, k1, twist)
-    m = a10 / a00
-    d1, r1 = a11 - m * a10, l1 - m * l0
-    if not d1 > 1e-9 * a11:
-        return False
-    n1, n2 = r1 / d1, 0.0
-    if k2 >= 0:
-        a20, a21 = _response(W, points, k2, k0), _response(W, points, k2, k1)
-        a22, l2 = _response(W, points, k2, k2), _lacks(points, k2, twist)
-        s = a20 / a00
-        e = a21 - s * a10
-        d2 = a22 - s * a20 - e * e / d1
-        if not d2 > 1e-9 * a22:
-            return False
-        n2 = (l2 - s * l0 - e * r1 / d1) / d2
-        n1 = (r1 - e * n2) / d1
-        a = (a20, a21, a22)
-    n0 = (l0 - a10 * n1 - a[0] * n2) / a00
-    if n0 < 0.0 or n1 < 0.0 or n2 < 0.0:
-        return False
-    _add(points, k0, n0, P)
-    _add(points, k1, n1, P)
-    if k2 >= 0:
-        _add(points, k2, n2, P)
-    return True
-
-
-@lean
-def _response(W, points, k, m):
-    """How fast vertex k moves up for a unit of load on vertex m."""
-    x, y = points[3 * m], points[3 * m + 1]
-    g0 = W[2, 2] + W[2, 3] * y - W[2, 4] * x
-    g1 = W[3, 2] + W[3, 3] * y - W[3, 4] * x
-    g2 = W[4, 2] + W[4, 3] * y - W[4, 4] * x
-    return g0 + points[3 * k + 1] * g1 - points[3 * k] * g2
-
-
-@lean
-def _lacks(points, k, twist):
-    return points[3 * k + 2] - (twist[2] + points[3 * k + 1] * twist[3] - points[3 * k] * twist[4])
-
-
-@lean
-def _add(points, k, load, P):
-    P[0] += load
-    P[1] += load * points[3 * k + 1]
-    P[2] -= load * points[3 * k]

@@ -6,7 +6,8 @@ Coordinates are (x, y, spin about the vertical) at the centre of pressure.
 import numpy as np
 
 from stiction.compiled import compiled, lean
-from stiction.laws.press import ROOM, gather, press
+from stiction.few import ROOM
+from stiction.laws.press import gather, press
 from stiction.laws.residual import OUTPUTS, residual
 from stiction.lcp import lowest_separation
 from stiction.state import Kind, Mode
@@ -158,8 +159,9 @@ def _build_up(law, factor, duration, N, parts, radius, turn, A, slip, push, y, f
 
 @lean
 def _dissipate(A, s0, s1, s2, limit, twist, y):
-    """Write the y (3,), |y| <= 1, for which the impulse (limit, limit, twist) * y leaves the least energy; whether it stops the slip.
+    """Write the y (3,), |y| <= 1, for which the impulse (limit, limit, twist) * y leaves the least energy.
 
+    Returns whether that stops the slip.
     The slip after it is opposite to y in the scaled coordinates: (B + t 1) y = -b with t >= 0 and |y| = 1, or t = 0.
     """
     b0, b1, b2 = s0 * limit, s1 * limit, s2 * twist

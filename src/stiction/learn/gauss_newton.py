@@ -14,6 +14,7 @@ Residuals = list[NDArray[np.float64]]  # of each toss, shape (frames, k)
 Simulate = Callable[[NDArray[np.float64]], Residuals]  # from parameters (p,) to residuals
 
 _CLIP = 99.5  # percentile at which derivatives are cut off: a corner that flips is no slope
+_SMALL = 3e-3  # relative gain of an iteration that is the last one
 _DAMPING = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # tried in turn until the loss falls
 
 
@@ -64,13 +65,15 @@ def minimise(
     """Find the parameters with the least mean loss, from `values` (p,) on.
 
     width: s of the loss, in units of the residual
-    ridge: weight of the squared distance from the starts, in units of their scales, against one toss
+    ridge: weight of the squared distance from the starts, in units of their scales, against the mean loss of one toss
+        in the beginning: the better the tosses are explained, the less the starts have to say
     errors: also find the standard errors
     progress: called after each simulation; there are at most iterations (p + 3) + p + 1 of them
     """
     solver = _Solver(simulate, parameters, width, ridge, progress)
     values = solver.bounded(np.array(values, dtype=np.float64))
     residuals = solver.run(values)
+    solver.ridge = ridge * mean_loss(residuals, width)
     losses = [solver.objective(values, residuals)]
     damping = 1
     for _ in range(iterations):
@@ -80,6 +83,7 @@ def minimise(
             trial = solver.stepped(values, H, g, _DAMPING[damping])
             again = solver.run(trial)
             loss = solver.objective(trial, again)
+            solver.rough = abs(solver.promised(trial - values, H, g) - (losses[-1] - loss))
             if loss < losses[-1]:
                 improved = True
                 break
@@ -87,7 +91,7 @@ def minimise(
         if not improved:
             damping = len(_DAMPING) - 2
             break
-        small = losses[-1] - loss < 1e-4 * losses[-1]
+        small = losses[-1] - loss < _SMALL * losses[-1]
         values, residuals = trial, again
         losses.append(loss)
         damping = max(0, damping - 1)
@@ -102,6 +106,7 @@ class _Solver:
 
     def __init__(self, simulate, parameters, width, ridge, progress) -> None:
         self.simulate, self.width, self.ridge, self.progress = simulate, width, ridge, progress
+        self.rough = 0.0  # by how much the loss of the last step differed from its promise
         self.start, self.scale, self.step, self.low, self.high = (
             np.array([getattr(p, name) for p in parameters]) for name in ("start", "scale", "step", "low", "high")
         )
@@ -153,14 +158,23 @@ class _Solver:
             free &= np.isclose(trial, values + move * self.scale)
         return trial
 
+    def promised(self, move, H, g) -> float:
+        """By how much a step should lower the objective."""
+        z = move / self.scale
+        return -float(g @ z + 0.5 * z @ H @ z)
+
     def uncertainty(self, values, residuals):
-        """Standard errors by the spread of the tosses' gradients (a sandwich: the loss is no likelihood)."""
+        """Standard errors by the spread of the tosses' gradients (a sandwich: the loss is no likelihood).
+
+        The loss is rough, since a corner may land on either side: where it rises by less than its roughness, it cannot
+        tell parameters apart, which adds to the errors.
+        """
         H, _, each = self.slopes(values, residuals)
         n, p = each.shape
         pull = 2 * self.ridge / n
         inverse = np.linalg.inv(H)
         spread = np.cov(each.T).reshape(p, p) / max(1, n)
-        variance = np.diag(inverse @ spread @ inverse)
+        variance = np.diag(inverse @ spread @ inverse) + 2 * self.rough * np.diag(inverse)
         told = np.clip(1 - pull * np.diag(inverse), 0.0, 1.0)
         return np.sqrt(np.maximum(variance, 0)) * self.scale, told
 

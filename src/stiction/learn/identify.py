@@ -15,7 +15,7 @@ from stiction.state import State
 
 TURN = 1.0  # weight of a degree of rotation against a percent of the body's width
 ALIKE = 1.1  # tosses whose lengths differ by less than this factor are simulated together
-RIDGE = 0.03  # pull towards the start, against one toss
+RIDGE = 0.2  # pull towards the start, against the loss of one toss
 SUBSTEPS = 4  # of a frame; impacts cut further
 
 Motions = list[tuple[NDArray[np.float64], NDArray[np.float64]]]  # position and quaternion of each toss, by frame
@@ -43,7 +43,7 @@ class Stage:
 STAGES = (
     Stage((12, 25), 5.0, 8, 128, ("ground",)),
     Stage((25, None), 10.0, 4, 96, ("ground",)),
-    Stage((25, None), 20.0, 4),
+    Stage((25, None), 20.0, 8),
 )
 
 

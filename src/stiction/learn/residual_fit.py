@@ -14,7 +14,7 @@ from stiction.learn.tosses import Tosses
 UNITS = 12
 WINDOWS = (25, None)  # short windows alone wreck the sliding at the end of a toss
 WIDTH = 8.0  # of the loss, as in the last stage of the fit
-PULL = 2.0  # towards no correction, against one toss
+PULL = 8.0  # towards no correction, against the loss of one toss
 ROUNDS = 4
 LEAST_GAIN = 0.005  # relative; a network that helps less on held-out tosses is not kept
 

@@ -73,7 +73,8 @@ class Subject:
         """Throw with the law and in the ground truth; `duration` in seconds."""
         steps = max(1, round(duration / self.law.timestep))
         if self.plan is None:
-            return Thrown(rollout(self.law, start, steps), None, "This law does not say what it was learned from.")
+            real = "recordings" if hasattr(self.law, "drawn") else "something that it does not say"
+            return Thrown(rollout(self.law, start, steps), None, f"This law was learned from {real}.")
         run = rollout(self.law, start, steps, gravity=self.plan.gravity)
         try:
             truth = self.plan.truth.throw(

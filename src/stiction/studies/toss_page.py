@@ -32,13 +32,13 @@ def section(content: dict[str, Any], command: str, law: ImpactLaw, tosses: Tosse
 
 def tables(content: dict[str, Any]) -> list[Table]:
     """All tables, from the figures that go to the JSON file."""
-    errors = ["fitted to", "raw", "flight"]
+    errors = ["fitted tosses", "raw", "flight"]
     share = content["coverage"]["validation"]
     found = [
         Table("Tosses that no model was fitted on", ["", *errors], _rows(content["models"])),
         Table(
             "How many tosses it takes",
-            ["tosses", "raw", "flight"],
+            ["fitted tosses", "raw", "flight"],
             [[str(row["tosses"]), *_errors(row)] for row in content["efficiency"]],
         ),
         Table("Without one ingredient", ["", *errors], _rows(content["ablation"])),
@@ -75,7 +75,7 @@ def _seconds(value: float) -> str:
 
 
 def _rows(models: list[dict[str, Any]]) -> list[list[str]]:
-    return [[row["model"], f"{row['fitted_tosses']} tosses", *_errors(row)] for row in models]
+    return [[row["model"], str(row["fitted_tosses"]), *_errors(row)] for row in models]
 
 
 def _errors(row: dict[str, Any]) -> list[str]:

@@ -43,6 +43,7 @@ from stiction.studies.toss_costs import costs
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
 EFFICIENCY = (8, 16, 32, 64, 128, 320)
+PEER_STAGES = [replace(stage, most=32) for stage in STAGES[:-1]] + [replace(STAGES[-1], iterations=4)]
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ class _Fits:
     def everything(self, size: Scale, progress) -> dict[str, Any]:
         """All parts of the study, as figures for JSON."""
         self.law = self.identified(size.ours, progress, "ours")
-        self.law, about = calibrated(self.law, self.some(size.ours))
+        self.law, about = calibrated(self.law, self.some(size.ours), self.held_tosses)
         ours = self.figures_of_law(self.law, "stiction")
         rows = [{"model": "stiction", "fitted_tosses": size.ours, **ours}]
         rows += [
@@ -160,7 +161,7 @@ class _Fits:
             "efficiency": [self.efficiency(n, progress, size, ours) for n in size.efficiency],
             "ablation": [self.ablation(name, size.ablation, progress) for name in ABLATIONS],
             "coverage": {
-                "training": {str(k): v for k, v in about["coverage"].items()},
+                "calibration": {str(k): v for k, v in about["coverage"].items()},
                 "validation": {str(k): v for k, v in coverage(self.law, self.held_tosses, self.starts.fit).items()},
                 "spread": list(self.law.spread),
             },
@@ -183,7 +184,7 @@ class _Fits:
         sure = flight_errors[:3] < 0.03 * SIDE
         gravity = float(flight[3])
         values = {"gravity": gravity, **(fixed or {})}
-        com = np.where(sure, flight[:3], 0.0)
+        com = np.where(sure, flight[:3], 0.0).tolist()
         parameters = [p for p in body_parameters(self.body, com) + law_parameters() if p.name not in values]
         inner = predictor(self.body, gravity, **(options or {}))
         found = fit(
@@ -236,7 +237,7 @@ class _Fits:
             parameters,
             tosses,
             SIDE,
-            stages=[replace(stage, most=min(32, number)) for stage in STAGES[:2]] + list(STAGES[2:]),
+            stages=PEER_STAGES,
             progress=lambda stage, done, most: progress(name, done, most),
         )
         values = dict(zip((p.name for p in parameters), found.values.tolist()))
