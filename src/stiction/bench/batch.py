@@ -21,6 +21,7 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     law = load("box")
     states = common.throws(law.body, size.batch, seed)
     peers, notes = common.installed()
+    notes = [note for note in notes if note.startswith("MuJoCo")]  # the others have no batches
     works: dict[str, Callable[[int], object]] = {ROLLED: lambda k: rollout(law, states, size.steps, threads=k)}
     stage = None
     if MUJOCO in peers:
@@ -30,14 +31,15 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     threads = [k for k in THREADS if k <= _cores()]
     if len(threads) == 1:
         notes.append("There is one core only, so that two threads were left out.")
-    runs = {(name, k): _turn(work, k) for name, work in works.items() for k in threads}
-    keyed = {f"{name}/{k}": run for (name, k), run in runs.items()}
+    runs = {f"{name}, {THREADS[k]}": _turn(work, k) for name, work in works.items() for k in threads}
     advance = begin(f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1))
-    least = least_times(keyed, size.rounds, advance)
+    least = least_times(runs, size.rounds, advance)
     if stage is not None:
         stage.close()
     steps = size.batch * size.steps
-    figures = {name: {THREADS[k]: 1e6 * float(least[f"{name}/{k}"][0]) / steps for k in threads} for name in works}
+    figures = {
+        name: {THREADS[k]: 1e6 * float(least[f"{name}, {THREADS[k]}"][0]) / steps for k in threads} for name in works
+    }
     notes = [f"{size.batch:,} throws of {size.steps} steps in one call.", *notes]
     return Measured(
         "batch", "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
