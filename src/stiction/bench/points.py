@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,23 +29,40 @@ MESH = {MUJOCO: "MuJoCo, mesh", DART: "DART, mesh", BULLET: "Bullet, mesh"}
 Build = Callable[[Body], Stage]
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """A contestant on n points.
+
+    run: times its steps from both starts [s], (2, steps)
+    counts: contact points of these steps, or 1 where only contact is known
+    """
+
+    name: str
+    n: int
+    run: Run
+    counts: NDArray[np.int64]
+    steps: int
+
+
 def run(size: Scale, seed: int, begin: Begin) -> Measured:
-    """Time all contestants on all numbers of points that they can do in time."""
+    """Time all contestants on all numbers of points that they can do in time, in turn."""
     peers, notes = common.installed()
     builders = _builders(peers)
     names = [STEPPED, ROLLED, *builders]
+    advance = begin("Contact points", len(size.points) * len(names) * (size.repeats + 1))
+    with pinned():
+        entries, stages = _entries(builders, size, seed)
+        runs = {f"{entry.name}/{entry.n}": _thrifty(entry.run, size.limit) for entry in entries}
+        least = least_times(runs, size.repeats, advance)
+    for stage in stages:
+        stage.close()
     figures: dict[str, dict[str, float]] = {name: {} for name in names}
     parts: dict[str, dict[str, Any]] = {name: {} for name in names}
-    last: dict[str, float] = {}
-    advance = begin("Contact points", len(size.points))
-    with pinned():
-        for n in size.points:
-            able = {name: b for name, b in builders.items() if last.get(name, 0.0) * _GROWTH * FEWEST < size.limit}
-            for name, part in _on(n, able, size, seed).items():
-                figures[name][_quantity(n)] = part["us"]
-                parts[name][str(n)] = part
-                last[name] = 1e-6 * part["us"]
-            advance()
+    for entry in entries:
+        part = _figures(least[f"{entry.name}/{entry.n}"], entry)
+        if part:
+            figures[entry.name][_quantity(entry.n)] = part["us"]
+            parts[entry.name][str(entry.n)] = part
     notes = [
         "A prism on a face of N corners, mean of a start that slides and one at rest, each step a Python call, ours "
         "also as rollouts in one call; our law is untrained, of the shipped size.",
@@ -89,24 +107,30 @@ def _builders(peers: dict[str, Any]) -> dict[str, Build]:
     return found
 
 
-def _on(n: int, builders: dict[str, Build], size: Scale, seed: int) -> dict[str, dict[str, Any]]:
-    """Figures of all contestants on n points: the mean [us], sliding and resting, points kept, steps timed."""
-    body = Body.prism(n, RADIUS, HEIGHT, MASS)
-    law = AugmentedLaw.untrained(body, seed)
+def _entries(builders: dict[str, Build], size: Scale, seed: int) -> tuple[list[_Entry], list[Stage]]:
+    """All that is to be timed, and the worlds that it happens in; who would be too slow on n points is left out."""
+    entries, stages = [], []
+    last: dict[str, float] = {}  # time of a step on the points before [s]
     both = starts()
-    stages: dict[str, Stage] = {STEPPED: StepperStage(law, both)}
-    stages |= {name: build(body) for name, build in builders.items()}
-    steps = {name: _affordable(stage, size) for name, stage in stages.items()}
-    counts = {name: np.array([stage.counts(i, steps[name]) for i in range(2)]) for name, stage in stages.items()}
-    runs: dict[str, Run] = {name: partial(_time_both, stage, steps[name]) for name, stage in stages.items()}
-    runs[ROLLED] = lambda: np.array([[timed(lambda i=i: rollout(law, both[i], ROLLOUT)) / ROLLOUT] for i in range(2)])
-    steps[ROLLED], counts[ROLLED] = ROLLOUT, np.ones((2, 1), dtype=np.int64)
-    least = least_times({name: _thrifty(run, size.limit) for name, run in runs.items()}, size.repeats, lambda: None)
-    for stage in stages.values():
-        stage.close()
-    fewest = {name: n if name in SPHERES.values() else 1 for name in least}
-    found = {name: _figures(least[name], counts[name], fewest[name], steps[name]) for name in least}
-    return {name: part for name, part in found.items() if part}
+    for n in size.points:
+        body = Body.prism(n, RADIUS, HEIGHT, MASS)
+        law = AugmentedLaw.untrained(body, seed)
+        entries.append(_Entry(ROLLED, n, partial(_roll_both, law, both), np.ones((2, 1), dtype=np.int64), ROLLOUT))
+        built: dict[str, Stage] = {STEPPED: StepperStage(law, both)}
+        built |= {
+            name: build(body) for name, build in builders.items() if last.get(name, 0.0) * _GROWTH * FEWEST < size.limit
+        }
+        for name, stage in built.items():
+            steps, last[name] = _affordable(stage, size)
+            counts = np.array([stage.counts(i, steps) for i in range(2)])
+            entries.append(_Entry(name, n, partial(_time_both, stage, steps), counts, steps))
+        stages += built.values()
+    return entries, stages
+
+
+def _roll_both(law: AugmentedLaw, both: State) -> NDArray[np.float64]:
+    """Mean time of a step in a rollout from each start [s], (2, 1)."""
+    return np.array([[timed(lambda i=i: rollout(law, both[i], ROLLOUT)) / ROLLOUT] for i in range(2)])
 
 
 def _thrifty(run: Run, limit: float) -> Run:
@@ -124,12 +148,11 @@ def _thrifty(run: Run, limit: float) -> Run:
     return turn
 
 
-def _affordable(stage: Stage, size: Scale) -> int:
-    """Steps that can be timed within the limit, with warming up and counting."""
+def _affordable(stage: Stage, size: Scale) -> tuple[int, float]:
+    """Steps that can be timed within the limit, with warming up and counting, and about the time of one [s]."""
     stage.put(0)
-    times = timed_steps(stage.step, 3)
-    turns = 2 * (size.repeats + 2)
-    return int(np.clip(size.limit / turns / max(float(times.min()), 1e-9), FEWEST, STEPS))
+    cost = max(float(timed_steps(stage.step, 3).min()), 1e-9)
+    return int(np.clip(size.limit / (2 * (size.repeats + 2)) / cost, FEWEST, STEPS)), cost
 
 
 def _time_both(stage: Stage, steps: int) -> NDArray[np.float64]:
@@ -141,17 +164,22 @@ def _time_both(stage: Stage, steps: int) -> NDArray[np.float64]:
     return times
 
 
-def _figures(times: NDArray[np.float64], counts: NDArray[np.int64], fewest: int, steps: int) -> dict[str, Any]:
-    """Means over the steps with at least `fewest` contact points: a body that hops is not what is asked about."""
+def _figures(times: NDArray[np.float64], entry: _Entry) -> dict[str, Any]:
+    """Means over the steps in contact, with spheres in contact with all: a body that hops is not what is asked about.
+
+    The mean of both starts [us], sliding and resting, points kept, and steps timed; empty if it never was in contact.
+    """
+    fewest = entry.n if entry.name in SPHERES.values() else 1
+    chosen = entry.counts >= fewest
     found = {
-        f"{phase}_us": 1e6 * float(np.mean(t[c >= fewest]))
-        for phase, t, c in zip(("sliding", "resting"), times, counts)
-        if (c >= fewest).any()
+        f"{phase}_us": 1e6 * float(np.mean(t[c]))
+        for phase, t, c in zip(("sliding", "resting"), times, chosen)
+        if c.any()
     }
     if not found:
         return {}
-    kept = float(np.median(counts[counts >= fewest]))
-    return {"us": float(np.mean(list(found.values()))), **found, "points_kept": kept, "steps": steps}
+    kept = float(np.median(entry.counts[chosen]))
+    return {"us": float(np.mean(list(found.values()))), **found, "points_kept": kept, "steps": entry.steps}
 
 
 def _kept(parts: dict[str, dict[str, Any]]) -> list[str]:
