@@ -9,7 +9,7 @@ import stiction  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Mode, State  # noqa: E402
 from stiction.engines import mjcf  # noqa: E402
 from stiction.engines.mujoco import Simulation, body_of  # noqa: E402
-from stiction.studies.swings import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
+from stiction.studies.chain_model import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
 from stiction.studies.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)

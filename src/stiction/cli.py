@@ -318,7 +318,51 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
         print(f"Wrote {options.json}")
 
 
-# `bench` and `report` join here.
+def bench(
+    cases: Annotated[
+        tuple[Literal["throw", "batch", "points", "chain", "start", "memory", "profile"], ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="[CASE ...]", help_behavior_hint="(default: all)"),
+    ] = (),
+    /,
+    *,
+    quick: bool = False,
+    full: bool = False,
+    repeat: int = 1,
+    seed: int = 0,
+    json: OptionalFile = None,
+    plot: OptionalFile = None,
+    markdown: OptionalFile = None,
+) -> None:
+    """Measure speed beside MuJoCo, DART and Bullet, those of them that are installed, in one run on one core.
+
+    throw: one thrown box, a step in flight, in contact and over whole throws.
+    batch: many thrown boxes at once, with one thread and with two.
+    points: a prism that lies and slides on 4 to 1,024 contact points.
+    chain: a three-link chain that drags its last link over the ground.
+    start: import, and the first step of a fresh process.
+    memory: of processes with many bodies.
+    profile: where the time of a batch step goes, beside the least that its networks could take.
+
+    Args:
+        cases: What to measure.
+        quick: A short run, to see it work.
+        full: A long run, for figures to rely on, with 100,000 bodies and a first step with nothing compiled, too.
+        repeat: Runs of everything, whose least and greatest ratios are shown.
+        seed: Seed of the throws.
+        json: Write all figures to this file.
+        plot: Draw cost against contact points to this PNG file.
+        markdown: Write the tables to this file, for documents.
+    """
+    if quick and full:
+        raise stiction.InputError("Give --quick or --full, not both.")
+    _require("bench", {"matplotlib": "report"} if plot is not None else {})
+    scale = "quick" if quick else "full" if full else "usual"
+    files = {"json": json, "plot": plot, "markdown_file": markdown}
+    import_module("stiction.bench.run").run(scale, only=cases, repeat=repeat, seed=seed, **files)
+
+
+# `report` joins here.
 COMMANDS = {
     "import": import_,
     "identify": identify,
@@ -328,6 +372,7 @@ COMMANDS = {
     "reproduce": reproduce,
     "simulate": simulate,
     "view": view,
+    "bench": bench,
 }
 
 

@@ -57,7 +57,7 @@ def throw(
 
 def _scene(client: int, body: Body, mu: float, setting: Setting) -> int:
     """A fresh world with the ground and the body; the number of the body."""
-    pybullet.resetSimulation(client)
+    pybullet.resetSimulation(physicsClientId=client)
     pybullet.setPhysicsEngineParameter(fixedTimeStep=setting.timestep, physicsClientId=client)
     pybullet.setGravity(*setting.gravity.tolist(), physicsClientId=client)
     plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, planeNormal=(0, 0, 1), physicsClientId=client)

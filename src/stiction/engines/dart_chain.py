@@ -29,16 +29,7 @@ def swing(
     Returns `angle` and `rate` of the joints, (steps + 1, n), and `impulse`, the contact impulse on the last link about
     its centre of mass, (steps, 6), as DART's contacts report it.
     """
-    checks.choice("link shape", link.shape, ("box",))
-    setting = Setting(timestep, np.array(GRAVITY))
-    world = new_world(solver, setting)
-    ground = dartpy.dynamics.Skeleton("ground")
-    _joint, node = ground.createWeldJointAndBodyNodePair()
-    add_thick_ground(node, friction)
-    world.addSkeleton(ground)
-    chain = dartpy.dynamics.Skeleton("chain")
-    _build(chain, link, len(angles), pin, friction)
-    world.addSkeleton(chain)
+    world, chain = new_chain(link, len(angles), pin, friction, solver, timestep)
     chain.setPositions(np.asarray(angles, dtype=np.float64))
     last = chain.getBodyNode(len(angles) - 1)
     angle, rate, impulse = [chain.getPositions()], [chain.getVelocities()], np.zeros((steps, 6))
@@ -54,6 +45,20 @@ def swing(
         angle.append(chain.getPositions())
         rate.append(chain.getVelocities())
     return {"angle": np.array(angle), "rate": np.array(rate), "impulse": impulse}
+
+
+def new_chain(link: Body, count: int, pin: float, friction: float, solver: str, timestep: float):
+    """A world with the ground, and the skeleton of a chain of `count` links in it; see `swing`."""
+    checks.choice("link shape", link.shape, ("box",))
+    world = new_world(solver, Setting(timestep, np.array(GRAVITY)))
+    ground = dartpy.dynamics.Skeleton("ground")
+    _joint, node = ground.createWeldJointAndBodyNodePair()
+    add_thick_ground(node, friction)
+    world.addSkeleton(ground)
+    chain = dartpy.dynamics.Skeleton("chain")
+    _build(chain, link, count, pin, friction)
+    world.addSkeleton(chain)
+    return world, chain
 
 
 def _build(chain, link: Body, count: int, pin: float, friction: float) -> None:

@@ -51,7 +51,7 @@ def throw(
     check_start(body, state)
     start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
     record = empty_record(len(start.position), steps)
-    model = mujoco.MjModel.from_xml_string(_scene(body, coefficients, cone, settling_time, noslip, setting))
+    model = mujoco.MjModel.from_xml_string(scene(body, coefficients, cone, settling_time, noslip, setting))
     data = mujoco.MjData(model)
     for i in range(len(start.position)):
         mujoco.mj_resetData(model, data)
@@ -82,7 +82,7 @@ def _to_body(quaternion, vector):
     return out
 
 
-def _scene(body: Body, friction, cone: str, settling_time: float, noslip: int, setting: Setting) -> str:
+def scene(body: Body, friction, cone: str, settling_time: float, noslip: int, setting: Setting) -> str:
     """MJCF of the ground and the body, whose frame lies at the centre of mass."""
 
     def text(values) -> str:

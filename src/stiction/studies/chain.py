@@ -17,18 +17,10 @@ from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load
 from stiction.report.section import Plot, Replay, Section, Table
 from stiction.studies import figures
+from stiction.studies.chain_model import FRICTION, LINK, TIMESTEP, random_start
 from stiction.studies.motion_tables import number, percent
 from stiction.studies.outputs import Study, joined
-from stiction.studies.swings import (
-    FRICTION,
-    LINK,
-    TIMESTEP,
-    Swing,
-    random_start,
-    swing_in_dart,
-    swing_in_mujoco,
-    swing_with,
-)
+from stiction.studies.swings import Swing, swing_in_dart, swing_in_mujoco, swing_with
 
 SWINGS = {"quick": 3, "usual": 20, "full": 100}
 STEPS = 1000  # 2 s

@@ -1,4 +1,4 @@
-"""The paper's three-link chain: its model, swings of it inside MuJoCo, and the force in its last joint."""
+"""The paper's three-link chain: swings of it in DART and MuJoCo, and the force in its last joint."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,39 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from stiction.bodies import Body
 from stiction.contact import Law
 from stiction.engines import dart_chain
 from stiction.engines import mujoco as engine
 from stiction.state import Kind, Mode, Trajectory
 from stiction.stepping import GRAVITY
-
-LENGTH, WIDTH, HEIGHT, MASS = 0.5, 0.1, 0.08, 1.0  # of a link [m, kg]
-PIN = 1.25  # height of the pinned end [m]
-FRICTION, TIMESTEP = 0.6, 0.002
-LINK = Body.box((LENGTH, WIDTH, HEIGHT), MASS)
-LAST = "link3"
-_CLEAR = 0.05  # [m] a start keeps at least this height above the ground
-
-_GEOM = f'type="box" size="{LENGTH / 2} {WIDTH / 2} {HEIGHT / 2}" pos="{LENGTH / 2} 0 0" mass="{MASS}"'
-_HINGE = 'type="hinge" axis="0 1 0"'
-CHAIN = f"""
-<mujoco model="chain">
-  <option timestep="{TIMESTEP}" cone="elliptic"/>
-  <worldbody>
-    <geom name="ground" type="plane" size="5 5 0.1" friction="{FRICTION}"/>
-    <body name="link1" pos="0 0 {PIN}">
-      <joint name="joint1" {_HINGE}/><geom {_GEOM} contype="0" conaffinity="0"/>
-      <body name="link2" pos="{LENGTH} 0 0">
-        <joint name="joint2" {_HINGE}/><geom {_GEOM} contype="0" conaffinity="0"/>
-        <body name="{LAST}" pos="{LENGTH} 0 0">
-          <joint name="joint3" {_HINGE}/><geom {_GEOM} friction="{FRICTION}"/>
-        </body>
-      </body>
-    </body>
-  </worldbody>
-</mujoco>
-"""
+from stiction.studies.chain_model import CHAIN, FRICTION, LAST, LENGTH, LINK, MASS, PIN, TIMESTEP, directions
 
 
 @dataclass(frozen=True)
@@ -73,7 +46,7 @@ class Swing:
     def trajectory(self) -> Trajectory:
         """The motion of the last link."""
         heading, spin = self.angle.sum(axis=1), self.rate.sum(axis=1)
-        along, down = _directions(np.cumsum(self.angle, axis=1))
+        along, down = directions(np.cumsum(self.angle, axis=1))
         reach = LENGTH * (along[:, 0] + along[:, 1] + 0.5 * along[:, 2])
         turning = np.cumsum(self.rate, axis=1)[..., None] * down
         speed = LENGTH * (turning[:, 0] + turning[:, 1] + 0.5 * turning[:, 2])
@@ -88,14 +61,6 @@ class Swing:
             kind=self.kind.astype(np.int8),
             timestep=TIMESTEP,
         )
-
-
-def random_start(rng: np.random.Generator, spread: float) -> NDArray[np.float64]:
-    """Joint angles (3,) [rad], each within +-spread of the straight horizontal chain, clear of the ground."""
-    while True:
-        angle = rng.uniform(-spread, spread, 3)
-        if PIN + LENGTH * _directions(np.cumsum(angle))[0][:, 1].sum() - WIDTH > _CLEAR:
-            return angle
 
 
 def swing_in_dart(start: NDArray[np.float64], steps: int, solver: str = "nsgs") -> Swing:
@@ -163,15 +128,9 @@ def swing_in_mujoco(start: NDArray[np.float64], steps: int) -> Swing:
     )
 
 
-def _directions(heading: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Unit vectors (x, z) along links that are turned about y by `heading`, and their change with it, (..., 2)."""
-    c, s = np.cos(heading), np.sin(heading)
-    return np.stack([c, -s], axis=-1), np.stack([-s, -c], axis=-1)
-
-
 def _centre_acceleration(angle, rate, acceleration) -> NDArray[np.float64]:
     """Acceleration (x, z) of the last link's centre [m/s^2], (steps, 2)."""
     heading, spin, change = (np.cumsum(part, axis=1) for part in (angle, rate, acceleration))
-    along, down = _directions(heading)
+    along, down = directions(heading)
     links = change[..., None] * down - (spin**2)[..., None] * along
     return LENGTH * (links[:, 0] + links[:, 1] + 0.5 * links[:, 2])

@@ -1,0 +1,1 @@
+"""Speed, side by side with MuJoCo, DART and Bullet: `stiction bench`."""

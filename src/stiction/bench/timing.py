@@ -1,0 +1,127 @@
+"""How time is measured: on one core, contestants in turn, the least time of each piece of work over all repeats."""
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+_pinned = [0, 0]  # [ns] that this thread has run, and waited to run, while it was kept on one core
+Run = Callable[[], NDArray[np.float64]]  # does its work once; times of its pieces [s], always as many
+
+
+@contextmanager
+def pinned() -> Iterator[None]:
+    """Keep this thread on one core, where the system lets us, and let it go in the end."""
+    if not hasattr(os, "sched_setaffinity"):  # macOS, Windows
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {_quietest(before)})
+    began = _run_and_wait()
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+        for k, (now, then) in enumerate(zip(_run_and_wait(), began)):
+            _pinned[k] += now - then
+
+
+def waited() -> float:
+    """Share of the time on one core, up to now, that this thread has waited for other processes to let it run."""
+    return _pinned[1] / sum(_pinned) if _pinned[1] else 0.0
+
+
+def _run_and_wait() -> tuple[int, int]:
+    """Time that this thread has run and that it has waited for a core [ns]; zeros where the system does not tell."""
+    try:
+        with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+            run, wait, *_ = file.read().split()
+    except (OSError, ValueError):
+        return 0, 0
+    return int(run), int(wait)
+
+
+def _quietest(cores: set[int]) -> int:
+    """Of these cores, the one that has idled most while we waited a moment."""
+    before = _idle_times()
+    time.sleep(0.1)
+    after = _idle_times()
+    return max(sorted(cores), key=lambda core: after.get(core, 0) - before.get(core, 0))
+
+
+def _idle_times() -> dict[int, int]:
+    """Time that each core has idled, in the system's ticks; empty where the system does not tell."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            rows = [line.split() for line in file if line.startswith("cpu") and line[3].isdigit()]
+    except OSError:
+        return {}
+    return {int(row[0][3:]): int(row[4]) for row in rows}
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No collection of garbage meanwhile."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def timed_steps(step: Callable[[], object], steps: int) -> NDArray[np.float64]:
+    """Time of each of `steps` calls [s], (steps,), without that of reading the clock."""
+    now = time.perf_counter_ns
+    marks = [0] * (steps + 1)
+    marks[0] = now()
+    for t in range(1, steps + 1):
+        step()
+        marks[t] = now()
+    return 1e-9 * (np.diff(np.array(marks, dtype=np.float64)) - _reading())
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Time of one call [s]."""
+    began = time.perf_counter_ns()
+    work()
+    return 1e-9 * (time.perf_counter_ns() - began)
+
+
+def _reading(times: int = 100) -> float:
+    """Time between two readings of the clock in the loop of `timed_steps` with nothing to do [ns]."""
+    now = time.perf_counter_ns
+    marks = [0] * (times + 1)
+    marks[0] = now()
+    for t in range(1, times + 1):
+        marks[t] = now()
+    return float(np.diff(marks).min())
+
+
+def least_times(
+    contestants: dict[str, Run], repeats: int, advance: Callable[[], object]
+) -> dict[str, NDArray[np.float64]]:
+    """Least time of each piece of work of each contestant [s]; in each repeat all have their turn.
+
+    What another process takes from us is never the same piece twice, so that the least times are those of a quiet
+    machine; and a machine that slows down meanwhile does so for all. The first round, untimed, warms all up.
+
+    advance: called after each turn, `(repeats + 1) * len(contestants)` times
+    """
+    least: dict[str, NDArray[np.float64]] = {}
+    with quiet():
+        for repeat in range(repeats + 1):
+            for name, run in contestants.items():
+                found = run()
+                if repeat == 1:
+                    least[name] = found
+                elif repeat > 1:
+                    least[name] = np.minimum(least[name], found)
+                advance()
+    return least
