@@ -36,8 +36,10 @@ def test_features_are_finite_and_of_order_one(name, recipe, request):
 def test_targets_give_friction_and_impulse_back(prism, recipe):
     rng = np.random.default_rng(2)
     contacts = random_contacts(prism, 300, rng)
-    for i in describe_all(contacts, recipe, 1.0):
-        c = contacts.record[i]
+    described = set(describe_all(contacts, recipe, 1.0).tolist())
+    for i, c in enumerate(contacts.record):
+        if i not in described:
+            continue
         p = rng.normal(size=6)
         wanted = np.array([p[0], p[1], p[5] - (c.centre[0] * p[1] - c.centre[1] * p[0])])
         y, p_f = np.zeros(OUTPUTS[Kind(c.kind)]), np.zeros(5)

@@ -71,8 +71,9 @@ def test_throws_stay_above_the_ground_and_lose_energy(material, seed):
     run = rollout(law, start, 150)
     assert lowest_points(CUBE, run).min() > -0.1 * CUBE.rounding
     total = energy(CUBE, run, 9.81)
-    # Semi-implicit steps do not keep the energy of flight exactly: by m g h v in a substep.
-    assert np.diff(total, axis=-1).max() < 2e-3 * total.max()
+    # An impact takes its whole substep, with the velocity after it: up to m g h v of height more than in flight.
+    fastest = np.linalg.norm(run.velocity, axis=-1).max()
+    assert np.diff(total, axis=-1).max() < 1.1 * CUBE.mass * 9.81 * fastest / 148 / 4
 
 
 def test_a_flat_drop_bounces_with_its_restitution():
@@ -153,10 +154,10 @@ def test_the_shipped_cube_is_a_law_as_any_other():
     law = load("cube")
     assert isinstance(law, ImpactLaw) and any(law.spread)
     start = random_states(np.random.default_rng(7), 3)
-    run, many = rollout(law, start, 150), rollout(law, start, 150, samples=4, seed=2)
-    assert many.position.shape == (4, 3, 151, 3)
+    run, many = rollout(law, start, 300), rollout(law, start, 300, samples=4, seed=2)
+    assert many.position.shape == (4, 3, 301, 3)
     assert (run.mode[:, -1] == Mode.STATIC).all()
-    assert np.array_equal(rollout(law, start[1], 150).position, run.position[1])
+    assert np.array_equal(rollout(law, start[1], 300).position, run.position[1])
 
 
 def test_ground_and_gravity_are_the_laws_own():

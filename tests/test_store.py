@@ -294,7 +294,7 @@ def test_impossible_plans_are_refused(plan, changes, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("bullet",), "truth must be one of 'dantzig', 'nsgs', 'coulomb-box', 'coulomb-round', got 'bullet'"),
+        (("bullet",), "truth must be one of 'dantzig', 'nsgs', 'coulomb-box', 'coulomb-round', 'law', got 'bullet'"),
         (("nsgs", (0.5, 1.0)), "DART knows one friction coefficient, got .0.5, 1.0.: for two, take the truth"),
         (("coulomb-box", (-0.5,)), "friction must be one number or two .mu_x, mu_y., none negative"),
         (("coulomb-box", ()), "friction must be one number or two"),

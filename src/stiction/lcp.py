@@ -10,7 +10,7 @@ from stiction.compiled import compiled, lean
 from stiction.few import MOST_VERTICES, press_few
 from stiction.hull import MANY
 from stiction.patch import contact_point, contact_xy, lowest_of_patch, patch_vertex, vertex_height
-from stiction.spatial import copy, dot
+from stiction.spatial import apply, copy, dot
 from stiction.state import Kind
 
 MOST_ACTIVE = 8  # vertices that may carry load at once; three suffice for a rigid contact, more serve a soft one
@@ -199,17 +199,14 @@ def _by_active_set(contacts, i, twist, softness, rate, cap):
 def admit(G, rows, load, number, active, gap, softness):
     """Load the newcomer `rows[active]` until its gap closes, dropping vertices whose load falls to zero on the way."""
     while True:
-        r0, r1, r2 = rows[active, 0], rows[active, 1], rows[active, 2]
-        g0 = G[0, 0] * r0 + G[0, 1] * r1 + G[0, 2] * r2
-        g1 = G[1, 0] * r0 + G[1, 1] * r1 + G[1, 2] * r2
-        g2 = G[2, 0] * r0 + G[2, 1] * r1 + G[2, 2] * r2
-        own = (1 + softness) * (r0 * g0 + r1 * g1 + r2 * g2)
+        response = apply(G, rows[active])
+        own = (1 + softness) * dot(rows[active], response)
         coupling = np.empty(active)
         for k in range(active):
-            coupling[k] = rows[k, 0] * g0 + rows[k, 1] * g1 + rows[k, 2] * g2
-        relief = coupling  # load that the others lose for each unit
-        if active > 0:
-            relief = solve_semidefinite(_gram(G, rows, active, softness), coupling)
+            coupling[k] = dot(rows[k], response)
+        relief = solve_semidefinite(
+            _gram(G, rows, active, softness), coupling
+        )  # load that the others lose for each unit
         stiffness = own - dot(coupling, relief)
         full = np.inf
         if stiffness > _TINY * own and active < len(load) - 1:
@@ -465,11 +462,9 @@ def _normal_mobility(contacts, i):
 def _gram(G, rows, active, softness):
     A = np.empty((active, active))
     for k in range(active):
-        g0 = G[0, 0] * rows[k, 0] + G[0, 1] * rows[k, 1] + G[0, 2] * rows[k, 2]
-        g1 = G[1, 0] * rows[k, 0] + G[1, 1] * rows[k, 1] + G[1, 2] * rows[k, 2]
-        g2 = G[2, 0] * rows[k, 0] + G[2, 1] * rows[k, 1] + G[2, 2] * rows[k, 2]
+        response = apply(G, rows[k])
         for m in range(active):
-            A[k, m] = rows[m, 0] * g0 + rows[m, 1] * g1 + rows[m, 2] * g2
+            A[k, m] = dot(rows[m], response)
         A[k, k] *= 1 + softness
     return A
 

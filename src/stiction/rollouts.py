@@ -101,9 +101,9 @@ def rollout(
 def setting_of(law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:
     """What stays the same during a rollout: as given, or else as the law has it."""
     h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
-    gravity = getattr(law, "gravity", GRAVITY) if gravity is None else gravity
+    pull: ArrayLike = getattr(law, "gravity", GRAVITY) if gravity is None else gravity
     substeps = checks.count("substeps", getattr(law, "substeps", 0) if substeps is None else substeps, 0)
-    return Setting(h, checks.array("gravity", gravity, (3,)), substeps)
+    return Setting(h, checks.array("gravity", pull, (3,)), substeps)
 
 
 def contacts_for(law, setting: Setting, number: int) -> Contacts:

@@ -97,7 +97,7 @@ def minimise(
         damping = max(0, damping - 1)
         if small:
             break
-    nothing = np.full(len(values), np.inf), np.zeros(len(values))
+    nothing: tuple[NDArray[np.float64], ...] = (np.full(len(values), np.inf), np.zeros(len(values)))
     return Solution(values, *(solver.uncertainty(values, residuals) if errors else nothing), losses)
 
 
