@@ -97,7 +97,7 @@ def minimise(
         damping = max(0, damping - 1)
         if small:
             break
-    nothing: tuple[NDArray[np.float64], ...] = (np.full(len(values), np.inf), np.zeros(len(values)))
+    nothing = (np.full(len(values), np.inf), np.zeros(len(values)))
     return Solution(values, *(solver.uncertainty(values, residuals) if errors else nothing), losses)
 
 
@@ -163,7 +163,7 @@ class _Solver:
         z = move / self.scale
         return -float(g @ z + 0.5 * z @ H @ z)
 
-    def uncertainty(self, values, residuals):
+    def uncertainty(self, values, residuals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Standard errors by the spread of the tosses' gradients (a sandwich: the loss is no likelihood).
 
         The loss is rough, since a corner may land on either side: where it rises by less than its roughness, it cannot
@@ -175,7 +175,7 @@ class _Solver:
         inverse = np.linalg.inv(H)
         spread = np.cov(each.T).reshape(p, p) / max(1, n)
         variance = np.diag(inverse @ spread @ inverse) + 2 * self.rough * np.diag(inverse)
-        told = np.clip(1 - pull * np.diag(inverse), 0.0, 1.0)
+        told = np.clip(1 - pull * np.diag(inverse), 0.0, 1.0).astype(np.float64)
         return np.sqrt(np.maximum(variance, 0)) * self.scale, told
 
 
