@@ -87,9 +87,8 @@ def rollout(
             for begin in begins:
                 advance(run(begin))
         else:
-            advance(run(0))  # compiles, if need be, before there are several threads to do it
             with ThreadPoolExecutor(threads) as pool:
-                for done in pool.map(run, begins[1:]):
+                for done in pool.map(run, begins):
                     advance(done)
     timestep = every * setting.timestep
     if finite and not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
