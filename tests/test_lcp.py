@@ -8,8 +8,9 @@ from scipy.spatial.transform import Rotation
 from conftest import convex_stone
 from contact_states import contacts_from, random_contacts
 from stiction import Body, Kind
-from stiction.lcp import lowest_separation, normal_impulse, static_impulse
+from stiction.lcp import lowest_separation, normal_impulse
 from stiction.patch import contact_point
+from stiction.stopping import static_impulse
 
 
 def by_nnls(contacts, i):

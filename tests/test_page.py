@@ -95,6 +95,7 @@ def test_a_run_that_leaves_the_numbers_can_be_shown(replay, tmp_path):
     position[100:] = np.nan
     lost = type(run)(**{**vars(run), "position": position})
     publish(tmp_path, a_section("slope", replays=[Replay("lost", replay.body, {"kept": run, "lost": lost})]))
+    assert "lost" in (tmp_path / "index.html").read_text()
 
 
 @pytest.mark.slow

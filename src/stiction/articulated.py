@@ -31,10 +31,11 @@ from stiction.contact import (
     stop_patch,
 )
 from stiction.coupled import balance, effective_friction, stiffened
-from stiction.lcp import lowest_separation, static_impulse
+from stiction.lcp import lowest_separation
 from stiction.rough import rough_impulses
 from stiction.spatial import apply, copy, dot
 from stiction.state import Mode
+from stiction.stopping import static_impulse
 
 TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; the law's own error is not less
 POWELL_TOLERANCE = 0.005  # the paper's

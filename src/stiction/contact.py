@@ -13,10 +13,11 @@ from numba.extending import overload, register_jitable
 from stiction.bodies import Body
 from stiction.checks import InputError
 from stiction.compiled import compiled, lean
-from stiction.lcp import lowest_separation, normal_impulse, write_static_impulse, write_twist_after
+from stiction.lcp import lowest_separation, normal_impulse, write_twist_after
 from stiction.patch import Contacts
 from stiction.spatial import copy
 from stiction.state import Mode
+from stiction.stopping import write_static_impulse
 
 _SLACK = 1e-12  # relative rounding slack of the guards
 _AGREES = 1e-9  # relative difference at which two normal impulses are the same

@@ -8,9 +8,10 @@ import numpy as np
 
 from stiction.compiled import compiled
 from stiction.contact import friction_wrench
-from stiction.lcp import MOST_ACTIVE, admit, patch_rows
+from stiction.lcp import MOST_ACTIVE, admit
 from stiction.patch import contact_point, patch_vertex, vertex_height
 from stiction.spatial import apply
+from stiction.stopping import patch_rows
 
 STIFFENING = 1e-8  # share of a link's own mobility that a direction without mobility is given, to choose among impulses
 _IMMOBILE = 1e-9  # a direction with less than this share of the free link's mobility has none

@@ -1,4 +1,4 @@
-"""What physics settles exactly: the frictionless normal impulse and the impulse that stops a patch.
+"""The frictionless normal impulse, which physics settles exactly.
 
 The normal impulse is unique in three numbers P = (p_z, m_x, m_y), however many vertices touch: vertex k at (x, y)
 moves up with a_k . u, where a_k = (1, y, -x) and u = (v_z, w_x, w_y), and pushes P by n_k a_k with n_k >= 0.
@@ -10,6 +10,7 @@ from stiction.compiled import compiled, lean
 from stiction.few import MOST_VERTICES, press_few
 from stiction.hull import MANY
 from stiction.patch import contact_point, contact_xy, lowest_of_patch, patch_vertex, vertex_height
+from stiction.semidefinite import solve_semidefinite
 from stiction.spatial import apply, copy, dot
 from stiction.state import Kind
 
@@ -95,15 +96,20 @@ def _two_vertices(contacts, i, twist, rate, cap):
 
 
 @lean
+def gather(contacts, i, rate, cap, points):
+    """Note (x, y, target speed) of the few vertices of contact i in `points` (ROOM,), for `few.press_few`."""
+    for k in range(contacts.record[i].count):
+        x, y = contact_xy(contacts, i, k)
+        points[3 * k], points[3 * k + 1] = x, y
+        points[3 * k + 2] = _target(contacts, i, k, x, y, rate, cap)
+
+
+@lean
 def _few_vertices(contacts, i, twist, rate, cap):
     """The normal impulse at three or four vertices, by trial."""
     c = contacts.record[i]
-    n = c.count
-    for k in range(n):
-        x, y = contact_xy(contacts, i, k)
-        c.vertices[3 * k], c.vertices[3 * k + 1] = x, y
-        c.vertices[3 * k + 2] = _target(contacts, i, k, x, y, rate, cap)
-    found = press_few(c.inverse_inertia, c.vertices, n, twist, np.int64(0), c.push)
+    gather(contacts, i, rate, cap, c.vertices)
+    found = press_few(c.inverse_inertia, c.vertices, c.count, twist, np.int64(0), c.push)
     return found >= 0, (c.push[0], c.push[1], c.push[2])
 
 
@@ -318,136 +324,6 @@ def write_twist_after(contacts, i, p, out):
 
 
 @compiled
-def static_impulse(contacts, i):
-    """SolveConstraint: the impulse (6,) after which the patch's twist is zero.
-
-    The patch has 3 degrees of freedom as a point, 5 as a line (it may turn about itself), 6 as a surface.
-    """
-    p = np.empty(6)
-    write_static_impulse(contacts, i, p)
-    return p
-
-
-@lean
-def write_static_impulse(contacts, i, p):
-    """As `static_impulse`, into p (6,)."""
-    c = contacts.record[i]
-    if c.kind == Kind.SURFACE:
-        _stop_body(c, p)
-    elif c.kind == Kind.POINT:
-        _stop_point(c, p)
-    else:
-        _stop_line(c, p)
-
-
-@compiled
-def _stop_line(c, p):
-    """Write the impulse p (6,) that stops a line, but for its turning about itself."""
-    S = patch_rows(c)
-    n = len(S)
-    SW = np.empty((n, 6))
-    for r in range(n):
-        _times_inverse_inertia(c.inverse_inertia, S[r], SW[r])
-    A = np.empty((n, n))
-    b = np.empty(n)
-    for r in range(n):
-        b[r] = -dot(S[r], c.velocity)
-        for k in range(n):
-            A[r, k] = dot(SW[r], S[k])
-    x = solve_semidefinite(A, b)
-    for k in range(6):
-        p[k] = 0.0
-        for r in range(n):
-            p[k] += S[r, k] * x[r]
-
-
-@lean
-def _stop_point(c, p):
-    """Write the impulse p (6,) that stops the patch's centre."""
-    W, v = c.inverse_inertia, c.velocity
-    x, y, z = c.centre
-    # How the centre's velocity (rows) turns with the body: r x, and A = 1 / m - [r] I^-1 [r].
-    a, b, d, e, f, g = W[3, 3], W[3, 4], W[3, 5], W[4, 4], W[4, 5], W[5, 5]
-    xx = W[0, 0] + z * (e * z - f * y) - y * (f * z - g * y)
-    xy = z * (f * x - b * z) - y * (g * x - d * z)
-    xz = z * (b * y - e * x) - y * (d * y - f * x)
-    yy = W[1, 1] - z * (d * x - a * z) + x * (g * x - d * z)
-    yz = -z * (a * y - b * x) + x * (d * y - f * x)
-    zz = W[2, 2] + y * (a * y - b * x) - x * (b * y - e * x)
-    u = -(v[0] + z * v[4] - y * v[5])
-    s = -(v[1] - z * v[3] + x * v[5])
-    t = -(v[2] + y * v[3] - x * v[4])
-    p[0], p[1], p[2] = solve_three(xx, xy, xz, yy, yz, zz, u, s, t)
-    p[3], p[4], p[5] = y * p[2] - z * p[1], z * p[0] - x * p[2], x * p[1] - y * p[0]
-
-
-@lean
-def solve_three(a, b, c, d, e, f, x, y, z):
-    """Solve the semidefinite system with rows (a, b, c), (b, d, e), (c, e, f) for the right side (x, y, z); directions
-    without mobility get nothing."""
-    d_own, f_own = d, f
-    if a > 0.0:
-        b, c = b / a, c / a
-        d, e, f = d - b * b * a, e - b * c * a, f - c * c * a
-        y, z, x = y - b * x, z - c * x, x / a
-    else:
-        b = c = x = 0.0
-    if d > _TINY * d_own:
-        e = e / d
-        f, z, y = f - e * e * d, z - e * y, y / d
-    else:
-        e = y = 0.0
-    z = z / f if f > _TINY * f_own else 0.0
-    y = y - e * z
-    return x - b * y - c * z, y, z
-
-
-@lean
-def _stop_body(c, p):
-    """Write the impulse p (6,) that stops the whole body, -M v1."""
-    W, v = c.inverse_inertia, c.velocity
-    for k in range(3):
-        p[k] = -v[k] / W[k, k] if W[k, k] > 0.0 else 0.0
-    a, b, d, e, f, g = W[3, 3], W[3, 4], W[3, 5], W[4, 4], W[4, 5], W[5, 5]
-    A, B, D = e * g - f * f, d * f - b * g, b * f - d * e  # cofactors
-    E, F, G = a * g - d * d, b * d - a * f, a * e - b * b
-    determinant = a * A + b * B + d * D
-    x, y, z = -v[3] / determinant, -v[4] / determinant, -v[5] / determinant
-    p[3], p[4], p[5] = A * x + B * y + D * z, B * x + E * y + F * z, D * x + F * y + G * z
-
-
-@lean
-def _times_inverse_inertia(W, p, out):
-    """Write M^-1 p of a free body into `out` (6,)."""
-    for k in range(3):
-        out[k] = W[k, k] * p[k]
-        out[3 + k] = W[3 + k, 3] * p[3] + W[3 + k, 4] * p[4] + W[3 + k, 5] * p[5]
-
-
-@compiled
-def patch_rows(c):
-    """Rows S that map a twist at the centre of mass to the patch's velocity at its centre and its turning."""
-    n = 6 if c.kind == Kind.SURFACE else 5 if c.kind == Kind.LINE else 3
-    S = np.zeros((n, 6))
-    x, y, z = c.centre
-    for k in range(3):
-        S[k, k] = 1.0
-    S[0, 4], S[0, 5] = z, -y
-    S[1, 3], S[1, 5] = -z, x
-    S[2, 3], S[2, 4] = y, -x
-    if n == 6:
-        for k in range(3):
-            S[3 + k, 3 + k] = 1.0
-    elif n == 5:
-        a = c.axis
-        flat = np.hypot(a[0], a[1])
-        e0, e1 = -a[1] / flat, a[0] / flat  # horizontal and across the line
-        S[3, 3], S[3, 4] = e0, e1
-        S[4, 3], S[4, 4], S[4, 5] = -a[2] * e1, a[2] * e0, a[0] * e1 - a[1] * e0
-    return S
-
-
-@compiled
 def _normal_mobility(contacts, i):
     """How (v_z, w_x, w_y) responds to (p_z, m_x, m_y): a block of the inverse inertia."""
     c = contacts.record[i]
@@ -467,31 +343,3 @@ def _gram(G, rows, active, softness):
             A[k, m] = dot(rows[m], response)
         A[k, k] *= 1 + softness
     return A
-
-
-@compiled
-def solve_semidefinite(A, b):
-    """Solve A x = b for a positive semidefinite A; directions without mobility get no impulse. A is overwritten."""
-    n = len(b)
-    x = b.copy()
-    free = np.ones(n, dtype=np.bool_)
-    for k in range(n):
-        own = A[k, k]
-        for m in range(k):
-            if free[m]:
-                A[k, k] -= A[k, m] * A[k, m] * A[m, m]
-                x[k] -= A[k, m] * x[m]
-        if not A[k, k] > _TINY * own:
-            free[k] = False
-            continue
-        for r in range(k + 1, n):
-            for m in range(k):
-                if free[m]:
-                    A[r, k] -= A[r, m] * A[k, m] * A[m, m]
-            A[r, k] /= A[k, k]
-    for k in range(n - 1, -1, -1):
-        x[k] = x[k] / A[k, k] if free[k] else 0.0
-        for r in range(k + 1, n):
-            if free[k] and free[r]:
-                x[k] -= A[r, k] * x[r]
-    return x

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from stiction import checks, timing
 from stiction.compiled import announce_compilation
 from stiction.contact import Law, WholeLaw
+from stiction.finely import simulate_finely
 from stiction.patch import TOUCH, Contacts, new_contacts
 from stiction.state import State, Trajectory
 from stiction.stepping import (
@@ -21,7 +22,6 @@ from stiction.stepping import (
     check_start,
     empty_record,
     simulate,
-    simulate_finely,
     to_motion,
     to_trajectory,
 )

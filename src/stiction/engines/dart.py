@@ -17,15 +17,7 @@ from stiction import checks
 from stiction.bodies import Body
 from stiction.engines.recover import recover
 from stiction.state import State, Trajectory
-from stiction.stepping import (
-    GRAVITY,
-    Setting,
-    check_finite,
-    check_start,
-    empty_record,
-    to_motion,
-    to_trajectory,
-)
+from stiction.stepping import GRAVITY, Setting, check_finite, check_start, empty_record, to_motion, to_trajectory
 
 try:
     import dartpy

@@ -7,7 +7,7 @@ import numpy as np
 
 from stiction.compiled import compiled
 from stiction.contact import numbers_of
-from stiction.lcp import solve_semidefinite
+from stiction.semidefinite import solve_semidefinite
 
 
 @compiled

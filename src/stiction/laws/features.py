@@ -28,7 +28,8 @@ from stiction.laws.candidate import (
 from stiction.laws.frame import GUESS, SCALE, set_frame, target_of, whole_target
 from stiction.laws.plain import describe_state
 from stiction.laws.points import MOST_POINTS, number_of_points, share_load, write_points
-from stiction.lcp import normal_impulse, solve_three
+from stiction.lcp import normal_impulse
+from stiction.semidefinite import solve_three
 from stiction.state import Kind
 
 SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describe a contact

@@ -3,8 +3,8 @@
 import numpy as np
 
 from stiction.compiled import compiled, lean
-from stiction.lcp import solve_three
 from stiction.patch import contact_point, lowest_of_patch
+from stiction.semidefinite import solve_three
 from stiction.state import Kind
 
 MOST_POINTS = 8  # a patch with more vertices is represented by its extreme ones in as many directions

@@ -6,10 +6,10 @@ Coordinates are (x, y, spin about the vertical) at the centre of pressure.
 import numpy as np
 
 from stiction.compiled import compiled, lean
-from stiction.few import ROOM
-from stiction.laws.press import gather, press
+from stiction.few import MOST_VERTICES, ROOM
+from stiction.laws.press import press
 from stiction.laws.residual import OUTPUTS, residual
-from stiction.lcp import lowest_separation
+from stiction.lcp import gather, lowest_separation
 from stiction.state import Kind, Mode
 
 SWEEPS = 4  # of normal impulse and friction in turn
@@ -33,8 +33,9 @@ def patch_friction(law, contacts, i):
     bound, A, points = c.memo[21:24], c.memo[24:33].reshape(3, 3), c.memo[33 : 33 + ROOM]
     for k in range(6):
         c.memo[k] = 0.0
-    few = gather(contacts, i, points)
-    loaded = press(contacts, i, few, points, c.velocity, np.int64(0), P)
+    if c.count <= MOST_VERTICES:
+        gather(contacts, i, 0.0, 0.0, points)
+    loaded = press(contacts, i, points, c.velocity, np.int64(0), P)
     if not P[0] > 0:
         return np.int64(Mode.DETACH)
     approach = -lowest_separation(contacts, i, c.velocity) - c.fall  # before the step
@@ -47,8 +48,9 @@ def patch_friction(law, contacts, i):
         turn += change[1]
         if impacts:
             c.rebound[0] = min(1.0, c.rebound[0] * np.exp(change[2]))
-            few = gather(contacts, i, points)
-            loaded = press(contacts, i, few, points, c.velocity, loaded, P)
+            if c.count <= MOST_VERTICES:
+                gather(contacts, i, 0.0, 0.0, points)
+            loaded = press(contacts, i, points, c.velocity, loaded, P)
     sticks = False
     for _ in range(SWEEPS):
         N = P[0]
@@ -61,7 +63,7 @@ def patch_friction(law, contacts, i):
         c.memo[0], c.memo[1] = f[0], f[1]
         c.memo[2] = f[2] + (x - c.centre[0]) * f[1] - (y - c.centre[1]) * f[0]
         _twist_with(c, x, y, z, f, v)
-        loaded = press(contacts, i, few, points, v, loaded, P)
+        loaded = press(contacts, i, points, v, loaded, P)
         if not P[0] > 0 or abs(P[0] - N) < _AGREES * N:
             break
     if sticks and c.kind == Kind.SURFACE and not impacts and _is_slow(c):

@@ -1,0 +1,56 @@
+"""Small semidefinite systems, of which directions without mobility get nothing."""
+
+import numpy as np
+
+from stiction.compiled import compiled, lean
+
+_TINY = 1e-12  # share of a direction's own response that rounding leaves
+
+
+@lean
+def solve_three(a, b, c, d, e, f, x, y, z):
+    """Solve the semidefinite system with rows (a, b, c), (b, d, e), (c, e, f) for the right side (x, y, z); directions
+    without mobility get nothing."""
+    d_own, f_own = d, f
+    if a > 0.0:
+        b, c = b / a, c / a
+        d, e, f = d - b * b * a, e - b * c * a, f - c * c * a
+        y, z, x = y - b * x, z - c * x, x / a
+    else:
+        b = c = x = 0.0
+    if d > _TINY * d_own:
+        e = e / d
+        f, z, y = f - e * e * d, z - e * y, y / d
+    else:
+        e = y = 0.0
+    z = z / f if f > _TINY * f_own else 0.0
+    y = y - e * z
+    return x - b * y - c * z, y, z
+
+
+@compiled
+def solve_semidefinite(A, b):
+    """Solve A x = b for a positive semidefinite A; directions without mobility get no impulse. A is overwritten."""
+    n = len(b)
+    x = b.copy()
+    free = np.ones(n, dtype=np.bool_)
+    for k in range(n):
+        own = A[k, k]
+        for m in range(k):
+            if free[m]:
+                A[k, k] -= A[k, m] * A[k, m] * A[m, m]
+                x[k] -= A[k, m] * x[m]
+        if not A[k, k] > _TINY * own:
+            free[k] = False
+            continue
+        for r in range(k + 1, n):
+            for m in range(k):
+                if free[m]:
+                    A[r, k] -= A[r, m] * A[k, m] * A[m, m]
+            A[r, k] /= A[k, k]
+    for k in range(n - 1, -1, -1):
+        x[k] = x[k] / A[k, k] if free[k] else 0.0
+        for r in range(k + 1, n):
+            if free[k] and free[r]:
+                x[k] -= A[r, k] * x[r]
+    return x
