@@ -10,7 +10,7 @@ from stiction.laws.networks import TOGETHER, WIDEST, Network, new_space
 
 def test_evaluate_agrees_with_numpy():
     rng = np.random.default_rng(1)
-    networks = [Network.random(sizes, rng) for sizes in ([5, 8, 3], [7, 16, 16, 2], [4, 6], [9, 32, 16, 8, 3])]
+    networks = [Network.random(sizes, rng) for sizes in ([5, 8, 3], [7, 16, 16, 2], [4, 6], [9, 32, 16, 8, 3], [71, 100, 3])]
     numbers, table = pack(networks)
     for row, network in enumerate(networks):
         x = rng.normal(size=network.sizes[0]) * 5
@@ -19,9 +19,10 @@ def test_evaluate_agrees_with_numpy():
             value = value @ weight + bias
             if k < len(network.weights) - 1:
                 value = np.maximum(value, 0)
-        out = np.empty((1, network.sizes[-1]))
-        evaluate(numbers, table, row, 1, filled(numbers, table, row, [x]), np.arange(1), out)
-        assert out[0] == pytest.approx(value, rel=1e-4, abs=1e-4)
+        for count in (1, TOGETHER):
+            out = np.empty((count, network.sizes[-1]))
+            evaluate(numbers, table, row, count, filled(numbers, table, row, [x] * count), np.arange(count), out)
+            assert out == pytest.approx(np.tile(value, (count, 1)), rel=1e-4, abs=1e-4)
 
 
 def filled(numbers, table, row, inputs):
@@ -44,5 +45,5 @@ def test_company_changes_no_bit_of_an_answer():
 
 
 def test_networks_too_wide_for_their_room_are_refused():
-    with pytest.raises(InputError, match="up to 509 units"):
-        Network.random([5, WIDEST, 3], np.random.default_rng(0))
+    with pytest.raises(InputError, match="up to 512 units"):
+        Network.random([5, WIDEST + 1, 3], np.random.default_rng(0))

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction import checks
-from stiction.compiled import compiled, fused, lean
+from stiction.compiled import compiled, lean
+from stiction.laws.dense import TOGETHER, WIDE, padded, write_layer
 
 MOST_LAYERS = 4
-TOGETHER = 4  # contacts that go through a network together
-WIDEST = 512  # inputs or units of a layer, at most, with three to spare
+WIDEST = 512  # inputs or units of a layer, at most
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Network:
     biases: tuple[NDArray[np.float32], ...]
 
     def __post_init__(self) -> None:
-        if max(self.sizes) > WIDEST - 3 or len(self.biases) > MOST_LAYERS:
+        if max(self.sizes) > WIDEST or len(self.biases) > MOST_LAYERS:
             raise checks.InputError(
-                f"A network may have {MOST_LAYERS} layers of up to {WIDEST - 3} units, got {self.sizes[1:]} on "
+                f"A network may have {MOST_LAYERS} layers of up to {WIDEST} units, got {self.sizes[1:]} on "
                 f"{self.sizes[0]} inputs."
             )
 
@@ -74,9 +74,12 @@ class Network:
         return [len(self.weights), *self.sizes[1:]]
 
     def numbers(self) -> list[NDArray[np.float32]]:
-        """Weights and bias of each layer in turn, for compiled code."""
-        pairs = zip(self.weights, self.biases, strict=True)
-        return [part for weight, bias in pairs for part in (np.ascontiguousarray(weight).ravel(), bias)]
+        """Weights and bias of each layer in turn, rows padded with zeros, for compiled code."""
+        return [
+            np.pad(part, ((0, 0), (0, padded(part.shape[1]) - part.shape[1]))).ravel()
+            for weight, bias in zip(self.weights, self.biases, strict=True)
+            for part in (weight, bias[np.newaxis])
+        ]
 
 
 @compiled
@@ -95,69 +98,8 @@ def evaluate_network(numbers, at, layout, n, count, space, places, out):
     for layer in range(layers):
         m = layout[1 + layer]
         value, new = space[layer % 2], space[1 - layer % 2]
-        _multiply(numbers[at : at + n * m], numbers[at + n * m : at + (n + 1) * m], n, count, value, new)
-        if layer < layers - 1:
-            for c in range(count):
-                _cut_off(new[c * WIDEST : c * WIDEST + m])
-        at, n = at + (n + 1) * m, m
+        write_layer(numbers, at, n, m, count, value, new, np.int64(WIDEST), layer < layers - 1)
+        at, n = at + (n + 1) * (-(-m // WIDE) * WIDE), m
     for k in range(count):
         for j in range(n):
             out[places[k], j] = space[layers % 2, k * WIDEST + j]
-
-
-@lean
-def _cut_off(values):
-    """ReLU, in place."""
-    for j in range(len(values)):
-        values[j] = values[j] if values[j] > np.float32(0.0) else np.float32(0.0)
-
-
-@lean
-def _multiply(weights, bias, n, count, value, new):
-    """Write bias + value . weights for each of `count` contacts."""
-    m = len(bias)
-    for c in range(count):
-        for j in range(m):
-            new[c * WIDEST + j] = bias[j]
-        for k in range(n, n + 3):
-            value[c * WIDEST + k] = np.float32(0.0)  # so that inputs may come four at a time
-    for k in range(0, n, 4):
-        w = weights[k * m : (k + 1) * m]
-        x, y, z = w, w, w
-        if k + 3 < n:
-            x, y, z = weights[(k + 1) * m : (k + 2) * m], weights[(k + 2) * m : (k + 3) * m], weights[(k + 3) * m :]
-        elif k + 2 < n:
-            x, y = weights[(k + 1) * m : (k + 2) * m], weights[(k + 2) * m :]
-        elif k + 1 < n:
-            x = weights[(k + 1) * m :]
-        if count == TOGETHER:
-            _add_inputs(new, value, k, w, x, y, z)
-        else:
-            for c in range(count):
-                _add_inputs_of_one(new[c * WIDEST :], value[c * WIDEST :], k, w, x, y, z)
-
-
-@fused
-def _add_inputs_of_one(new, value, k, w, x, y, z):
-    """As `_add_inputs`, for one contact alone, with the same bits."""
-    a0, a1, a2, a3 = value[k], value[k + 1], value[k + 2], value[k + 3]
-    for j in range(len(w)):
-        new[j] = new[j] + a0 * w[j] + a1 * x[j] + a2 * y[j] + a3 * z[j]
-
-
-@fused
-def _add_inputs(new, value, k, w, x, y, z):
-    """Add inputs k to k + 3, whose weights are w, x, y and z, to the values of four contacts."""
-    a0, a1, a2, a3 = value[k], value[k + 1], value[k + 2], value[k + 3]
-    b = k + WIDEST
-    b0, b1, b2, b3 = value[b], value[b + 1], value[b + 2], value[b + 3]
-    c = k + 2 * WIDEST
-    c0, c1, c2, c3 = value[c], value[c + 1], value[c + 2], value[c + 3]
-    d = k + 3 * WIDEST
-    d0, d1, d2, d3 = value[d], value[d + 1], value[d + 2], value[d + 3]
-    for j in range(min(len(w), WIDEST)):
-        p, q, r, s = w[j], x[j], y[j], z[j]
-        new[j] = new[j] + a0 * p + a1 * q + a2 * r + a3 * s
-        new[j + WIDEST] = new[j + WIDEST] + b0 * p + b1 * q + b2 * r + b3 * s
-        new[j + 2 * WIDEST] = new[j + 2 * WIDEST] + c0 * p + c1 * q + c2 * r + c3 * s
-        new[j + 3 * WIDEST] = new[j + 3 * WIDEST] + d0 * p + d1 * q + d2 * r + d3 * s
