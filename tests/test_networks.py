@@ -10,7 +10,9 @@ from stiction.laws.networks import TOGETHER, WIDEST, Network, new_space
 
 def test_evaluate_agrees_with_numpy():
     rng = np.random.default_rng(1)
-    networks = [Network.random(sizes, rng) for sizes in ([5, 8, 3], [7, 16, 16, 2], [4, 6], [9, 32, 16, 8, 3], [71, 100, 3])]
+    networks = [
+        Network.random(sizes, rng) for sizes in ([5, 8, 3], [7, 16, 16, 2], [4, 6], [9, 32, 16, 8, 3], [71, 100, 3])
+    ]
     numbers, table = pack(networks)
     for row, network in enumerate(networks):
         x = rng.normal(size=network.sizes[0]) * 5

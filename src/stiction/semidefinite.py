@@ -3,27 +3,24 @@
 import numpy as np
 
 from stiction.compiled import compiled, lean
+from stiction.lanes import where
 
 _TINY = 1e-12  # share of a direction's own response that rounding leaves
 
 
 @lean
 def solve_three(a, b, c, d, e, f, x, y, z):
-    """Solve the semidefinite system with rows (a, b, c), (b, d, e), (c, e, f) for the right side (x, y, z); directions
-    without mobility get nothing."""
+    """Solve the semidefinite system with rows (a, b, c), (b, d, e), (c, e, f) for the right side (x, y, z), floats or
+    lanes; directions without mobility get nothing."""
     d_own, f_own = d, f
-    if a > 0.0:
-        b, c = b / a, c / a
-        d, e, f = d - b * b * a, e - b * c * a, f - c * c * a
-        y, z, x = y - b * x, z - c * x, x / a
-    else:
-        b = c = x = 0.0
-    if d > _TINY * d_own:
-        e = e / d
-        f, z, y = f - e * e * d, z - e * y, y / d
-    else:
-        e = y = 0.0
-    z = z / f if f > _TINY * f_own else 0.0
+    per_a = where(a > 0.0, 1.0 / a, 0.0)
+    b, c = b * per_a, c * per_a
+    d, e, f = d - b * b * a, e - b * c * a, f - c * c * a
+    y, z, x = y - b * x, z - c * x, x * per_a
+    per_d = where(d > _TINY * d_own, 1.0 / d, 0.0)
+    e = e * per_d
+    f, z, y = f - e * e * d, z - e * y, y * per_d
+    z = where(f > _TINY * f_own, z / f, 0.0)
     y = y - e * z
     return x - b * y - c * z, y, z
 

@@ -1,141 +1,145 @@
 """A rough guess of the friction of a contact: Coulomb's law at the points of the patch, by a few projected sweeps.
 
 It gives a learned law a sense of what friction does in general: which points stick, which way the patch turns. The law
-learns the difference.
-
-A sweep is a chain of small steps that wait for each other. Contacts do not: up to LANES of them with equally many
-points are swept together, one in each lane of the processor's vector unit. Numbers of one kind, of all lanes, lie side
-by side, and lengths are known when the code is compiled; that is what lets the compiler use vectors.
+learns the difference. Contacts are guessed in lanes; rows are those of `rows`.
 """
 
-from typing import NamedTuple
+from stiction.compiled import lean
+from stiction.lanes import any_of, load, multiply_add, root, store, where
+from stiction.laws.rows import (
+    BEFORE_X,
+    BEFORE_Y,
+    IMPULSE,
+    INERTIA,
+    LIMIT_X,
+    LIMIT_Y,
+    LOAD,
+    MASSES,
+    OF_A_POINT,
+    POINTS,
+    RELAX,
+    TWIST,
+    VELOCITY,
+    X,
+    Y,
+    Z,
+)
 
-import numpy as np
-
-from stiction.compiled import compiled, lean
-
-LANES = 16
 SWEEPS = 20
 _OVER_RELAXATION = 1.3
 
-# Rows of a point, LANES numbers each: place; friction and normal impulse; load; limits of the friction; over-relaxed
-# 1 / response of each direction; turning for a unit impulse in x, y and z (3 each); velocity before friction.
-X, Y, Z, F_X, F_Y, F_Z, LOAD, LIMIT_X, LIMIT_Y, RELAX_X, RELAX_Y, RELAX_Z = range(12)
-TURN_X, TURN_Y, TURN_Z, BEFORE_X, BEFORE_Y = 12, 15, 18, 21, 22
-_ROWS = 23
-MASSES = 6  # first of three rows of the bodies, after their twists: inverse masses along x, y, z
+
+@lean
+def set_points(room, k, friction, zero):
+    """Give k points, whose places and loads are known, what the sweeps need: velocities, limits and responses."""
+    v_x, v_y, v_z = load(room, TWIST, zero), load(room, TWIST + 1, zero), load(room, TWIST + 2, zero)
+    w_x, w_y, w_z = load(room, TWIST + 3, zero), load(room, TWIST + 4, zero), load(room, TWIST + 5, zero)
+    a, b, c = load(room, INERTIA, zero), load(room, INERTIA + 1, zero), load(room, INERTIA + 2, zero)
+    d, e, f = load(room, INERTIA + 3, zero), load(room, INERTIA + 4, zero), load(room, INERTIA + 5, zero)
+    for j in range(k):
+        p = POINTS + OF_A_POINT * j
+        x, y, z, n = (
+            load(room, p + X, zero),
+            load(room, p + Y, zero),
+            load(room, p + Z, zero),
+            load(room, p + LOAD, zero),
+        )
+        store(room, p + LIMIT_X, friction[0] * n)
+        store(room, p + LIMIT_Y, friction[1] * n)
+        u_x, u_y, u_z = v_x + z * w_y - y * w_z, v_y - z * w_x + x * w_z, v_z + y * w_x - x * w_y
+        store(room, p + BEFORE_X, u_x)
+        store(room, p + BEFORE_Y, u_y)
+        store(room, p + VELOCITY, u_x)
+        store(room, p + VELOCITY + 1, u_y)
+        store(room, p + VELOCITY + 2, u_z)
+        store(room, p + IMPULSE, zero)
+        store(room, p + IMPULSE + 1, zero)
+        store(room, p + IMPULSE + 2, n)
+        # The arm of a unit impulse along x is (0, z, -y), along y (-z, 0, x) and along z (y, -x, 0).
+        _set_responses(room, k, j, 0, b * z - c * y, d * z - e * y, e * z - f * y, zero)
+        _set_responses(room, k, j, 1, c * x - a * z, e * x - b * z, f * x - c * z, zero)
+        _set_responses(room, k, j, 2, a * y - b * x, b * y - d * x, c * y - e * x, zero)
 
 
-class Lanes(NamedTuple):
-    """Contacts that are swept together, each in its own folded frame."""
-
-    points: np.ndarray  # (k, _ROWS * LANES)
-    bodies: np.ndarray  # (9 * LANES): twist, inverse masses
-    kept: np.ndarray  # (LANES, 32): what else the description needs to know, see features.py
-    number: np.ndarray  # (LANES,) of the contact in its batch
-
-
-@compiled
-def new_lanes(most_points):
-    """Room for LANES contacts of at most so many points."""
-    return Lanes(
-        np.empty((most_points, _ROWS * LANES)),
-        np.empty(9 * LANES),
-        np.empty((LANES, 32)),
-        np.empty(LANES, dtype=np.int64),
+@lean
+def _set_responses(room, k, j, direction, t, u, w, zero):
+    """Velocities of all points while the body turns with (t, u, w), for a unit impulse on point j along an axis."""
+    row = _responses(k, j, direction)
+    mass = load(room, MASSES + direction, zero)
+    m_x, m_y, m_z = (
+        (mass if direction == 0 else zero),
+        (mass if direction == 1 else zero),
+        (mass if direction == 2 else zero),
     )
+    for m in range(k):
+        p = POINTS + OF_A_POINT * m
+        x, y, z = load(room, p + X, zero), load(room, p + Y, zero), load(room, p + Z, zero)
+        store(room, row + 3 * m, m_x + z * u - y * w)
+        store(room, row + 3 * m + 1, m_y + x * w - z * t)
+        store(room, row + 3 * m + 2, m_z + y * t - x * u)
+    own = load(room, row + 3 * j + direction, zero)
+    relax = where(own > 0.0, -_OVER_RELAXATION / own, zero)
+    store(room, POINTS + OF_A_POINT * j + RELAX + direction, relax)
 
 
 @lean
-def set_point(lanes, j, lane, x, y, z, load, friction, a, b, c, d, e, f):
-    """Put a point at (x, y, z) into a lane, whose body has its twist and masses already.
-
-    load: [N s]; (a, b, c), (b, d, e), (c, e, f) are the rows of the inverse moment of inertia
-    """
-    p, v = lanes.points[j], lanes.bodies
-    at = (X * LANES + lane, Y * LANES + lane, Z * LANES + lane)
-    p[at[0]], p[at[1]], p[at[2]] = x, y, z
-    p[F_X * LANES + lane] = p[F_Y * LANES + lane] = 0.0
-    p[F_Z * LANES + lane] = p[LOAD * LANES + lane] = load
-    p[LIMIT_X * LANES + lane], p[LIMIT_Y * LANES + lane] = friction[0] * load, friction[1] * load
-    # The arm of a unit impulse along x is (0, z, -y), along y (-z, 0, x) and along z (y, -x, 0).
-    t, u, w = b * z - c * y, d * z - e * y, e * z - f * y
-    _set_turn(p, TURN_X, RELAX_X, lane, t, u, w, v[MASSES * LANES + lane] + z * u - y * w)
-    t, u, w = c * x - a * z, e * x - b * z, f * x - c * z
-    _set_turn(p, TURN_Y, RELAX_Y, lane, t, u, w, v[(MASSES + 1) * LANES + lane] + x * w - z * t)
-    t, u, w = a * y - b * x, b * y - d * x, c * y - e * x
-    _set_turn(p, TURN_Z, RELAX_Z, lane, t, u, w, v[(MASSES + 2) * LANES + lane] + y * t - x * u)
-    w_x, w_y, w_z = v[3 * LANES + lane], v[4 * LANES + lane], v[5 * LANES + lane]
-    p[BEFORE_X * LANES + lane] = v[lane] + z * w_y - y * w_z
-    p[BEFORE_Y * LANES + lane] = v[LANES + lane] - z * w_x + x * w_z
+def _responses(k, j, direction):
+    """The first row of what an impulse on point j does."""
+    return POINTS + OF_A_POINT * k + 3 * k * (3 * j + direction)
 
 
 @lean
-def _set_turn(p, turn, relax, lane, t, u, w, response):
-    p[turn * LANES + lane], p[(turn + 1) * LANES + lane], p[(turn + 2) * LANES + lane] = t, u, w
-    p[relax * LANES + lane] = _OVER_RELAXATION / response if response > 0.0 else 0.0
-
-
-@lean
-def sweep_lanes(lanes, points, count, friction, is_round):
-    """Find the friction of the contacts in the first `count` lanes, of `points` points each, and the twist left."""
+def sweep(room, k, friction, is_round, zero):
+    """Find the impulses of k points, and the velocities that they leave."""
     for _ in range(SWEEPS):
-        for j in range(points):
-            p = lanes.points[j]
+        moved = zero > 0.0
+        for j in range(k):
+            p = POINTS + OF_A_POINT * j
+            old_x, old_y = load(room, p + IMPULSE, zero), load(room, p + IMPULSE + 1, zero)
+            old_z = load(room, p + IMPULSE + 2, zero)
+            # What would stop the point, a little beyond, brought into its limits.
+            f_x = multiply_add(load(room, p + VELOCITY, zero), load(room, p + RELAX, zero), old_x)
+            f_y = multiply_add(load(room, p + VELOCITY + 1, zero), load(room, p + RELAX + 1, zero), old_y)
             if is_round:
-                _limit_by_load(p, count, friction[0], friction[1])
-            _push_along(p, lanes.bodies, count, is_round)
-            _push_up(p, lanes.bodies, count)
+                f_x, f_y = _into_ellipse(f_x, f_y, friction[0] * old_z, friction[1] * old_z)
+            else:
+                f_x = _between(f_x, load(room, p + LIMIT_X, zero))
+                f_y = _between(f_y, load(room, p + LIMIT_Y, zero))
+            d_x, d_y = f_x - old_x, f_y - old_y
+            row = POINTS + OF_A_POINT * k + 9 * k * j
+            # The normal impulse, never a pull.
+            at = row + 3 * j + 2
+            speed = multiply_add(load(room, at + 3 * k, zero), d_y, load(room, p + VELOCITY + 2, zero))
+            speed = multiply_add(load(room, at, zero), d_x, speed)
+            f_z = multiply_add(speed, load(room, p + RELAX + 2, zero), old_z)
+            f_z = where(f_z > 0.0, f_z, zero)
+            d_z = f_z - old_z
+            store(room, p + IMPULSE, f_x)
+            store(room, p + IMPULSE + 1, f_y)
+            store(room, p + IMPULSE + 2, f_z)
+            for m in range(k):
+                for b in range(3):
+                    q, r = POINTS + OF_A_POINT * m + VELOCITY + b, row + 3 * m + b
+                    u = multiply_add(load(room, r + 3 * k, zero), d_y, load(room, q, zero))
+                    u = multiply_add(load(room, r, zero), d_x, u)
+                    store(room, q, multiply_add(load(room, r + 6 * k, zero), d_z, u))
+            moved = moved | (d_x != 0.0) | (d_y != 0.0) | (d_z != 0.0)
+        if not any_of(moved):  # nor will it in further sweeps
+            break
 
 
 @lean
-def _limit_by_load(p, count, mu_x, mu_y):
-    """Limits of a round cone: in proportion to the present normal impulse."""
-    for k in range(min(count, LANES)):
-        p[k + LIMIT_X * LANES] = mu_x * p[k + F_Z * LANES]
-        p[k + LIMIT_Y * LANES] = mu_y * p[k + F_Z * LANES]
+def _between(f, most):
+    f = where(f > most, most, f)
+    least = 0.0 - most
+    return where(f < least, least, f)
 
 
 @lean
-def _push_along(p, v, count, is_round):
-    """Friction of one point in each lane: what would stop it, a little beyond, brought into its limits."""
-    for k in range(min(count, LANES)):
-        x, y, z = p[k + X * LANES], p[k + Y * LANES], p[k + Z * LANES]
-        w_x, w_y, w_z = v[k + 3 * LANES], v[k + 4 * LANES], v[k + 5 * LANES]
-        old_x, old_y = p[k + F_X * LANES], p[k + F_Y * LANES]
-        f_x = old_x - (v[k] + z * w_y - y * w_z) * p[k + RELAX_X * LANES]
-        f_y = old_y - (v[k + LANES] - z * w_x + x * w_z) * p[k + RELAX_Y * LANES]
-        most_x, most_y = p[k + LIMIT_X * LANES], p[k + LIMIT_Y * LANES]
-        if is_round:
-            excess = (f_x / most_x) ** 2 + (f_y / most_y) ** 2
-            scale = 1.0 / np.sqrt(excess) if excess > 1.0 else 1.0
-            scale = scale if most_x > 0.0 and most_y > 0.0 else 0.0
-            f_x, f_y = f_x * scale, f_y * scale
-        else:
-            f_x = most_x if f_x > most_x else f_x
-            f_x = -most_x if f_x < -most_x else f_x
-            f_y = most_y if f_y > most_y else f_y
-            f_y = -most_y if f_y < -most_y else f_y
-        d_x, d_y = f_x - old_x, f_y - old_y
-        p[k + F_X * LANES], p[k + F_Y * LANES] = f_x, f_y
-        v[k] += v[k + MASSES * LANES] * d_x
-        v[k + LANES] += v[k + (MASSES + 1) * LANES] * d_y
-        v[k + 3 * LANES] = w_x + p[k + TURN_X * LANES] * d_x + p[k + TURN_Y * LANES] * d_y
-        v[k + 4 * LANES] = w_y + p[k + (TURN_X + 1) * LANES] * d_x + p[k + (TURN_Y + 1) * LANES] * d_y
-        v[k + 5 * LANES] = w_z + p[k + (TURN_X + 2) * LANES] * d_x + p[k + (TURN_Y + 2) * LANES] * d_y
-
-
-@lean
-def _push_up(p, v, count):
-    """Normal impulse of one point in each lane, never a pull."""
-    for k in range(min(count, LANES)):
-        speed = v[k + 2 * LANES] + p[k + Y * LANES] * v[k + 3 * LANES] - p[k + X * LANES] * v[k + 4 * LANES]
-        old = p[k + F_Z * LANES]
-        f_z = old - speed * p[k + RELAX_Z * LANES]
-        f_z = f_z if f_z > 0.0 else 0.0
-        d_z = f_z - old
-        p[k + F_Z * LANES] = f_z
-        v[k + 2 * LANES] += v[k + (MASSES + 2) * LANES] * d_z
-        v[k + 3 * LANES] += p[k + TURN_Z * LANES] * d_z
-        v[k + 4 * LANES] += p[k + (TURN_Z + 1) * LANES] * d_z
-        v[k + 5 * LANES] += p[k + (TURN_Z + 2) * LANES] * d_z
+def _into_ellipse(f_x, f_y, most_x, most_y):
+    """Scale a friction down to its elliptic limit; where there is no load there is none."""
+    a, b = f_x / most_x, f_y / most_y
+    excess = a * a + b * b
+    scale = where(excess > 1.0, 1.0 / root(excess), 1.0)
+    scale = where((most_x > 0.0) & (most_y > 0.0), scale, 0.0)
+    return f_x * scale, f_y * scale

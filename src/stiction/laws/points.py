@@ -3,11 +3,15 @@
 import numpy as np
 
 from stiction.compiled import compiled, lean
+from stiction.lanes import any_of, load, store, where
+from stiction.laws.rows import INERTIA, LOAD, MASSES, NORMAL, OF_A_POINT, POINTS, RELAX, X, Y, Z
 from stiction.patch import contact_point, lowest_of_patch
 from stiction.semidefinite import solve_three
 from stiction.state import Kind
 
 MOST_POINTS = 8  # a patch with more vertices is represented by its extreme ones in as many directions
+_WEIGHT = RELAX  # a row that is free until the sweeps
+_SMALL_LOAD = 1e-12  # share of the whole that is rounding
 
 
 @lean
@@ -17,87 +21,90 @@ def number_of_points(c):
 
 
 @lean
-def write_points(contacts, i, points):
-    """Write the points (k, 3) relative to the centre of mass: all vertices, or the extreme ones of many."""
+def write_points(contacts, i, out, first, step, stride):
+    """Write the points relative to the centre of mass, all vertices or the extreme ones of many, into a flat array.
+
+    first: place of the first point's x; its y and z are `step` and 2 `step` further, the next point `stride` further
+    """
     c = contacts.record[i]
     if c.kind == Kind.POINT:
         for m in range(3):
-            points[0, m] = c.centre[m]
+            out[first + m * step] = c.centre[m]
         return
-    if c.count <= MOST_POINTS:
-        for k in range(c.count):
-            points[k, 0], points[k, 1], points[k, 2] = contact_point(contacts, i, k)
-        return
-    for d in range(MOST_POINTS):
-        angle = (2 * d + 1) * np.pi / MOST_POINTS
-        k = lowest_of_patch(contacts, i, -np.cos(angle), -np.sin(angle))
-        points[d, 0], points[d, 1], points[d, 2] = contact_point(contacts, i, k)
+    for d in range(number_of_points(c)):
+        k = np.int64(d)
+        if c.count > MOST_POINTS:
+            angle = (2 * d + 1) * np.pi / MOST_POINTS
+            k = lowest_of_patch(contacts, i, -np.cos(angle), -np.sin(angle))
+        at = first + d * stride
+        out[at], out[at + step], out[at + 2 * step] = contact_point(contacts, i, k)
 
 
 @compiled
 def patch_points(contacts, i):
     """The points of the patch, as an array (k, 3)."""
-    points = np.empty((number_of_points(contacts.record[i]), 3))
-    write_points(contacts, i, points)
-    return points
+    flat = np.empty(3 * number_of_points(contacts.record[i]))
+    write_points(contacts, i, flat, np.int64(0), np.int64(1), np.int64(3))
+    return flat.reshape(-1, 3)
 
 
 @lean
-def share_load(W, points, k, P, load):
-    """Write loads (k,) of the points [N s] that add up to the normal impulse P, none of them a pull; heaviest first.
-
-    The points (k, 3) are put into the same order. W: inverse inertia (6, 6)
+def share_load(room, k, zero):
+    """Share the normal impulse P among k points, in lanes: loads [N s] that add up to it, none a pull; heaviest first.
 
     Each load is weighted by the point's own response, as by a contact that yields a little: among all ways to share
     the load among more than three points, the one that soft contacts take.
     """
+    p_z, m_x, m_y = load(room, NORMAL, zero), load(room, NORMAL + 1, zero), load(room, NORMAL + 2, zero)
     if k == 1:
-        load[0] = max(0.0, P[0])
+        store(room, POINTS + LOAD, where(p_z > 0.0, p_z, zero))
         return
     for j in range(k):
-        load[j] = 1.0  # while it is not known otherwise, a point pushes
+        store(room, POINTS + OF_A_POINT * j + _WEIGHT, _one_over_yield(room, j, zero))
     for _ in range(k):
         # Sums over the points that push of a a^T / yield, with a = (1, y, -x).
-        n = s_y = s_x = yy = xx = xy = 0.0
+        n, s_y, s_x, yy, xx, xy = zero, zero, zero, zero, zero, zero
         for j in range(k):
-            if load[j] > -np.inf:
-                x, y = points[j, 0], points[j, 1]
-                weight = 1.0 / _yield(W, x, y)
-                n += weight
-                s_y += weight * y
-                s_x -= weight * x
-                yy += weight * y * y
-                xx += weight * x * x
-                xy -= weight * x * y
-        a, b, c = solve_three(n, s_y, s_x, yy, xy, xx, P[0], P[1], P[2])
-        worst, least = np.int64(-1), -1e-12 * P[0]
+            p = POINTS + OF_A_POINT * j
+            x, y, weight = load(room, p + X, zero), load(room, p + Y, zero), load(room, p + _WEIGHT, zero)
+            n, s_y, s_x = n + weight, s_y + weight * y, s_x - weight * x
+            yy, xx, xy = yy + weight * y * y, xx + weight * x * x, xy - weight * x * y
+        a, b, c = solve_three(n, s_y, s_x, yy, xy, xx, p_z, m_x, m_y)
+        worst, least = zero - 1.0, -_SMALL_LOAD * p_z
         for j in range(k):
-            if load[j] > -np.inf:
-                x, y = points[j, 0], points[j, 1]
-                load[j] = (a + b * y - c * x) / _yield(W, x, y)
-                if load[j] < least:
-                    worst, least = j, load[j]
-        if worst < 0:
+            p = POINTS + OF_A_POINT * j
+            x, y, weight = load(room, p + X, zero), load(room, p + Y, zero), load(room, p + _WEIGHT, zero)
+            own = (a + b * y - c * x) * weight
+            store(room, p + LOAD, where(own > _SMALL_LOAD * p_z, own, zero))
+            worst, least = where(own < least, zero + j, worst), where(own < least, own, least)
+        if not any_of(worst > -1.0):
             break
-        load[worst] = -np.inf
-    for j in range(k):
-        load[j] = max(0.0, load[j])
-    _heaviest_first(points, k, load)
+        for j in range(k):  # who would have to pull most is left out
+            p = POINTS + OF_A_POINT * j
+            store(room, p + _WEIGHT, where(worst == 1.0 * j, zero, load(room, p + _WEIGHT, zero)))
+    _heaviest_first(room, k, zero)
 
 
 @lean
-def _yield(W, x, y):
-    """How fast a point at (x, y) rises for a unit push."""
-    return W[2, 2] + y * (W[3, 3] * y - W[3, 4] * x) - x * (W[4, 3] * y - W[4, 4] * x)
+def _one_over_yield(room, j, zero):
+    """The inverse of how fast point j rises for a unit push."""
+    p = POINTS + OF_A_POINT * j
+    x, y, mass = load(room, p + X, zero), load(room, p + Y, zero), load(room, MASSES + 2, zero)
+    a, b, d = load(room, INERTIA, zero), load(room, INERTIA + 1, zero), load(room, INERTIA + 3, zero)
+    return 1.0 / (mass + y * (a * y - b * x) - x * (b * y - d * x))
 
 
 @lean
-def _heaviest_first(points, k, load):
-    """Sort both in place."""
+def _heaviest_first(room, k, zero):
+    """Put the points in the order of their loads."""
     for n in range(1, k):
-        m = n
-        while m > 0 and load[m - 1] < load[m]:
-            load[m - 1], load[m] = load[m], load[m - 1]
-            for s in range(3):
-                points[m - 1, s], points[m, s] = points[m, s], points[m - 1, s]
-            m -= 1
+        for m in range(n, 0, -1):
+            p = POINTS + OF_A_POINT * m
+            q = p - OF_A_POINT
+            lighter = load(room, q + LOAD, zero) < load(room, p + LOAD, zero)
+            if not any_of(lighter):
+                break
+            for row in (X, Y, Z, LOAD):
+                a, b = load(room, q + row, zero), load(room, p + row, zero)
+                store(room, q + row, where(lighter, b, a))
+                store(room, p + row, where(lighter, a, b))
