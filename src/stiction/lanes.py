@@ -1,8 +1,8 @@
 """Numbers of LANES bodies at once, for compiled code.
 
-A `Lanes` value holds one number of each body and is calculated with like a float: + - * / and comparisons work on all at
-once, in the processor's vector unit. Code that is written with the functions below compiles for floats, too, and gives
-the same bits: what is found for a body does not depend on the company it is in.
+A `Lanes` value holds one number of each body and is calculated with like a float: + - * / and comparisons work on all
+at once, in the processor's vector unit. Code that is written with the functions below compiles for floats, too, and
+gives the same bits: what is found for a body does not depend on the company it is in.
 """
 
 import operator

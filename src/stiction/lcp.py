@@ -159,10 +159,17 @@ def _plane_of_depth(contacts, i):
 def _is_inside(contacts, i, x, y):
     """Whether (x, y) lies within the polygon of the patch's vertices; of many, within that of some of them."""
     c = contacts.record[i]
-    number = min(c.count, MANY)
-    before_x, before_y = contact_xy(contacts, i, np.int64((number - 1) * c.count // number))
+    if c.count > MANY:
+        return _is_left(contacts, i, x, y, np.int64(MANY), 1.0 * c.count / MANY)
+    return _is_left(contacts, i, x, y, np.int64(c.count), 1.0)
+
+
+@lean
+def _is_left(contacts, i, x, y, number, stride):
+    """Whether (x, y) lies on the inner side of the polygon of `number` vertices of the patch, `stride` apart."""
+    before_x, before_y = contact_xy(contacts, i, np.int64((number - 1) * stride))
     for k in range(number):
-        now_x, now_y = contact_xy(contacts, i, np.int64(k * c.count // number))
+        now_x, now_y = contact_xy(contacts, i, np.int64(k * stride))
         # Seen from above, the vertices of a face that looks down run clockwise.
         if not (now_x - before_x) * (y - before_y) - (now_y - before_y) * (x - before_x) <= 0.0:
             return False

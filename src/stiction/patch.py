@@ -10,7 +10,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from stiction.compiled import lean
-from stiction.few import ROOM
+from stiction.few import MOST_VERTICES, ROOM
 from stiction.hull import MANY, Hull, extreme_vertex, facing, lowest_place
 from stiction.state import Kind
 
@@ -35,6 +35,7 @@ RECORD = np.dtype(
         ("loop", np.int32),  # of a patch on a face: where the face's loop begins, and the number of its vertices
         ("size", np.int32),
         ("frame", np.float64, (2, 2)),  # ... world x and y of the face's axes
+        ("corners", np.float64, (3 * MOST_VERTICES,)),  # of a patch of few vertices: its contact points, see below
         ("centre", np.float64, (3,)),  # mean contact point, relative to the centre of mass, world axes
         ("axis", np.float64, (3,)),  # direction of a line patch
         ("radius", np.float64),  # root mean square distance of the vertices from the centre [m]
@@ -101,6 +102,7 @@ def detect(hull, contacts, i):
         c.first, c.count = _touching_run(hull.vertices, c, hull.loops[first:end], place)
         c.first += first
         c.loop, c.size = first, (end - first) // 2
+        _note_corners(contacts, i)
         for k in range(2):
             e = hull.frames[face, k]
             for m in range(2):
@@ -110,6 +112,7 @@ def detect(hull, contacts, i):
         c.face = -1
         c.first = 0
         c.count = _flood(hull, c, contacts.touching[c.index], lowest)
+        _note_corners(contacts, i)
         _measure(contacts, i, _listed_means(contacts, i))
     return True
 
@@ -134,6 +137,21 @@ def patch_vertex(contacts, i, k):
 def contact_point(contacts, i, k):
     """The k-th contact point (x, y, z) relative to the centre of mass: over its vertex, at half the depth."""
     c = contacts.record[i]
+    if c.count <= MOST_VERTICES:
+        return c.corners[3 * k], c.corners[3 * k + 1], c.corners[3 * k + 2]
+    return _calculated_point(contacts, i, k)
+
+
+@lean
+def contact_xy(contacts, i, k):
+    """The first two numbers of `contact_point`."""
+    x, y, _z = contact_point(contacts, i, k)
+    return x, y
+
+
+@lean
+def _calculated_point(contacts, i, k):
+    c = contacts.record[i]
     v = contacts.vertices[patch_vertex(contacts, i, k)]
     x = c.rotation[0, 0] * v[0] + c.rotation[0, 1] * v[1] + c.rotation[0, 2] * v[2]
     y = c.rotation[1, 0] * v[0] + c.rotation[1, 1] * v[1] + c.rotation[1, 2] * v[2]
@@ -142,13 +160,12 @@ def contact_point(contacts, i, k):
 
 
 @lean
-def contact_xy(contacts, i, k):
-    """The first two numbers of `contact_point`."""
+def _note_corners(contacts, i):
+    """Keep the contact points of few vertices: they are asked for again and again."""
     c = contacts.record[i]
-    v = contacts.vertices[patch_vertex(contacts, i, k)]
-    x = c.rotation[0, 0] * v[0] + c.rotation[0, 1] * v[1] + c.rotation[0, 2] * v[2]
-    y = c.rotation[1, 0] * v[0] + c.rotation[1, 1] * v[1] + c.rotation[1, 2] * v[2]
-    return x, y
+    if c.count <= MOST_VERTICES:
+        for k in range(c.count):
+            c.corners[3 * k], c.corners[3 * k + 1], c.corners[3 * k + 2] = _calculated_point(contacts, i, k)
 
 
 @lean

@@ -16,7 +16,7 @@ from stiction.labels import observed_mode
 from stiction.lcp import normal_impulse, write_twist_after
 from stiction.patch import detect, first_contacts
 from stiction.spatial import copy, rotate, rotation_matrices, rotation_matrix, sandwich
-from stiction.state import Mode, State, Trajectory
+from stiction.state import Kind, Mode, State, Trajectory
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 CORRECTION = 0.01  # share of a vertex's depth that a step takes back, as in DART
@@ -177,7 +177,11 @@ def end_contacts(contacts, motion, record, t, p, mode, softness):
     """Give the bodies in contact their new velocities, v = v1 + M^-1 p, and write down what happened."""
     for k in range(len(p)):
         c = contacts.record[k]
-        write_twist_after(contacts, k, p[k], motion.twist[c.index])
+        twist = motion.twist[c.index]
+        write_twist_after(contacts, k, p[k], twist)
+        if mode[k] == Mode.STATIC and c.kind == Kind.SURFACE and softness == 0.0:
+            for m in range(6):
+                twist[m] = 0.0  # what is left is rounding
         copy(p[k], record.impulse[c.index, t])
         record.kind[c.index, t] = c.kind
         # A soft law never stops a patch exactly, and a statistical one has no modes: these are named by what is seen.

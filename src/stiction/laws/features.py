@@ -17,7 +17,6 @@ from stiction.laws.points import number_of_points, write_points
 from stiction.laws.rows import (
     CENTRE,
     FEATURES,
-    GATHERED,
     GUESSED,
     INERTIA,
     LENGTH,

@@ -3,9 +3,8 @@
 # Of the body: twist, and what P leaves of it; inverse masses; inverse moment of inertia (xx, xy, xz, yy, yz, zz); the
 # patch's centre; the frictionless normal impulse P = (p_z, m_x, m_y); the unit of length L.
 TWIST, MASSES, INERTIA, CENTRE, NORMAL, LENGTH = 0, 6, 9, 15, 18, 21
-GATHERED = 22  # so many rows are filled in from the contact's record, beside the places of its points
-# Of the description: u; C (xx, xy, yy, x yaw, y yaw, yaw yaw); S; rows (q, r), (s, t) of the turn; the guessed friction;
-# the features.
+# Of the description: u; C (xx, xy, yy, x yaw, y yaw, yaw yaw); S; rows (q, r), (s, t) of the turn; the guessed
+# friction; the features.
 SLIP, RESPONSE, SENSITIVITY, TURN, GUESSED, FEATURES = 22, 25, 31, 34, 38, 41
 _MOST_FEATURES = 71
 # Of each point: place; load; limits of its friction; its velocity along the ground before friction; impulse and
