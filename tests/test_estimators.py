@@ -7,7 +7,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
 from stiction.laws.approximators import evaluate, from_arrays, pack, standardise
 from stiction.laws.kernels import KernelMachine
-from stiction.laws.networks import new_space
+from stiction.laws.networks import SPACE
 from stiction.laws.trees import Trees
 from stiction.learn import estimators
 
@@ -17,7 +17,7 @@ NAMES = ("trees", "gp", "svm")
 def outputs(approximator, x):
     numbers, table = pack([approximator])
     out = np.empty((len(x), approximator.sizes[-1]))
-    space = new_space()
+    space = np.empty((2, SPACE // 2), dtype=np.float32)
     for k, values in enumerate(x):
         standardise(numbers, table, 0, values, space, 0)
         evaluate(numbers, table, 0, 1, space, np.array([k]), out)

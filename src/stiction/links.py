@@ -16,7 +16,7 @@ from stiction.compiled import announce_compilation, compiled
 from stiction.contact import Law, classify, friction, rough_friction
 from stiction.coupled import add_normal, normal_impulses, stiffened
 from stiction.hull import Hull
-from stiction.patch import RECORD, TOUCH, Contacts, contact_point, detect
+from stiction.patch import RECORD, TOUCH, WORK, Contacts, contact_point, detect
 from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
 
 METHODS = ("modes", "powell")
@@ -50,7 +50,7 @@ class Links:
         record = np.zeros(len(laws), dtype=RECORD).view(np.recarray)
         touching = np.zeros((len(laws), max(len(hull.vertices) for hull in hulls)), dtype=np.int32)
         headings = np.concatenate([hull.headings for hull in hulls])
-        self._all = Contacts(record, touching, vertices, loops, headings)
+        self._all = Contacts(record, touching, vertices, loops, headings, np.empty(WORK))
         self._hulls = [
             (hull, numbers, np.int64(starts[g]), np.int64(loop_starts[g]))
             for g, (hull, (_law, numbers)) in enumerate(zip(hulls, self._groups))
@@ -134,7 +134,7 @@ class _Together:
 @compiled
 def find_patches(hull: Hull, contacts, n, numbers, position, rotation, first_vertex, first_loop):
     """Fill records n, n + 1, ... with the links of one hull that touch; the number of records filled by then."""
-    own = Contacts(contacts.record, contacts.touching, hull.vertices, hull.loops, hull.headings)
+    own = Contacts(contacts.record, contacts.touching, hull.vertices, hull.loops, hull.headings, contacts.room)
     n = np.int64(n)
     for m in range(len(numbers)):
         i = numbers[m]

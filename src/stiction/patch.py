@@ -19,6 +19,7 @@ from stiction.state import Kind
 TOUCH = 5e-9
 # A patch narrower than this share of the body's diameter is a line, and a shorter one a point.
 _THIN = 1e-6
+WORK = 9216  # numbers, of room for a law's own work
 
 RECORD = np.dtype(
     [
@@ -50,6 +51,7 @@ RECORD = np.dtype(
         ("twist", np.float64, (6,)),
         ("vertices", np.float64, (ROOM,)),  # room for `few`
         ("push", np.float64, (3,)),
+        ("place", np.int64),  # room for a list: that of record k holds its k-th number
         ("memo", np.float64, (88,)),  # what a law found on its way to the mode, for its own use
     ],
     align=True,
@@ -67,6 +69,7 @@ class Contacts(NamedTuple):
     vertices: np.ndarray  # of the hull, (V, 3)
     loops: np.ndarray  # of the hull
     headings: np.ndarray  # of the hull
+    room: np.ndarray  # (WORK,) where a law may work
 
 
 def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
@@ -76,13 +79,15 @@ def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
     record.rounding = hull.rounding
     record.touch = touch
     touching = np.zeros((size, len(hull.vertices)), dtype=np.int32)
-    return Contacts(record, touching, hull.vertices, hull.loops, hull.headings)
+    return Contacts(record, touching, hull.vertices, hull.loops, hull.headings, np.empty(WORK))
 
 
 @register_jitable
 def first_contacts(contacts, n):
     """The first n contacts."""
-    return Contacts(contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops, contacts.headings)
+    return Contacts(
+        contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops, contacts.headings, contacts.room
+    )
 
 
 @lean

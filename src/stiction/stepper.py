@@ -1,14 +1,15 @@
 """One time step a call, for loops of one's own."""
 
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
-from numba import typeof
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.compiled import announce_compilation
 from stiction.contact import Law, WholeLaw
 from stiction.finely import simulate_finely
+from stiction.packed import PackedStep
 from stiction.rollouts import contacts_for, raised, setting_of
 from stiction.state import State
 from stiction.stepping import check_start, empty_record, simulate, to_motion, to_trajectory
@@ -36,21 +37,29 @@ class Stepper:
         number = int(np.prod(self._shape))
         self._record = empty_record(number, 1)
         announce_compilation()
-        step = cast(Any, simulate_finely if self._setting.substeps else simulate)
+        finely = self._setting.substeps > 0
         terms = law.chunk(slice(0, number)) if hasattr(law, "chunk") else getattr(law, "compiled", None)  # type: ignore
         self._motion = self._to_motion(state)
         contacts = contacts_for(law, self._setting, number)
-        how = law if terms is None else terms
-        self._arguments = (how, self._setting, law.body.hull, contacts, self._motion, self._record)
-        # The compiled function itself: to find it by the types of all arguments takes longer than a step.
-        self._step = step.py_func if terms is None else step.compile(tuple(typeof(part) for part in self._arguments))
+        arguments = (
+            law if terms is None else terms,
+            self._setting,
+            law.body.hull,
+            contacts,
+            self._motion,
+            self._record,
+        )
+        self._step = partial(self._interpret, arguments) if terms is None else PackedStep(arguments, finely)
 
     def step(self) -> None:
         """Move on by one time step."""
-        self._record.impulse[:] = 0.0
-        self._record.mode[:] = 0
-        self._record.kind[:] = 0
-        self._step(*self._arguments)
+        self._step()
+
+    def _interpret(self, arguments: tuple) -> None:
+        """A step with a law in plain Python."""
+        for field in (self._record.impulse, self._record.mode, self._record.kind):
+            field[:] = 0
+        cast(Any, simulate_finely if self._setting.substeps else simulate).py_func(*arguments)
 
     @property
     def state(self) -> State:

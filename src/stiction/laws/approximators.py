@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stiction.compiled import compiled, lean
 from stiction.laws.kernels import KernelMachine, evaluate_kernels
-from stiction.laws.networks import MOST_LAYERS, TOGETHER, WIDEST, Network, evaluate_network, new_space
+from stiction.laws.networks import MOST_LAYERS, SPACE, TOGETHER, WIDEST, Network, evaluate_network
 from stiction.laws.trees import Trees, evaluate_trees
 
 Approximator = Network | KernelMachine | Trees
@@ -48,9 +48,10 @@ def from_arrays(arrays: dict[str, NDArray]) -> Approximator:
 def evaluate_all(numbers, table, roles, role, contacts, chosen, out):
     """Write the outputs (k, m) for the descriptions of the contacts numbered `chosen` (k,).
 
-    The table has `roles` approximators for each kind of patch; `role` is the number of the wanted one.
+    The table has `roles` approximators for each kind of patch; `role` is the number of the wanted one. The values of
+    layers are in `contacts.room` meanwhile.
     """
-    space, places = new_space(), np.empty(TOGETHER, dtype=np.int64)
+    space = contacts.room[: SPACE // 2].view(np.float32).reshape(2, SPACE // 2)
     for kind in range(len(table) // roles):
         row, count = roles * kind + role, np.int64(0)
         for k in range(len(chosen)):
@@ -58,13 +59,13 @@ def evaluate_all(numbers, table, roles, role, contacts, chosen, out):
             if c.kind != kind + 1:
                 continue
             standardise(numbers, table, row, c.memo, space, count)
-            places[count] = k
+            contacts.record[count].place = k
             count += 1
             if count == TOGETHER:
-                evaluate(numbers, table, row, count, space, places, out)
+                evaluate(numbers, table, row, count, space, contacts.record.place, out)
                 count = np.int64(0)
         if count > 0:
-            evaluate(numbers, table, row, count, space, places, out)
+            evaluate(numbers, table, row, count, space, contacts.record.place, out)
 
 
 @lean

@@ -6,14 +6,13 @@ Here contacts are sorted into lanes and their descriptions brought home; `descri
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from stiction.compiled import compiled, lean
 from stiction.lanes import LANES, zeros
 from stiction.laws.description import describe_lanes
 from stiction.laws.frame import GUESS, SCALE, set_frame, target_of, whole_target
 from stiction.laws.plain import describe_state
-from stiction.laws.points import number_of_points, write_points
+from stiction.laws.points import MOST_POINTS, number_of_points, write_points
 from stiction.laws.rows import (
     CENTRE,
     FEATURES,
@@ -29,6 +28,7 @@ from stiction.laws.rows import (
     rows_for,
 )
 from stiction.lcp import normal_impulse
+from stiction.patch import WORK
 from stiction.state import Kind
 
 SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describe a contact
@@ -37,7 +37,8 @@ WHOLE = 6  # components of the whole impulse, which a statistical law predicts
 FOLDS = ("none", "mirror", "mirror-swap", "heading")  # symmetries of a friction law about the vertical
 _P = 81  # place in the memo of the frictionless normal impulse (3)
 _KEYS = 32  # more than number_of_points + 8 * kind
-_count_rows = register_jitable(rows_for)
+if LANES * rows_for(MOST_POINTS) > WORK:
+    raise ImportError(f"Room for {WORK} numbers is too small for {LANES} contacts of {MOST_POINTS} points.")
 
 
 class Recipe(NamedTuple):
@@ -61,7 +62,7 @@ def describe_all(contacts, recipe, mass):
     together, in lanes.
     """
     n = len(contacts.record)
-    described, found, most = np.empty(n, dtype=np.int64), np.int64(0), np.int64(1)
+    described, found = np.empty(n, dtype=np.int64), np.int64(0)
     present = np.int64(0)  # kinds and numbers of points, as bits
     for i in range(n):
         c = contacts.record[i]
@@ -78,20 +79,16 @@ def describe_all(contacts, recipe, mass):
                 c.memo[SCALE], c.memo[SCALE + 1] = P[0], _length(c)
             continue
         present |= np.int64(1) << _key(c)
-        most = max(most, number_of_points(c))
-    if present == 0:
-        return described[:found]
-    room, members = np.empty(LANES * _count_rows(most)), np.empty(LANES, dtype=np.int64)
     for key in range(_KEYS):
         if not present >> key & 1:
             continue
         count = np.int64(0)
         for k in range(found):
             if _key(contacts.record[described[k]]) == key:
-                members[count] = described[k]
+                contacts.record[count].place = described[k]
                 count += 1
             if count == LANES or (count > 0 and k == found - 1):
-                _describe(contacts, recipe, mass, members, count, room)
+                _describe(contacts, recipe, mass, count)
                 count = np.int64(0)
     return described[:found]
 
@@ -103,19 +100,21 @@ def _key(c):
 
 
 @lean
-def _describe(contacts, recipe, mass, members, count, room):
-    """Describe `count` contacts alike, alone or in lanes; those left over are filled with copies of the first."""
-    c = contacts.record[members[0]]
+def _describe(contacts, recipe, mass, count):
+    """Describe `count` contacts alike, which are listed as places, alone or in lanes; lanes left over are filled with
+    copies of the first."""
+    c, room = contacts.record[contacts.record[0].place], contacts.room
     k, kind = number_of_points(c), c.kind
     width = np.int64(1) if count == 1 else np.int64(LANES)
     for lane in range(width):
-        _gather(contacts, members[lane] if lane < count else members[0], k, room, width, lane)
+        member = contacts.record[lane if lane < count else 0].place
+        _gather(contacts, member, k, room, width, lane)
     if count == 1:
         describe_lanes(room, recipe, kind, k, mass, 0.0)
     else:
         describe_lanes(room, recipe, kind, k, mass, zeros())
     for lane in range(count):
-        _scatter(contacts.record[members[lane]], recipe, mass, room, width, lane)
+        _scatter(contacts.record[contacts.record[lane].place], recipe, mass, room, width, lane)
 
 
 @lean

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction import checks
-from stiction.compiled import compiled, lean
+from stiction.compiled import lean
 from stiction.laws.dense import TOGETHER, WIDE, padded, write_layer
 
 MOST_LAYERS = 4
 WIDEST = 512  # inputs or units of a layer, at most
+SPACE = 2 * TOGETHER * WIDEST  # numbers, for the values of two layers
 
 
 @dataclass(frozen=True)
@@ -82,15 +83,11 @@ class Network:
         ]
 
 
-@compiled
-def new_space():
-    """Room for the values of two layers, each of TOGETHER contacts."""
-    return np.empty((2, TOGETHER * WIDEST), dtype=np.float32)
-
-
 @lean
 def evaluate_network(numbers, at, layout, n, count, space, places, out):
     """Write the outputs for the first `count` of the standardised inputs (n,) in `space`, as rows `places` of `out`.
+
+    space: (2, SPACE / 2), for the values of two layers in turn
 
     Weights are read once for TOGETHER contacts. What becomes of one does not depend on the others.
     """
