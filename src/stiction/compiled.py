@@ -65,9 +65,9 @@ def lean(function: F) -> F:
     return _compile(function, _nrt=False)
 
 
-def fused(function: F) -> F:
-    """As `lean`, and products may be rounded together with the sum they go into, as the processor does it at once."""
-    return _compile(function, _nrt=False, fastmath={"contract"})
+def inlined(function: F) -> F:
+    """As `lean`, and written out where it is called: to hand over a hull or a batch takes longer than a small task."""
+    return _compile(function, _nrt=False, forceinline=True)
 
 
 def _compile(function: F, **options: Any) -> F:

@@ -12,7 +12,7 @@ from numba.extending import overload, register_jitable
 
 from stiction.bodies import Body
 from stiction.checks import InputError
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, inlined, lean
 from stiction.lcp import lowest_separation, normal_impulse, write_twist_after
 from stiction.patch import Contacts
 from stiction.spatial import copy
@@ -192,7 +192,7 @@ def friction_part(contacts, i, p):
     return p_f
 
 
-@lean
+@inlined
 def write_friction_part(contacts, i, p, p_f):
     """As `friction_part`, into p_f (5,)."""
     centre = contacts.record[i].centre
@@ -249,7 +249,7 @@ def _write_with_normal(contacts, i, p_f, scale, softness, p):
     return p_z
 
 
-@lean
+@inlined
 def add_tilt(contacts, i, p_f):
     """Fill the torques (m_x, m_y) of p_f (5,) that its spin m_z has on a line whose ends lie at unequal depths."""
     a = contacts.record[i].axis
@@ -267,7 +267,7 @@ def friction_wrench(centre, p_f, scale):
     return out
 
 
-@lean
+@inlined
 def write_friction_wrench(centre, p_f, scale, out):
     """As `friction_wrench`, into `out` (6,)."""
     x, y, z = centre
@@ -280,7 +280,7 @@ def write_friction_wrench(centre, p_f, scale, out):
             out[k] = 0.0
 
 
-@lean
+@inlined
 def _gains_nothing(contacts, i, p):
     """Whether the impulse leaves the kinetic energy as it is or lowers it: p . (v1 + M^-1 p / 2) <= 0."""
     c = contacts.record[i]

@@ -6,7 +6,7 @@ sets are tried.
 
 import numpy as np
 
-from stiction.compiled import lean
+from stiction.compiled import inlined, lean
 
 MOST_VERTICES = 4
 ROOM = 3 * MOST_VERTICES  # numbers for (x, y, target speed) of all vertices
@@ -72,7 +72,7 @@ def _balances(W, points, n, twist, bits, P):
     return _falls_short(W, points, n, twist, P) < 0
 
 
-@lean
+@inlined
 def _falls_short(W, points, n, twist, P):
     """The vertex that is farthest below its target under P; -1: none is, but for rounding."""
     u0 = twist[2] + W[2, 2] * P[0] + W[2, 3] * P[1] + W[2, 4] * P[2]
@@ -138,7 +138,7 @@ def _load(W, points, n, twist, bits, P):
     return np.int64(-1)
 
 
-@lean
+@inlined
 def _response(W, points, k, m):
     """How fast vertex k moves up for a unit of load on vertex m."""
     x, y = points[3 * m], points[3 * m + 1]
@@ -148,12 +148,12 @@ def _response(W, points, k, m):
     return g0 + points[3 * k + 1] * g1 - points[3 * k] * g2
 
 
-@lean
+@inlined
 def _lacks(points, k, twist):
     return points[3 * k + 2] - (twist[2] + points[3 * k + 1] * twist[3] - points[3 * k] * twist[4])
 
 
-@lean
+@inlined
 def _add(points, k, load, P):
     P[0] += load
     P[1] += load * points[3 * k + 1]

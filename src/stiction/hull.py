@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
 from stiction import checks
-from stiction.compiled import lean
+from stiction.compiled import inlined, lean
 
 MANY = 16  # up to so many corners are looked at one by one; among more, they are searched for
 _FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
@@ -242,7 +242,7 @@ def climb(vertices, neighbours, offsets, at, dx, dy, dz):
         at = best
 
 
-@lean
+@inlined
 def extreme_vertex(hull, dx, dy, dz):
     """Number of the vertex farthest in the direction (dx, dy, dz), body axes."""
     if len(hull.vertices) <= MANY:  # so few are looked at sooner than it is known where to begin
@@ -280,7 +280,7 @@ def _across_face(hull, at, dx, dy, dz):
     return np.int64(hull.loops[first + lowest_place(hull.headings, first, size, a, b)])
 
 
-@lean
+@inlined
 def facing(hull, vertex, dx, dy, dz):
     """The face at `vertex` that looks most along (dx, dy, dz), and the vertex's place in its loop; (-1, 0): none."""
     face, place, best = np.int64(-1), np.int64(0), -np.inf

@@ -6,7 +6,7 @@ moves up with a_k . u, where a_k = (1, y, -x) and u = (v_z, w_x, w_y), and pushe
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, inlined, lean
 from stiction.few import MOST_VERTICES, press_few
 from stiction.hull import MANY
 from stiction.patch import contact_point, contact_xy, lowest_of_patch, patch_vertex, vertex_height
@@ -43,7 +43,7 @@ def normal_impulse(contacts, i, twist, softness, rate, cap):
     return _by_active_set(contacts, i, twist, softness, rate, cap)
 
 
-@lean
+@inlined
 def _target(contacts, i, k, x, y, rate, cap):
     """Speed [m/s] at which the k-th vertex, at (x, y), is to separate."""
     c = contacts.record[i]
@@ -52,13 +52,13 @@ def _target(contacts, i, k, x, y, rate, cap):
     return rebound_speed(c, x, y) if c.rebound[0] > 0 else 0.0
 
 
-@lean
+@inlined
 def _response(W, x, y, z, w):
     """How fast a point at (x, y) rises for a unit push at (z, w); W is the inverse inertia (6, 6)."""
     return W[2, 2] + y * (W[3, 3] * w - W[3, 4] * z) - x * (W[4, 3] * w - W[4, 4] * z)
 
 
-@lean
+@inlined
 def _one_vertex(contacts, i, twist, rate, cap):
     """The normal impulse at a single vertex."""
     x, y = contact_xy(contacts, i, np.int64(0))
@@ -69,7 +69,7 @@ def _one_vertex(contacts, i, twist, rate, cap):
     return n, n * y, -n * x
 
 
-@lean
+@inlined
 def _two_vertices(contacts, i, twist, rate, cap):
     """The normal impulse at two vertices, in closed form; (False, ...) where their responses are too alike."""
     W = contacts.record[i].inverse_inertia
@@ -95,7 +95,7 @@ def _two_vertices(contacts, i, twist, rate, cap):
     return True, (n + m, n * y + m * w, -n * x - m * z)
 
 
-@lean
+@inlined
 def gather(contacts, i, rate, cap, points):
     """Note (x, y, target speed) of the few vertices of contact i in `points` (ROOM,), for `few.press_few`."""
     for k in range(contacts.record[i].count):
@@ -104,7 +104,7 @@ def gather(contacts, i, rate, cap, points):
         points[3 * k + 2] = _target(contacts, i, k, x, y, rate, cap)
 
 
-@lean
+@inlined
 def _few_vertices(contacts, i, twist, rate, cap):
     """The normal impulse at three or four vertices, by trial."""
     c = contacts.record[i]
@@ -113,7 +113,7 @@ def _few_vertices(contacts, i, twist, rate, cap):
     return found >= 0, (c.push[0], c.push[1], c.push[2])
 
 
-@lean
+@inlined
 def _whole_face(contacts, i, twist, rate, cap):
     """The normal impulse that brings the whole patch on a face to its targets; (False, ...) where part of it would have
     to pull, that is, where the centre of pressure lies outside of it, or nothing linear describes the targets."""
@@ -140,7 +140,7 @@ def _whole_face(contacts, i, twist, rate, cap):
     return False, (0.0, 0.0, 0.0)
 
 
-@lean
+@inlined
 def _plane_of_depth(contacts, i):
     """(d, e, f) with depth = d + e y - f x at the vertices of a patch on a face."""
     c = contacts.record[i]
@@ -155,7 +155,7 @@ def _plane_of_depth(contacts, i):
     return depth + 2.0 * (slope_x * x0 + slope_y * y0), -2.0 * slope_y, 2.0 * slope_x
 
 
-@lean
+@inlined
 def _is_inside(contacts, i, x, y):
     """Whether (x, y) lies within the polygon of the patch's vertices; of many, within that of some of them."""
     c = contacts.record[i]
@@ -164,7 +164,7 @@ def _is_inside(contacts, i, x, y):
     return _is_left(contacts, i, x, y, np.int64(c.count), 1.0)
 
 
-@lean
+@inlined
 def _is_left(contacts, i, x, y, number, stride):
     """Whether (x, y) lies on the inner side of the polygon of `number` vertices of the patch, `stride` apart."""
     before_x, before_y = contact_xy(contacts, i, np.int64((number - 1) * stride))
@@ -320,7 +320,7 @@ def twist_after(contacts, i, p):
     return out
 
 
-@lean
+@inlined
 def write_twist_after(contacts, i, p, out):
     """Write v1 + M^-1 p into `out` (6,); M^-1 of a free body couples no force to turning."""
     c = contacts.record[i]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from stiction.compiled import lean
+from stiction.compiled import inlined, lean
 from stiction.few import MOST_VERTICES, ROOM
 from stiction.hull import MANY, Hull, extreme_vertex, facing, lowest_place
 from stiction.state import Kind
@@ -90,7 +90,7 @@ def first_contacts(contacts, n):
     )
 
 
-@lean
+@inlined
 def detect(hull, contacts, i):
     """Fill the patch of record `i` from its rotation and height; False when nothing touches."""
     c = contacts.record[i]
@@ -122,14 +122,14 @@ def detect(hull, contacts, i):
     return True
 
 
-@lean
+@inlined
 def vertex_height(vertices, c, vertex):
     """Height of a vertex above the ground [m]; of a rounded corner, that of its lowest point."""
     x = vertices[vertex]
     return c.height + c.rotation[2, 0] * x[0] + c.rotation[2, 1] * x[1] + c.rotation[2, 2] * x[2] - c.rounding
 
 
-@lean
+@inlined
 def patch_vertex(contacts, i, k):
     """Number of the k-th touching vertex."""
     c = contacts.record[i]
@@ -138,7 +138,7 @@ def patch_vertex(contacts, i, k):
     return contacts.loops[c.first + k]
 
 
-@lean
+@inlined
 def contact_point(contacts, i, k):
     """The k-th contact point (x, y, z) relative to the centre of mass: over its vertex, at half the depth."""
     c = contacts.record[i]
@@ -147,14 +147,14 @@ def contact_point(contacts, i, k):
     return _calculated_point(contacts, i, k)
 
 
-@lean
+@inlined
 def contact_xy(contacts, i, k):
     """The first two numbers of `contact_point`."""
     x, y, _z = contact_point(contacts, i, k)
     return x, y
 
 
-@lean
+@inlined
 def _calculated_point(contacts, i, k):
     c = contacts.record[i]
     v = contacts.vertices[patch_vertex(contacts, i, k)]
@@ -164,7 +164,7 @@ def _calculated_point(contacts, i, k):
     return x, y, 0.5 * (z + c.height - c.rounding) - c.height
 
 
-@lean
+@inlined
 def _note_corners(contacts, i):
     """Keep the contact points of few vertices: they are asked for again and again."""
     c = contacts.record[i]
@@ -195,7 +195,7 @@ def lowest_of_patch(contacts, i, a, b):
     return best
 
 
-@lean
+@inlined
 def _only_face_touches(hull, height, face, dx, dy, dz):
     """A bound that proves that no vertex off `face` touches: its clearance, less what the tilt can take away."""
     n = hull.normals[face]
@@ -204,7 +204,7 @@ def _only_face_touches(hull, height, face, dx, dy, dz):
     return height + hull.clearance[face] * cosine - hull.diameter * sine > 0.0
 
 
-@lean
+@inlined
 def _touching_run(vertices, c, loop, lowest):
     """Begin and length of the run of a doubled loop that touches around place `lowest`.
 
@@ -273,7 +273,7 @@ def _flood(hull, c, found, lowest):
     return count
 
 
-@lean
+@inlined
 def _measure(contacts, i, sums):
     """Centre, radius, kind and axis of the patch from the means of x, y, z, xx, yy, zz, xy, xz, yz of its vertices."""
     c = contacts.record[i]
@@ -309,7 +309,7 @@ def _measure(contacts, i, sums):
         _line_axis(contacts, i, 0.5 * np.arctan2(2 * xy, xx - yy))
 
 
-@lean
+@inlined
 def _run_means(moments, c):
     """The means that `_measure` needs, of a run of a face's loop, from the running sums."""
     row = c.first + c.face  # each earlier face has one more row of running sums than places in its doubled loop
@@ -327,7 +327,7 @@ def _run_means(moments, c):
     )
 
 
-@lean
+@inlined
 def _listed_means(contacts, i):
     """The means that `_measure` needs, of listed vertices."""
     c = contacts.record[i]

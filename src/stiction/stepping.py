@@ -10,7 +10,7 @@ import numpy as np
 
 from stiction import checks
 from stiction.bodies import Body
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, inlined, lean
 from stiction.contact import respond
 from stiction.labels import observed_mode
 from stiction.lcp import normal_impulse, write_twist_after
@@ -93,7 +93,7 @@ def simulate(law, setting, hull, contacts, motion, record):
         write_state(record, motion, t + 1)
 
 
-@lean
+@inlined
 def begin_step(setting, hull, contacts, motion):
     """Line 1 of Algorithm 1 for all bodies, v1 = v + h M^-1 tau; the number n of those that touch: records 0 .. n-1."""
     n = np.int64(0)  # a plain 0 would have numba compile everything below once more for this literal
@@ -102,7 +102,7 @@ def begin_step(setting, hull, contacts, motion):
     return n
 
 
-@lean
+@inlined
 def begin_body(setting, hull, contacts, motion, i, n):
     """Line 1 of Algorithm 1 for body i; if it touches, its contact is record n, and n + 1 is returned, else n."""
     c = contacts.record[n]
@@ -119,7 +119,7 @@ def begin_body(setting, hull, contacts, motion, i, n):
     return n + 1
 
 
-@lean
+@inlined
 def apply_forces(hull, rotation, setting, twist):
     """Add gravity and the gyroscopic torque -w x I w of one time step to a twist (6,)."""
     h = setting.timestep
@@ -158,7 +158,7 @@ def free_twists(hull, setting, quaternion, twist):
         apply_forces(hull, rotation, setting, twist[i])
 
 
-@lean
+@inlined
 def inverse_inertia(hull, rotation, out):
     """Write M^-1 (6, 6) at the centre of mass, world axes; a planar body has no rows out of its plane."""
     for k in range(6):
@@ -172,7 +172,7 @@ def inverse_inertia(hull, rotation, out):
     sandwich(rotation, hull.inverse_inertia, out[3:, 3:])
 
 
-@lean
+@inlined
 def end_contacts(contacts, motion, record, t, p, mode, softness):
     """Give the bodies in contact their new velocities, v = v1 + M^-1 p, and write down what happened."""
     for k in range(len(p)):
@@ -190,7 +190,7 @@ def end_contacts(contacts, motion, record, t, p, mode, softness):
         record.mode[c.index, t] = mode[k]
 
 
-@lean
+@inlined
 def end_step(setting, contacts, motion, n, softness):
     """Move all bodies by their new velocities, and those in contact by the correction of their depth."""
     h = setting.timestep
@@ -204,7 +204,7 @@ def end_step(setting, contacts, motion, n, softness):
             at += 1
 
 
-@lean
+@inlined
 def correct_body(contacts, motion, k, softness, h):
     """Move the body of record k by the correction of its depth."""
     c = contacts.record[k]
@@ -213,7 +213,7 @@ def correct_body(contacts, motion, k, softness, h):
         motion.position[c.index, m] += h * c.velocity[m]
 
 
-@lean
+@inlined
 def move_body(contacts, motion, i, at, touches, h):
     """Move body i by its new velocity; if it touches, turn it by the correction in record `at`, too."""
     w = motion.twist[i]
@@ -226,7 +226,7 @@ def move_body(contacts, motion, i, at, touches, h):
     rotate(motion.quaternion[i], x, y, z)
 
 
-@lean
+@inlined
 def set_depth_correction(contacts, i, softness, h):
     """Replace v1 of record i, which is spent, by the twist that raises sunk vertices: 1 % of the depth a step, at most
     1 mm/s, without any friction."""
@@ -243,7 +243,7 @@ def set_depth_correction(contacts, i, softness, h):
         shift[k] = W[k, 3] * m_x + W[k, 4] * m_y
 
 
-@lean
+@inlined
 def write_state(record, motion, t):
     """Write the present states as number `t`."""
     for i in range(len(motion.position)):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, inlined, lean
 from stiction.semidefinite import solve_semidefinite, solve_three
 from stiction.spatial import dot
 from stiction.state import Kind
@@ -19,7 +19,7 @@ def static_impulse(contacts, i):
     return p
 
 
-@lean
+@inlined
 def write_static_impulse(contacts, i, p):
     """As `static_impulse`, into p (6,)."""
     c = contacts.record[i]
@@ -52,7 +52,7 @@ def _stop_line(c, p):
             p[k] += S[r, k] * x[r]
 
 
-@lean
+@inlined
 def _stop_point(c, p):
     """Write the impulse p (6,) that stops the patch's centre."""
     W, v = c.inverse_inertia, c.velocity
@@ -72,7 +72,7 @@ def _stop_point(c, p):
     p[3], p[4], p[5] = y * p[2] - z * p[1], z * p[0] - x * p[2], x * p[1] - y * p[0]
 
 
-@lean
+@inlined
 def _stop_body(c, p):
     """Write the impulse p (6,) that stops the whole body, -M v1."""
     W, v = c.inverse_inertia, c.velocity

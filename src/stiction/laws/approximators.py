@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, inlined, lean
 from stiction.laws.kernels import KernelMachine, evaluate_kernels
 from stiction.laws.networks import MOST_LAYERS, SPACE, TOGETHER, WIDEST, Network, evaluate_network
 from stiction.laws.trees import Trees, evaluate_trees
@@ -68,7 +68,7 @@ def evaluate_all(numbers, table, roles, role, contacts, chosen, out):
             evaluate(numbers, table, row, count, space, contacts.record.place, out)
 
 
-@lean
+@inlined
 def standardise(numbers, table, row, x, space, place):
     """Write the inputs x for approximator `row`, standardised and clipped, as number `place` of those in `space`."""
     at, n = table[row, 1], table[row, 2]
@@ -80,7 +80,7 @@ def standardise(numbers, table, row, x, space, place):
         z[k] = value if value < np.float32(FARTHEST) else np.float32(FARTHEST)
 
 
-@lean
+@inlined
 def evaluate(numbers, table, row, count, space, places, out):
     """Write the outputs of approximator `row` for the first `count` inputs in `space`, as rows `places` of `out`."""
     n = table[row, 2]

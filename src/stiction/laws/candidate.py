@@ -31,19 +31,15 @@ _OVER_RELAXATION = 1.3
 
 @lean
 def set_points(room, k, friction, zero):
-    """Give k points, whose places and loads are known, what the sweeps need: velocities, limits and responses."""
+    """Give k points, whose places and loads are known, what sweeps begin with: velocities, limits, own responses."""
     v_x, v_y, v_z = load(room, TWIST, zero), load(room, TWIST + 1, zero), load(room, TWIST + 2, zero)
     w_x, w_y, w_z = load(room, TWIST + 3, zero), load(room, TWIST + 4, zero), load(room, TWIST + 5, zero)
     a, b, c = load(room, INERTIA, zero), load(room, INERTIA + 1, zero), load(room, INERTIA + 2, zero)
     d, e, f = load(room, INERTIA + 3, zero), load(room, INERTIA + 4, zero), load(room, INERTIA + 5, zero)
     for j in range(k):
         p = POINTS + OF_A_POINT * j
-        x, y, z, n = (
-            load(room, p + X, zero),
-            load(room, p + Y, zero),
-            load(room, p + Z, zero),
-            load(room, p + LOAD, zero),
-        )
+        x, y, z = load(room, p + X, zero), load(room, p + Y, zero), load(room, p + Z, zero)
+        n = load(room, p + LOAD, zero)
         store(room, p + LIMIT_X, friction[0] * n)
         store(room, p + LIMIT_Y, friction[1] * n)
         u_x, u_y, u_z = v_x + z * w_y - y * w_z, v_y - z * w_x + x * w_z, v_z + y * w_x - x * w_y
@@ -56,76 +52,97 @@ def set_points(room, k, friction, zero):
         store(room, p + IMPULSE + 1, zero)
         store(room, p + IMPULSE + 2, n)
         # The arm of a unit impulse along x is (0, z, -y), along y (-z, 0, x) and along z (y, -x, 0).
-        _set_responses(room, k, j, 0, b * z - c * y, d * z - e * y, e * z - f * y, zero)
-        _set_responses(room, k, j, 1, c * x - a * z, e * x - b * z, f * x - c * z, zero)
-        _set_responses(room, k, j, 2, a * y - b * x, b * y - d * x, c * y - e * x, zero)
+        own_x = load(room, MASSES, zero) + z * (d * z - e * y) - y * (e * z - f * y)
+        own_y = load(room, MASSES + 1, zero) + x * (f * x - c * z) - z * (c * x - a * z)
+        own_z = load(room, MASSES + 2, zero) + y * (a * y - b * x) - x * (b * y - d * x)
+        store(room, p + RELAX, where(own_x > 0.0, -_OVER_RELAXATION / own_x, zero))
+        store(room, p + RELAX + 1, where(own_y > 0.0, -_OVER_RELAXATION / own_y, zero))
+        store(room, p + RELAX + 2, where(own_z > 0.0, -_OVER_RELAXATION / own_z, zero))
 
 
 @lean
-def _set_responses(room, k, j, direction, t, u, w, zero):
-    """Velocities of all points while the body turns with (t, u, w), for a unit impulse on point j along an axis."""
-    row = _responses(k, j, direction)
-    mass = load(room, MASSES + direction, zero)
-    m_x, m_y, m_z = (
-        (mass if direction == 0 else zero),
-        (mass if direction == 1 else zero),
-        (mass if direction == 2 else zero),
-    )
+def _set_responses(room, k, zero):
+    """Note how fast all points move for a unit impulse on each of them."""
+    a, b, c = load(room, INERTIA, zero), load(room, INERTIA + 1, zero), load(room, INERTIA + 2, zero)
+    d, e, f = load(room, INERTIA + 3, zero), load(room, INERTIA + 4, zero), load(room, INERTIA + 5, zero)
+    m_x, m_y, m_z = load(room, MASSES, zero), load(room, MASSES + 1, zero), load(room, MASSES + 2, zero)
+    for j in range(k):
+        p = POINTS + OF_A_POINT * j
+        x, y, z = load(room, p + X, zero), load(room, p + Y, zero), load(room, p + Z, zero)
+        row = POINTS + OF_A_POINT * k + 9 * k * j
+        _set_row(room, k, row, m_x, zero, zero, b * z - c * y, d * z - e * y, e * z - f * y, zero)
+        _set_row(room, k, row + 3 * k, zero, m_y, zero, c * x - a * z, e * x - b * z, f * x - c * z, zero)
+        _set_row(room, k, row + 6 * k, zero, zero, m_z, a * y - b * x, b * y - d * x, c * y - e * x, zero)
+
+
+@lean
+def _set_row(room, k, row, v_x, v_y, v_z, t, u, w, zero):
+    """Note the velocities of all points for the twist (v_x, v_y, v_z, t, u, w)."""
     for m in range(k):
         p = POINTS + OF_A_POINT * m
         x, y, z = load(room, p + X, zero), load(room, p + Y, zero), load(room, p + Z, zero)
-        store(room, row + 3 * m, m_x + z * u - y * w)
-        store(room, row + 3 * m + 1, m_y + x * w - z * t)
-        store(room, row + 3 * m + 2, m_z + y * t - x * u)
-    own = load(room, row + 3 * j + direction, zero)
-    relax = where(own > 0.0, -_OVER_RELAXATION / own, zero)
-    store(room, POINTS + OF_A_POINT * j + RELAX + direction, relax)
-
-
-@lean
-def _responses(k, j, direction):
-    """The first row of what an impulse on point j does."""
-    return POINTS + OF_A_POINT * k + 3 * k * (3 * j + direction)
+        store(room, row + 3 * m, v_x + z * u - y * w)
+        store(room, row + 3 * m + 1, v_y + x * w - z * t)
+        store(room, row + 3 * m + 2, v_z + y * t - x * u)
 
 
 @lean
 def sweep(room, k, friction, is_round, zero):
     """Find the impulses of k points, and the velocities that they leave."""
+    moves = zero > 0.0
+    for j in range(k):
+        d_x, d_y = _along(room, j, friction, is_round, zero)
+        d_z = _upward(room, j, load(room, POINTS + OF_A_POINT * j + VELOCITY + 2, zero), zero)
+        moves = moves | (d_x != 0.0) | (d_y != 0.0) | (d_z != 0.0)
+    if not any_of(moves):
+        return
+    _set_responses(room, k, zero)
     for _ in range(SWEEPS):
-        moved = zero > 0.0
         for j in range(k):
-            p = POINTS + OF_A_POINT * j
-            old_x, old_y = load(room, p + IMPULSE, zero), load(room, p + IMPULSE + 1, zero)
-            old_z = load(room, p + IMPULSE + 2, zero)
-            # What would stop the point, a little beyond, brought into its limits.
-            f_x = multiply_add(load(room, p + VELOCITY, zero), load(room, p + RELAX, zero), old_x)
-            f_y = multiply_add(load(room, p + VELOCITY + 1, zero), load(room, p + RELAX + 1, zero), old_y)
-            if is_round:
-                f_x, f_y = _into_ellipse(f_x, f_y, friction[0] * old_z, friction[1] * old_z)
-            else:
-                f_x = _between(f_x, load(room, p + LIMIT_X, zero))
-                f_y = _between(f_y, load(room, p + LIMIT_Y, zero))
-            d_x, d_y = f_x - old_x, f_y - old_y
-            row = POINTS + OF_A_POINT * k + 9 * k * j
-            # The normal impulse, never a pull.
+            d_x, d_y = _along(room, j, friction, is_round, zero)
+            p, row = POINTS + OF_A_POINT * j, POINTS + OF_A_POINT * k + 9 * k * j
             at = row + 3 * j + 2
             speed = multiply_add(load(room, at + 3 * k, zero), d_y, load(room, p + VELOCITY + 2, zero))
-            speed = multiply_add(load(room, at, zero), d_x, speed)
-            f_z = multiply_add(speed, load(room, p + RELAX + 2, zero), old_z)
-            f_z = where(f_z > 0.0, f_z, zero)
-            d_z = f_z - old_z
-            store(room, p + IMPULSE, f_x)
-            store(room, p + IMPULSE + 1, f_y)
-            store(room, p + IMPULSE + 2, f_z)
+            d_z = _upward(room, j, multiply_add(load(room, at, zero), d_x, speed), zero)
+            _add(room, p + IMPULSE, d_x, zero)
+            _add(room, p + IMPULSE + 1, d_y, zero)
+            _add(room, p + IMPULSE + 2, d_z, zero)
             for m in range(k):
                 for b in range(3):
                     q, r = POINTS + OF_A_POINT * m + VELOCITY + b, row + 3 * m + b
                     u = multiply_add(load(room, r + 3 * k, zero), d_y, load(room, q, zero))
                     u = multiply_add(load(room, r, zero), d_x, u)
                     store(room, q, multiply_add(load(room, r + 6 * k, zero), d_z, u))
-            moved = moved | (d_x != 0.0) | (d_y != 0.0) | (d_z != 0.0)
-        if not any_of(moved):  # nor will it in further sweeps
-            break
+
+
+@lean
+def _add(room, row, change, zero):
+    store(room, row, load(room, row, zero) + change)
+
+
+@lean
+def _along(room, j, friction, is_round, zero):
+    """By how much the friction of point j changes: to what would stop it, a little beyond, brought into its limits."""
+    p = POINTS + OF_A_POINT * j
+    old_x, old_y = load(room, p + IMPULSE, zero), load(room, p + IMPULSE + 1, zero)
+    f_x = multiply_add(load(room, p + VELOCITY, zero), load(room, p + RELAX, zero), old_x)
+    f_y = multiply_add(load(room, p + VELOCITY + 1, zero), load(room, p + RELAX + 1, zero), old_y)
+    if is_round:
+        n = load(room, p + IMPULSE + 2, zero)
+        f_x, f_y = _into_ellipse(f_x, f_y, friction[0] * n, friction[1] * n)
+    else:
+        f_x = _between(f_x, load(room, p + LIMIT_X, zero))
+        f_y = _between(f_y, load(room, p + LIMIT_Y, zero))
+    return f_x - old_x, f_y - old_y
+
+
+@lean
+def _upward(room, j, speed, zero):
+    """By how much the normal impulse of point j, which rises at `speed`, changes; it never becomes a pull."""
+    p = POINTS + OF_A_POINT * j
+    old = load(room, p + IMPULSE + 2, zero)
+    f = multiply_add(speed, load(room, p + RELAX + 2, zero), old)
+    return where(f > 0.0, f, zero) - old
 
 
 @lean

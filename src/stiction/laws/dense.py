@@ -14,6 +14,7 @@ from numba.extending import intrinsic
 from stiction.compiled import lean
 
 WIDE = 8  # outputs in a vector; rows of weights are padded to a multiple of it
+PARTS = 4  # sums that do not wait for each other
 TOGETHER = 4  # contacts that share the weights once they are loaded
 _FLOATS = ir.VectorType(ir.FloatType(), WIDE)
 _INT = ir.IntType(32)
@@ -40,26 +41,40 @@ def _tile(contacts: int, vectors: int):
             data, value, new = (
                 context.make_array(signature.args[k])(context, builder, args[k]).data for k in (0, 5, 7)
             )
-            # The compiler makes registers of these.
-            sums = [cgutils.alloca_once(builder, _FLOATS) for _ in range(contacts * vectors)]
+            # The compiler makes registers of these. A sum waits for the one before: a lone vector is summed in parts.
+            parts = PARTS if vectors == 1 else 1
+            sums = [[cgutils.alloca_once(builder, _FLOATS) for _ in range(contacts * vectors)] for _ in range(parts)]
+            zero = ir.Constant(_FLOATS, [0.0] * WIDE)
             for v in range(vectors):
                 begin = _load(builder, data, _plus(builder, bias, v * WIDE))
                 for c in range(contacts):
-                    builder.store(begin, sums[c * vectors + v])
+                    for part in range(parts):
+                        builder.store(zero if part else begin, sums[part][c * vectors + v])
             shifts = [builder.mul(apart, _constant(c)) for c in range(contacts)]
-            with cgutils.for_range(builder, inputs) as loop:
-                at = builder.add(weights, builder.mul(loop.index, row))
+
+            def add_input(number, part):
+                at = builder.add(weights, builder.mul(number, row))
                 columns = [_load(builder, data, _plus(builder, at, v * WIDE)) for v in range(vectors)]
                 for c in range(contacts):
-                    place = builder.add(builder.add(source, shifts[c]), loop.index)
+                    place = builder.add(builder.add(source, shifts[c]), number)
                     x = _spread(builder, builder.load(builder.gep(value, [place])))
                     for v in range(vectors):
-                        own = sums[c * vectors + v]
+                        own = sums[part][c * vectors + v]
                         builder.store(_multiply_add(builder, x, columns[v], builder.load(own)), own)
-            zero = ir.Constant(_FLOATS, [0.0] * WIDE)
+
+            whole = builder.sdiv(inputs, _constant(parts))
+            with cgutils.for_range(builder, whole) as loop:
+                for part in range(parts):
+                    add_input(_plus(builder, builder.mul(loop.index, _constant(parts)), part), part)
+            done = builder.mul(whole, _constant(parts))
+            if parts > 1:
+                with cgutils.for_range(builder, builder.sub(inputs, done)) as loop:
+                    add_input(builder.add(done, loop.index), 0)
             for c in range(contacts):
                 for v in range(vectors):
-                    y = builder.load(sums[c * vectors + v])
+                    y = builder.load(sums[0][c * vectors + v])
+                    for part in range(1, parts):
+                        y = builder.fadd(y, builder.load(sums[part][c * vectors + v]))
                     positive = builder.select(builder.fcmp_ordered(">", y, zero), y, zero)
                     place = _plus(builder, builder.add(target, shifts[c]), v * WIDE)
                     out = builder.bitcast(builder.gep(new, [place]), _FLOATS.as_pointer())
@@ -100,7 +115,7 @@ def _multiply_add(builder, a, b, c):
 
 
 _four_by_two, _four_by_one = _tile(TOGETHER, 2), _tile(TOGETHER, 1)
-_one_by_eight, _one_by_one = _tile(1, 8), _tile(1, 1)
+_one_by_eight, _one_by_four, _one_by_two, _one_by_one = _tile(1, 8), _tile(1, 4), _tile(1, 2), _tile(1, 1)
 
 
 @lean
@@ -121,12 +136,17 @@ def write_layer(numbers, at, n, m, count, value, new, apart, cut_off):
         if j < row:
             _four_by_one(numbers, at + j, bias + j, row, n, value, np.int64(0), new, j, apart, cut_off)
         return
-    for c in range(count):
+    for c in range(count):  # the same outputs in lone vectors as above, so that the bits are the same
         begin = c * apart
         j = np.int64(0)
         while j + 8 * WIDE <= row:
             _one_by_eight(numbers, at + j, bias + j, row, n, value, begin, new, begin + j, apart, cut_off)
             j += 8 * WIDE
-        while j < row:
+        if j + 4 * WIDE <= row:
+            _one_by_four(numbers, at + j, bias + j, row, n, value, begin, new, begin + j, apart, cut_off)
+            j += 4 * WIDE
+        if j + 2 * WIDE <= row:
+            _one_by_two(numbers, at + j, bias + j, row, n, value, begin, new, begin + j, apart, cut_off)
+            j += 2 * WIDE
+        if j < row:
             _one_by_one(numbers, at + j, bias + j, row, n, value, begin, new, begin + j, apart, cut_off)
-            j += WIDE

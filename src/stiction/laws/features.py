@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, inlined, lean
 from stiction.lanes import LANES, zeros
 from stiction.laws.description import describe_lanes
 from stiction.laws.frame import GUESS, SCALE, set_frame, target_of, whole_target
@@ -93,13 +93,13 @@ def describe_all(contacts, recipe, mass):
     return described[:found]
 
 
-@lean
+@inlined
 def _key(c):
     """A number for the kind and the number of points."""
     return 8 * (c.kind - 1) + number_of_points(c) - 1
 
 
-@lean
+@inlined
 def _describe(contacts, recipe, mass, count):
     """Describe `count` contacts alike, which are listed as places, alone or in lanes; lanes left over are filled with
     copies of the first."""
@@ -126,13 +126,13 @@ def observe_all(contacts, impulse, y, whole):
             whole_target(contacts, i, impulse[i], whole[i])
 
 
-@lean
+@inlined
 def _length(c):
     """The unit of length L [m]; a point has no radius of its own."""
     return 0.1 * c.diameter if c.kind == Kind.POINT else c.radius
 
 
-@lean
+@inlined
 def _gather(contacts, i, k, room, width, lane):
     """Fill a lane with the contact of record i."""
     c = contacts.record[i]
@@ -150,7 +150,7 @@ def _gather(contacts, i, k, room, width, lane):
     write_points(contacts, i, room, width * POINTS + lane, width, width * OF_A_POINT)
 
 
-@lean
+@inlined
 def _scatter(c, recipe, mass, room, width, lane):
     """Write the description in a lane into the contact's memo."""
     memo = c.memo
