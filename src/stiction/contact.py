@@ -20,6 +20,7 @@ from stiction.state import Mode
 from stiction.stopping import write_static_impulse
 
 _SLACK = 1e-12  # relative rounding slack of the guards
+_SCALE = 1e-3  # relative step at which a scale of friction is good enough
 _AGREES = 1e-9  # relative difference at which two normal impulses are the same
 
 
@@ -211,24 +212,32 @@ def slide_patch(contacts, i, p_f, softness, out):
     """
     c = contacts.record[i]
     p_z = _write_with_normal(contacts, i, p_f, 1.0, softness, out)
-    if not p_z > 0 or not _gains_nothing(contacts, i, out):
-        low, high = 0.0, 1.0
+    above = _energy_gained(contacts, i, out) if p_z > 0 else np.inf
+    if not above <= 0:
         p_z = _write_with_normal(contacts, i, p_f, 0.0, softness, out)
-        if c.rebound[0] > 0 and not _gains_nothing(contacts, i, out):  # vertices that bounce unequally can gain energy
+        below = _energy_gained(contacts, i, out)
+        if c.rebound[0] > 0 and not below <= 0:  # vertices that bounce unequally can gain energy
             c.rebound[0] = 0.0
             p_z = _write_with_normal(contacts, i, p_f, 0.0, softness, out)
-        found = False
-        # Halve down to the first scale that holds, then bisect towards the largest one.
-        for _ in range(1100):
-            middle = 0.5 * (low + high) if found else 0.5 * high
-            trial_z = _write_with_normal(contacts, i, p_f, middle, softness, c.trial)
-            if trial_z > 0 and _gains_nothing(contacts, i, c.trial):
-                copy(c.trial, out)
-                p_z, low, found = trial_z, middle, True
-            else:
-                high = middle
-            if high == 0.0 or p_z <= 0 or (found and high - low <= 1e-6 * high):
+            below = _energy_gained(contacts, i, out)
+        low, high = 0.0, 1.0
+        for turn in range(1100):
+            if p_z <= 0 or high - low <= _SCALE * high:
                 break
+            # Where the chord between a scale that holds and one that does not meets zero, a convex energy holds. Every
+            # other time the middle is tried, which brings the upper end down.
+            chord = below / (below - above) if turn % 2 == 0 and below < 0 and above < np.inf else 0.5
+            middle = low + chord * (high - low)
+            trial_z = _write_with_normal(contacts, i, p_f, middle, softness, c.trial)
+            gained = _energy_gained(contacts, i, c.trial) if trial_z > 0 else np.inf
+            if gained <= 0:
+                copy(c.trial, out)
+                p_z, below = trial_z, gained
+                if middle - low <= _SCALE * middle:
+                    break
+                low = middle
+            else:
+                high, above = middle, gained
     if not p_z > 0:
         for k in range(6):
             out[k] = 0.0
@@ -281,12 +290,13 @@ def write_friction_wrench(centre, p_f, scale, out):
 
 
 @inlined
-def _gains_nothing(contacts, i, p):
-    """Whether the impulse leaves the kinetic energy as it is or lowers it: p . (v1 + M^-1 p / 2) <= 0."""
+def _energy_gained(contacts, i, p):
+    """Kinetic energy that the impulse adds, p . (v1 + M^-1 p / 2) [J], beyond what rounding explains; never above 0 for
+    what a contact may do."""
     c = contacts.record[i]
     write_twist_after(contacts, i, p, c.twist)
     gain = scale = 0.0
     for k in range(6):
         gain += 0.5 * p[k] * (c.velocity[k] + c.twist[k])
         scale += abs(p[k] * c.velocity[k])
-    return gain <= _SLACK * scale
+    return gain - _SLACK * scale

@@ -159,12 +159,14 @@ def _plane_of_depth(contacts, i):
 def _is_inside(contacts, i, x, y):
     """Whether (x, y) lies within the polygon of the patch's vertices; of many, within that of some of them."""
     c = contacts.record[i]
-    if c.count > MANY:
+    if c.count > MANY:  # well within, four tell
+        if _is_left(contacts, i, x, y, np.int64(4), 0.25 * c.count):
+            return True
         return _is_left(contacts, i, x, y, np.int64(MANY), 1.0 * c.count / MANY)
     return _is_left(contacts, i, x, y, np.int64(c.count), 1.0)
 
 
-@inlined
+@lean
 def _is_left(contacts, i, x, y, number, stride):
     """Whether (x, y) lies on the inner side of the polygon of `number` vertices of the patch, `stride` apart."""
     before_x, before_y = contact_xy(contacts, i, np.int64((number - 1) * stride))

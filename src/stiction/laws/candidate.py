@@ -4,7 +4,7 @@ It gives a learned law a sense of what friction does in general: which points st
 learns the difference. Contacts are guessed in lanes; rows are those of `rows`.
 """
 
-from stiction.compiled import lean
+from stiction.compiled import inlined, lean
 from stiction.lanes import any_of, load, multiply_add, root, store, where
 from stiction.laws.rows import (
     BEFORE_X,
@@ -19,7 +19,6 @@ from stiction.laws.rows import (
     POINTS,
     RELAX,
     TWIST,
-    VELOCITY,
     X,
     Y,
     Z,
@@ -27,6 +26,12 @@ from stiction.laws.rows import (
 
 SWEEPS = 20
 _OVER_RELAXATION = 1.3
+
+
+@inlined
+def first_velocity(k):
+    """The row of the first of k points' velocities."""
+    return POINTS + OF_A_POINT * k
 
 
 @lean
@@ -45,9 +50,10 @@ def set_points(room, k, friction, zero):
         u_x, u_y, u_z = v_x + z * w_y - y * w_z, v_y - z * w_x + x * w_z, v_z + y * w_x - x * w_y
         store(room, p + BEFORE_X, u_x)
         store(room, p + BEFORE_Y, u_y)
-        store(room, p + VELOCITY, u_x)
-        store(room, p + VELOCITY + 1, u_y)
-        store(room, p + VELOCITY + 2, u_z)
+        at = first_velocity(k) + 3 * j
+        store(room, at, u_x)
+        store(room, at + 1, u_y)
+        store(room, at + 2, u_z)
         store(room, p + IMPULSE, zero)
         store(room, p + IMPULSE + 1, zero)
         store(room, p + IMPULSE + 2, n)
@@ -69,7 +75,7 @@ def _set_responses(room, k, zero):
     for j in range(k):
         p = POINTS + OF_A_POINT * j
         x, y, z = load(room, p + X, zero), load(room, p + Y, zero), load(room, p + Z, zero)
-        row = POINTS + OF_A_POINT * k + 9 * k * j
+        row = first_velocity(k) + 3 * k + 9 * k * j
         _set_row(room, k, row, m_x, zero, zero, b * z - c * y, d * z - e * y, e * z - f * y, zero)
         _set_row(room, k, row + 3 * k, zero, m_y, zero, c * x - a * z, e * x - b * z, f * x - c * z, zero)
         _set_row(room, k, row + 6 * k, zero, zero, m_z, a * y - b * x, b * y - d * x, c * y - e * x, zero)
@@ -91,28 +97,27 @@ def sweep(room, k, friction, is_round, zero):
     """Find the impulses of k points, and the velocities that they leave."""
     moves = zero > 0.0
     for j in range(k):
-        d_x, d_y = _along(room, j, friction, is_round, zero)
-        d_z = _upward(room, j, load(room, POINTS + OF_A_POINT * j + VELOCITY + 2, zero), zero)
+        d_x, d_y = _along(room, k, j, friction, is_round, zero)
+        d_z = _upward(room, j, load(room, first_velocity(k) + 3 * j + 2, zero), zero)
         moves = moves | (d_x != 0.0) | (d_y != 0.0) | (d_z != 0.0)
     if not any_of(moves):
         return
     _set_responses(room, k, zero)
+    begin, n = first_velocity(k), 3 * k
     for _ in range(SWEEPS):
         for j in range(k):
-            d_x, d_y = _along(room, j, friction, is_round, zero)
-            p, row = POINTS + OF_A_POINT * j, POINTS + OF_A_POINT * k + 9 * k * j
+            d_x, d_y = _along(room, k, j, friction, is_round, zero)
+            p, row = POINTS + OF_A_POINT * j, begin + n + 3 * n * j
             at = row + 3 * j + 2
-            speed = multiply_add(load(room, at + 3 * k, zero), d_y, load(room, p + VELOCITY + 2, zero))
+            speed = multiply_add(load(room, at + n, zero), d_y, load(room, begin + 3 * j + 2, zero))
             d_z = _upward(room, j, multiply_add(load(room, at, zero), d_x, speed), zero)
             _add(room, p + IMPULSE, d_x, zero)
             _add(room, p + IMPULSE + 1, d_y, zero)
             _add(room, p + IMPULSE + 2, d_z, zero)
-            for m in range(k):
-                for b in range(3):
-                    q, r = POINTS + OF_A_POINT * m + VELOCITY + b, row + 3 * m + b
-                    u = multiply_add(load(room, r + 3 * k, zero), d_y, load(room, q, zero))
-                    u = multiply_add(load(room, r, zero), d_x, u)
-                    store(room, q, multiply_add(load(room, r + 6 * k, zero), d_z, u))
+            for m in range(n):
+                u = multiply_add(load(room, row + n + m, zero), d_y, load(room, begin + m, zero))
+                u = multiply_add(load(room, row + m, zero), d_x, u)
+                store(room, begin + m, multiply_add(load(room, row + 2 * n + m, zero), d_z, u))
 
 
 @lean
@@ -121,12 +126,12 @@ def _add(room, row, change, zero):
 
 
 @lean
-def _along(room, j, friction, is_round, zero):
+def _along(room, k, j, friction, is_round, zero):
     """By how much the friction of point j changes: to what would stop it, a little beyond, brought into its limits."""
-    p = POINTS + OF_A_POINT * j
+    p, at = POINTS + OF_A_POINT * j, first_velocity(k) + 3 * j
     old_x, old_y = load(room, p + IMPULSE, zero), load(room, p + IMPULSE + 1, zero)
-    f_x = multiply_add(load(room, p + VELOCITY, zero), load(room, p + RELAX, zero), old_x)
-    f_y = multiply_add(load(room, p + VELOCITY + 1, zero), load(room, p + RELAX + 1, zero), old_y)
+    f_x = multiply_add(load(room, at, zero), load(room, p + RELAX, zero), old_x)
+    f_y = multiply_add(load(room, at + 1, zero), load(room, p + RELAX + 1, zero), old_y)
     if is_round:
         n = load(room, p + IMPULSE + 2, zero)
         f_x, f_y = _into_ellipse(f_x, f_y, friction[0] * n, friction[1] * n)

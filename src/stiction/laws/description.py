@@ -9,7 +9,7 @@ import numpy as np
 
 from stiction.compiled import lean
 from stiction.lanes import load, magnitude, root, store, where
-from stiction.laws.candidate import set_points, sweep
+from stiction.laws.candidate import first_velocity, set_points, sweep
 from stiction.laws.points import share_load
 from stiction.laws.rows import (
     BEFORE_X,
@@ -30,7 +30,6 @@ from stiction.laws.rows import (
     SLIP,
     TURN,
     TWIST,
-    VELOCITY,
     X,
     Y,
     Z,
@@ -277,7 +276,8 @@ def _whole_patch(room, kind, k, mass, friction, zero):
     used, fastest = zero, zero
     for j in range(k):
         p = POINTS + OF_A_POINT * j
-        n, s_x, s_y = load(room, p + LOAD, zero), load(room, p + VELOCITY, zero), load(room, p + VELOCITY + 1, zero)
+        at = first_velocity(k) + 3 * j
+        n, s_x, s_y = load(room, p + LOAD, zero), load(room, at, zero), load(room, at + 1, zero)
         a = magnitude(_squeeze(load(room, p + IMPULSE, zero), friction[0] * n + _TINY))
         b = magnitude(_squeeze(load(room, p + IMPULSE + 1, zero), friction[1] * n + _TINY))
         used = where(a > used, a, used)

@@ -35,6 +35,7 @@ SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describ
 OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact
 WHOLE = 6  # components of the whole impulse, which a statistical law predicts
 FOLDS = ("none", "mirror", "mirror-swap", "heading")  # symmetries of a friction law about the vertical
+_CENTRAL = 1e-6  # share of a patch's radius within which a load is in its centre
 _P = 81  # place in the memo of the frictionless normal impulse (3)
 _KEYS = 32  # more than number_of_points + 8 * kind
 if LANES * rows_for(MOST_POINTS) > WORK:
@@ -147,7 +148,16 @@ def _gather(contacts, i, k, room, width, lane):
     room[width * (INERTIA + 3) + lane], room[width * (INERTIA + 4) + lane] = W[4, 4], W[4, 5]
     room[width * (INERTIA + 5) + lane] = W[5, 5]
     room[width * LENGTH + lane] = _length(c)
-    write_points(contacts, i, room, width * POINTS + lane, width, width * OF_A_POINT)
+    write_points(contacts, i, _towards_load(c), room, width * POINTS + lane, width, width * OF_A_POINT)
+
+
+@inlined
+def _towards_load(c):
+    """Direction [rad] from the patch's centre to its centre of pressure."""
+    if c.count <= MOST_POINTS:
+        return 0.0  # of no use
+    x, y = -c.memo[_P + 2] / c.memo[_P] - c.centre[0], c.memo[_P + 1] / c.memo[_P] - c.centre[1]
+    return np.arctan2(y, x) if x * x + y * y > (_CENTRAL * c.radius) ** 2 else 0.0
 
 
 @inlined

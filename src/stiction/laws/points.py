@@ -9,7 +9,7 @@ from stiction.patch import contact_point, lowest_of_patch
 from stiction.semidefinite import solve_three
 from stiction.state import Kind
 
-MOST_POINTS = 8  # a patch with more vertices is represented by its extreme ones in as many directions
+MOST_POINTS = 5  # a patch with more vertices is represented by its extreme ones in as many directions
 _WEIGHT = RELAX  # a row that is free until the sweeps
 _SMALL_LOAD = 1e-12  # share of the whole that is rounding
 
@@ -21,9 +21,10 @@ def number_of_points(c):
 
 
 @lean
-def write_points(contacts, i, out, first, step, stride):
+def write_points(contacts, i, towards, out, first, step, stride):
     """Write the points relative to the centre of mass, all vertices or the extreme ones of many, into a flat array.
 
+    towards: direction [rad] in which the first of the extreme ones lies; where the load is, so that they can carry it
     first: place of the first point's x; its y and z are `step` and 2 `step` further, the next point `stride` further
     """
     c = contacts.record[i]
@@ -34,7 +35,7 @@ def write_points(contacts, i, out, first, step, stride):
     for d in range(number_of_points(c)):
         k = np.int64(d)
         if c.count > MOST_POINTS:
-            angle = (2 * d + 1) * np.pi / MOST_POINTS
+            angle = towards + 2 * d * np.pi / MOST_POINTS
             k = lowest_of_patch(contacts, i, -np.cos(angle), -np.sin(angle))
         at = first + d * stride
         out[at], out[at + step], out[at + 2 * step] = contact_point(contacts, i, k)
@@ -44,7 +45,7 @@ def write_points(contacts, i, out, first, step, stride):
 def patch_points(contacts, i):
     """The points of the patch, as an array (k, 3)."""
     flat = np.empty(3 * number_of_points(contacts.record[i]))
-    write_points(contacts, i, flat, np.int64(0), np.int64(1), np.int64(3))
+    write_points(contacts, i, 0.0, flat, np.int64(0), np.int64(1), np.int64(3))
     return flat.reshape(-1, 3)
 
 

@@ -7,14 +7,15 @@ TWIST, MASSES, INERTIA, CENTRE, NORMAL, LENGTH = 0, 6, 9, 15, 18, 21
 # friction; the features.
 SLIP, RESPONSE, SENSITIVITY, TURN, GUESSED, FEATURES = 22, 25, 31, 34, 38, 41
 _MOST_FEATURES = 71
-# Of each point: place; load; limits of its friction; its velocity along the ground before friction; impulse and
-# velocity (x, y, z); what an impulse must be changed by for each unit of velocity.
+# Of each point: place; load; limits of its friction; its velocity along the ground before friction; impulse (x, y, z);
+# what an impulse must be changed by for each unit of velocity.
 POINTS = FEATURES + _MOST_FEATURES
-X, Y, Z, LOAD, LIMIT_X, LIMIT_Y, BEFORE_X, BEFORE_Y, IMPULSE, VELOCITY, RELAX = 0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 14
-OF_A_POINT = 17
-# Then the responses (3 k, 3 k): velocity of each point in each direction for a unit impulse on another.
+X, Y, Z, LOAD, LIMIT_X, LIMIT_Y, BEFORE_X, BEFORE_Y, IMPULSE, RELAX = 0, 1, 2, 3, 4, 5, 6, 7, 8, 11
+OF_A_POINT = 14
+# Then the velocities (3 k), side by side, and their responses (3 k, 3 k) to a unit impulse on each point in each
+# direction.
 
 
 def rows_for(points: int) -> int:
     """Rows that a contact of so many points takes."""
-    return POINTS + OF_A_POINT * points + 9 * points * points
+    return POINTS + (OF_A_POINT + 3) * points + 9 * points * points
