@@ -32,6 +32,17 @@ def test_features_are_finite_and_of_order_one(name, recipe, request):
         assert np.isfinite(row).all() and np.abs(row).max() < 1e4
 
 
+@pytest.mark.parametrize("recipe", RECIPES, ids=FOLDS)
+@pytest.mark.parametrize("name", ["box", "prism"])
+def test_company_changes_no_bit_of_a_description(name, recipe, request):
+    contacts = random_contacts(request.getfixturevalue(name), 100, np.random.default_rng(4))
+    together = features(contacts, recipe)
+    for i, row in enumerate(together):
+        (alone,) = features(contacts._replace(record=contacts.record[i : i + 1].copy()), recipe)
+        assert (row is None) == (alone is None)
+        assert row is None or np.array_equal(row, alone)
+
+
 @pytest.mark.parametrize("recipe", [*RECIPES, *(other.recipe for other in OTHERS)])
 def test_targets_give_friction_and_impulse_back(prism, recipe):
     rng = np.random.default_rng(2)
@@ -82,7 +93,7 @@ def test_size_does_not_depend_on_the_vertex_count():
     from stiction import Body
 
     flat = [1.0, 0, 0, 0]
-    for sides in (3, 4, 7, 300):
+    for sides in (3, 4, 5, 7, 300):
         contacts = contacts_from(Body.prism(sides, 0.2, 0.1, 1.0), [flat], [1e-4], [[1, 0, -1.0, 0, 0, 2]])
         (row,) = features(contacts, RECIPES[0])
         assert row is not None and len(row) == SIZE[Kind.SURFACE]
