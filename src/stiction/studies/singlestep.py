@@ -16,10 +16,13 @@ from stiction.data.instances import contact_instances
 from stiction.data.plan import Plan
 from stiction.data.throws import draw, generator
 from stiction.data.training import to_instances
+from stiction.laws.approximators import FARTHEST
 from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.learned import KINDS
 from stiction.laws.modelfile import load
+from stiction.laws.networks import Network
 from stiction.laws.statistical import StatisticalLaw
 from stiction.learn.examples import Instances, contacts_of
 from stiction.patch import Contacts
@@ -126,8 +129,10 @@ def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]
     figures: dict[str, Any] = {"contacts": len(fresh.mode)}
     slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
     if isinstance(law, AugmentedLaw):
-        figures |= _modes(fresh.mode, law.classify(fresh.contacts))
+        mode = law.classify(fresh.contacts)
+        figures |= _modes(fresh.mode, mode)
         p_f = law.friction(fresh.contacts, slides)[:, :3]
+        figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
     else:
         p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
     figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
@@ -135,6 +140,35 @@ def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]
     wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
     figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
     return figures
+
+
+def _rounding(law: AugmentedLaw, contacts: Contacts, mode: NDArray, slides: NDArray, p_f: NDArray) -> dict[str, Any]:
+    """What single precision does in the networks: modes that double precision would change, and by how much friction
+    would change, mean |difference| / mean |friction|."""
+    kind = Kind(int(contacts.record.kind[0]))
+    classifier, regressor = law.parts[kind]
+    if not (isinstance(classifier, Network) and isinstance(regressor, Network)):
+        return {}
+    inputs = contacts.record.memo[:, : law.inputs.size(kind)]
+    described = contacts.record.memo[:, SCALE] > 0
+    exact = np.array(_MODES)[_in_double(classifier, inputs).argmax(axis=1)]
+    figures = {"modes_rounded": int((exact != mode)[described].sum())}
+    if len(slides):
+        exact_p_f = np.zeros((len(slides), 5))
+        for row, i, output in zip(exact_p_f, slides, _in_double(regressor, inputs[slides]), strict=True):
+            friction_from(contacts, i, output, row)
+        size = np.linalg.norm(p_f[:, :2], axis=1).mean()
+        figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f[:, :3])[:, :2], axis=1).mean() / size)
+    return figures
+
+
+def _in_double(network: Network, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Outputs (k, m) of a network for inputs (k, n), in double precision throughout."""
+    value = np.clip((x - network.mean) / network.scale.astype(np.float64), -FARTHEST, FARTHEST)
+    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        value = value @ weight.astype(np.float64) + bias
+        value = np.maximum(value, 0.0) if layer < len(network.weights) - 1 else value
+    return value
 
 
 def _modes(truth: NDArray, guess: NDArray) -> dict[str, Any]:
@@ -185,3 +219,11 @@ def _print(name: str, figures: dict[str, dict[str, Any]]) -> None:
     console.print(table)
     console.print("modes: accuracy; recall: mean over the modes; detach: its recall. Errors / true size:")
     console.print("friction where it slides, its spin torque, the whole impulse of the law.")
+    rounded = [f for f in figures.values() if "modes_rounded" in f]
+    if rounded:
+        changed, number = sum(f["modes_rounded"] for f in rounded), sum(f["contacts"] for f in rounded)
+        most = max(f.get("friction_rounded", 0.0) for f in rounded)
+        console.print(
+            f"Networks in double instead of single precision would change {changed} of {number:,} modes and the mean "
+            f"friction of a kind by {most:.1g} of its size at most."
+        )
