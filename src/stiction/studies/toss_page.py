@@ -16,9 +16,10 @@ FEW = 16  # tosses with which we want to be better than simulators fitted to all
 _TEXT = [
     "A cube of acrylic was thrown by hand onto a wooden board and tracked by cameras. Our law and three simulators are "
     "fitted to the same recorded tosses by the same method, then forecast tosses that none of them has seen.",
-    "raw: from the recorded first frame, whose velocities are differences of noisy poses; flight: from the state that "
-    "the data set fits to the free flight before the first touch. Errors are means over the whole toss, until the cube "
-    "lies still: position in % of the cube's width, rotation in degrees.",
+    "raw: from the recorded first frame, whose velocities are differences of noisy poses, in some tosses of a cube "
+    "that fingers still turn; flight: from the state that the data set fits to the free flight before the first "
+    "touch. Errors are means over the whole toss, until the cube lies still: position in % of the cube's width, "
+    "rotation in degrees.",
 ]
 
 
@@ -43,7 +44,7 @@ def tables(content: dict[str, Any]) -> list[Table]:
         Table(
             "Final positions within the law's own regions",
             ["region", "tosses inside"],
-            [[f"{float(region):.0%}", f"{value:.1%}"] for region, value in share.items()],
+            [[f"{100 * float(region):.0f} %", f"{100 * value:.1f} %"] for region, value in share.items()],
             "Of the validation tosses, from their flight.",
         ),
         _costs(content["costs"]),

@@ -35,9 +35,9 @@ def _rows(law: ImpactLaw, width: float, seed: int, name: str, tosses: Tosses, ra
     }
     motions = {start: roll_law(law, state, steps) for start, state in mixed.items()}
     errors = {start: toss_errors(tosses, motion, width) for start, motion in motions.items()}
-    free = still_held(raw, fit) == 0
-    errors["as recorded, tosses that are free"] = _some(errors["as recorded"], free)
-    errors["flight, tosses that are free"] = _some(errors["flight"], free)
+    free = ~still_held(raw, fit)
+    for start in ("flight", "as recorded"):
+        errors[f"{start}, tosses that are free"] = _some(errors[start], free)
     errors["law as recorded against law from flight"] = toss_errors(
         _as_tosses(tosses, motions["flight"]), motions["as recorded"], width
     )
