@@ -111,7 +111,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Path | None = N
         content = fits.everything(size, progress)
         validation = fits.held_tosses, *vars(fits.starts).values()
         content["starts"] = toss_starts.first_frame(fits.law, SIDE, seed, validation=validation, training=fitted)
-    fits.law.info.update({"study": "tosses", "fitted_tosses": size.ours, "seed": seed})
+    fits.law.info.update({"study": "tosses", "fitted_tosses": len(fits.some(size.ours)), "seed": seed})
     law_file = study.folder / "cube.safetensors"
     fits.law.save(law_file)
     content["networks"] = fits.networks(law_file, study.folder, size.throws) if size.throws else []
@@ -160,7 +160,7 @@ class _Fits:
         self.law = self.identified(size.ours, progress, "ours")
         self.law, about = calibrated(self.law, self.some(size.ours), self.held_tosses)
         ours = self.figures_of_law(self.law, "stiction")
-        rows = [{"model": "stiction", "fitted_tosses": size.ours, **ours}]
+        rows = [{"model": "stiction", "fitted_tosses": len(self.some(size.ours)), **ours}]
         shipped = cast(ImpactLaw, load("cube"))
         figures = self.figures_of_law(shipped, SHIPPED)
         rows.append({"model": SHIPPED, "fitted_tosses": shipped.info["fitted_tosses"], **figures})
@@ -263,7 +263,7 @@ class _Fits:
             peer_motions(peer, fitted, start, steps, h, gravity, values.get("ground", 0.0), contact)
             for start in (self.starts.raw, self.starts.fit)
         )
-        return {"model": name, "fitted_tosses": number, "values": values, **self.figures(name, *runs)}
+        return {"model": name, "fitted_tosses": len(tosses), "values": values, **self.figures(name, *runs)}
 
     def efficiency(self, number: int, progress, size: Scale, whole: dict[str, Any]) -> dict[str, Any]:
         """Our law fitted to fewer tosses: means over the draws, and the worst of them."""
@@ -271,7 +271,7 @@ class _Fits:
         if number != size.ours:
             draws = DRAWS if number <= FEW and size.validation > FEW else 1
             rows = [self.few(number, draw, progress) for draw in range(draws)]
-        found: dict[str, Any] = {"tosses": number, "draws": len(rows)}
+        found: dict[str, Any] = {"tosses": len(self.some(number)), "draws": len(rows)}
         for start in ("raw", "fit"):
             measures = {what: [row[start][what] for row in rows] for what in rows[0][start]}
             found[start] = {what: float(np.mean(values)) for what, values in measures.items()}
@@ -286,7 +286,7 @@ class _Fits:
     def ablation(self, name: str, number: int, progress) -> dict[str, Any]:
         """Our law fitted without one ingredient."""
         law = self.identified(number, progress, name, **ABLATIONS[name])
-        return {"model": name, "fitted_tosses": number, **self.figures_of_law(law, name)}
+        return {"model": name, "fitted_tosses": len(self.some(number)), **self.figures_of_law(law, name)}
 
 
 def available() -> list[Peer]:
