@@ -55,6 +55,7 @@ class Scale:
     """How much is done: tosses that ours, the peers and the ablations are fitted on, validation tosses.
 
     throws: of the law, to train the paper's networks on; 0: none
+    optimiser: steps of each network's training
     """
 
     ours: int
@@ -63,12 +64,13 @@ class Scale:
     efficiency: tuple[int, ...]
     validation: int
     throws: int = 0
+    optimiser: int = 0
 
 
 SCALES = {
     "quick": Scale(16, 8, 8, (8,), 16),
-    "usual": Scale(320, 320, 64, EFFICIENCY, 80),
-    "full": Scale(320, 320, 128, EFFICIENCY, 80, 1000),
+    "usual": Scale(320, 320, 64, EFFICIENCY, 80, 150, 1500),
+    "full": Scale(320, 320, 128, EFFICIENCY, 80, 1000, 8000),
 }
 
 # Ingredients and how each is taken away: parameters that are fixed, or options of the law.
@@ -114,7 +116,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Path | None = N
     fits.law.info.update({"study": "tosses", "fitted_tosses": len(fits.some(size.ours)), "seed": seed})
     law_file = study.folder / "cube.safetensors"
     fits.law.save(law_file)
-    content["networks"] = fits.networks(law_file, study.folder, size.throws) if size.throws else []
+    content["networks"] = fits.networks(study.folder, size) if size.throws else []
     command = study.command.replace(" --out", f" --data {data} --out")
     ours = fits.errors["stiction", "fit"].position
     section = toss_page.section(content, command, fits.law, fits.held_tosses, fits.starts.fit, ours)
@@ -230,11 +232,11 @@ class _Fits:
         parts = [{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()]
         return joined(parts)
 
-    def networks(self, law_file: Path, folder: Path, throws: int) -> list[dict[str, Any]]:
+    def networks(self, folder: Path, size: Scale) -> list[dict[str, Any]]:
         """What is lost when the paper's networks are trained on the law."""
         from stiction.studies.toss_networks import stages, trained
 
-        file = trained(law_file, folder, self.law, throws, self.seed)
+        file = trained(folder, self.law, size.throws, size.optimiser, self.seed)
         steps = horizon(self.held_tosses, (None,))
         where = steps, self.held_tosses.timestep
         raw, fitted = (stages(self.law, file, start, *where) for start in (self.starts.raw, self.starts.fit))
