@@ -42,6 +42,14 @@ def test_a_cube_that_is_still_held_is_told_from_one_that_is_free(tosses):
     assert rows["flight, but velocity as recorded"]["rotation"]["mean"] < 1.0
 
 
+def test_noise_looks_the_same_in_all_frames(tosses):
+    """A first frame with a wrong spin is no sign of fingers as long as the poses turn as in flight."""
+    true = starts(6, 2)
+    raw = State(true.position, true.quaternion, true.velocity, true.angular_velocity + np.array([0.6, 0.0, 0.0]))
+    (held,) = toss_starts.spins_off(tosses, raw, true)
+    assert held["tosses"] == "still held" and held["number"] == 6 and max(held["off"]) < 0.3
+
+
 def test_intervals_hold_the_mean_and_are_seeded(tosses):
     true = starts(6, 2)
     moved = State(true.position, true.quaternion, true.velocity + np.array([0.05, 0.0, 0.0]), true.angular_velocity)

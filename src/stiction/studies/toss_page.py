@@ -44,6 +44,7 @@ def tables(content: dict[str, Any]) -> list[Table]:
         Table("Tosses that no model was fitted on", ["", *errors], _rows(content["models"]), _BODY_TOO),
         *_efficiency(content["efficiency"], content["models"]),
         toss_starts.table(content["starts"]),
+        toss_starts.spins_table(content["spins"]),
         Table("Without one ingredient", ["", *errors], _rows(content["ablation"])),
         Table(
             "Final positions within the law's own regions",

@@ -113,6 +113,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Path | None = N
         content = fits.everything(size, progress)
         validation = fits.held_tosses, *vars(fits.starts).values()
         content["starts"] = toss_starts.first_frame(fits.law, SIDE, seed, validation=validation, training=fitted)
+        content["spins"] = toss_starts.spins_off(*validation)
     fits.law.info.update({"study": "tosses", "fitted_tosses": len(fits.some(size.ours)), "seed": seed})
     law_file = study.folder / "cube.safetensors"
     fits.law.save(law_file)
