@@ -74,9 +74,7 @@ def spins_table(rows: list[dict[str, Any]]) -> Table:
     """How the spin comes to be that of the flight."""
     columns = ["", "tosses", *(f"frames {k + 1}-{k + 2}" for k in range(PAIRS))]
     shown = [[row["tosses"], str(row["number"]), *(f"{value:.2f}" for value in row["off"])] for row in rows]
-    note = (
-        "Mean over all tosses, from poses alone: fingers let go of a cube over some frames, noise would stay the same."
-    )
+    note = "Means of validation tosses, from poses alone: fingers let go over some frames, noise would stay the same."
     return Table("Spin between recorded poses, off that of the flight [rad/s]", columns, shown, note)
 
 
