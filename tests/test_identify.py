@@ -94,7 +94,22 @@ def test_known_parameters_come_back(identified):
     assert figures["parameters"]["restitution"]["error"] < 0.02 and figures["parameters"]["size"]["error"] < 0.01
 
 
-@pytest.mark.xfail(reason="restitution, its fall and its threshold form a valley; the fit stops before its floor")
+def test_known_bounces_come_back(identified):
+    """The restitution at the speeds of impacts, whichever of its parameters say it."""
+    found, true = identified[0].material, LAW.material
+    for speed in (0.5, 1.0):
+        assert _restitution(found, speed) == pytest.approx(_restitution(true, speed), rel=0.02)
+
+
+def _restitution(material, speed: float) -> float:
+    slower = (speed / 0.5) ** -material.restitution_fall
+    return material.restitution * slower * (1 - material.restitution_threshold / speed)
+
+
+@pytest.mark.xfail(
+    reason="restitution, its fall and its threshold say nearly the same, and what counts as an impact changes at the "
+    "threshold: the loss is too rough there for the fit to move along the valley"
+)
 def test_known_restitution_comes_back(identified):
     row = identified[1]["parameters"]["restitution"]
     assert abs(row["value"] - LAW.material.restitution) < 4 * row["error"]

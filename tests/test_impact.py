@@ -25,6 +25,7 @@ MATERIALS = st.builds(
     friction_rise=st.floats(-0.5, 1),
     spin=st.floats(0, 3),
     memory=st.integers(1, 8),
+    lag=st.floats(0, 1),
 )
 
 
@@ -64,16 +65,38 @@ def test_no_parameters_can_break_physics(material, seed):
 
 
 @settings(max_examples=25, deadline=None)
-@given(material=MATERIALS, seed=st.integers(0, 10_000))
-def test_throws_stay_above_the_ground_and_lose_energy(material, seed):
+@given(material=MATERIALS, seed=st.integers(0, 10_000), unequal=st.floats(0.6, 1.6))
+def test_throws_stay_above_the_ground_and_never_gain_energy(material, seed, unequal):
+    """Kinetic and potential energy together never rise, whatever bounces, rubs or tumbles."""
+    body = CUBE.reshaped(scale=1.0, rounding=0.002, com=CUBE.com, inertia=CUBE.inertia * np.diag([1.0, unequal, 0.9]))
     start = random_states(np.random.default_rng(seed), 2)
-    law = ImpactLaw(CUBE, material, timestep=1 / 148, substeps=4)
+    law = ImpactLaw(body, material, timestep=1 / 148, substeps=4)
     run = rollout(law, start, 150)
-    assert lowest_points(CUBE, run).min() > -0.1 * CUBE.rounding
-    total = energy(CUBE, run, 9.81)
-    # An impact takes its whole substep, with the velocity after it: up to m g h v of height more than in flight.
-    fastest = np.linalg.norm(run.velocity, axis=-1).max()
-    assert np.diff(total, axis=-1).max() < 1.1 * CUBE.mass * 9.81 * fastest / 148 / 4
+    assert lowest_points(body, run).min() > -0.1 * body.rounding
+    total = energy(body, run, 9.81)
+    # What has sunk is raised, at 1 mm/s at most.
+    assert np.diff(total, axis=-1).max() < 1e-12 * total.max() + body.mass * 9.81 * 1e-3 / 148
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 1.0])
+def test_a_corner_keeps_the_share_of_its_energy_that_restitution_says(restitution):
+    """Of what an impact of one corner without friction can take, all but e^2 is gone."""
+    contacts = random_contacts(CUBE, 200, np.random.default_rng(8))
+    material = Material(restitution=restitution, restitution_threshold=0.0, friction=0.0, friction_loaded=0.0)
+    p, _ = contact_impulse(ImpactLaw(CUBE, material), contacts)
+    seen = 0
+    for i in range(len(p)):
+        c = contacts.record[i]
+        approach = -lowest_separation(contacts, i, c.velocity)
+        if c.count == 1 and approach > c.fall:
+            after = twist_after(contacts, i, p[i])
+            response = (lowest_separation(contacts, i, after) + approach) / p[i, 2]
+            lost = 0.5 * approach**2 / response
+            before = approach - c.fall  # what gravity adds within the step is stopped, and does not bounce
+            kept = max(0.0, restitution * before - c.fall) / approach
+            assert 0.5 * p[i] @ (c.velocity + after) == pytest.approx(-(1 - kept**2) * lost, rel=1e-9)
+            seen += 1
+    assert seen > 20
 
 
 def test_a_flat_drop_bounces_with_its_restitution():

@@ -83,7 +83,9 @@ def _compile(function: F, **options: Any) -> F:
 def announce_compilation() -> None:
     """Tell a person at a terminal, once, that the coming pause is numba's first compilation for this source state."""
     global _announced
+    if _announced:
+        return
     known = _FOLDER is not None and any(Path(_FOLDER).iterdir())
-    if not known and not _announced and sys.stderr.isatty():
+    if not known and sys.stderr.isatty():
         print("stiction: compiling for this machine, once: about a minute ...", file=sys.stderr)
     _announced = True

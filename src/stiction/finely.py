@@ -6,7 +6,7 @@ from numba.extending import register_jitable
 from stiction.compiled import compiled, lean
 from stiction.contact import respond
 from stiction.labels import observed_mode
-from stiction.lcp import twist_after
+from stiction.lcp import normal_impulse, twist_after, write_twist_after
 from stiction.patch import first_contacts
 from stiction.spatial import copy, rotation_matrix
 from stiction.state import Kind, Mode
@@ -95,6 +95,7 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
     for attempt in range(2):  # the contact's impulse may send another corner down: then again, with a shorter step
         part = Setting(taken, setting.gravity, setting.substeps)
         n = begin_body(part, hull, contacts, motion, i, np.int64(0))
+        keep_spin_energy(hull, contacts, motion, i, before, n)
         touching = first_contacts(contacts, n)
         if n == 0:
             break
@@ -102,6 +103,8 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
         if cuts >= MOST_CUTS:
             c.fall = np.inf
         p, mode = respond(law, touching)
+        if c.rebound[0] > 0:
+            bounce_within_energy(touching, part, p[0])
         after = twist_after(touching, 0, p[0])
         sooner = time_to_impact(hull, c.rotation, c.height, after, taken) if may_cut else taken
         if attempt == 1 or not sooner < 0.999 * taken:
@@ -112,6 +115,72 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
         copy(before, motion.twist[i])
     end_body(part, contacts, motion, i, n, law.softness)
     return taken
+
+
+@lean
+def keep_spin_energy(hull, contacts, motion, i, before, n):
+    """Slow the spin of body i by what the gyroscopic torque of its step, which changes only its direction, has added.
+
+    before: its twist (6,) then; n: whether it touches, as record 0
+    """
+    if hull.planar:
+        return
+    c, w = contacts.record[0], motion.twist[i]
+    was, now = _spin_energy(hull, c.rotation, before), _spin_energy(hull, c.rotation, w)
+    if now > was:
+        slower = np.sqrt(was / now)
+        for k in range(3, 6):
+            w[k] *= slower
+            if n > 0:
+                c.velocity[k] = w[k]
+
+
+@lean
+def _spin_energy(hull, R, w):
+    """Twice the energy [J] of the spin of a twist w (6,)."""
+    total = 0.0
+    x = R[0, 0] * w[3] + R[1, 0] * w[4] + R[2, 0] * w[5]  # in body axes
+    y = R[0, 1] * w[3] + R[1, 1] * w[4] + R[2, 1] * w[5]
+    z = R[0, 2] * w[3] + R[1, 2] * w[4] + R[2, 2] * w[5]
+    I = hull.inertia
+    total += x * (I[0, 0] * x + I[0, 1] * y + I[0, 2] * z)
+    total += y * (I[1, 0] * x + I[1, 1] * y + I[1, 2] * z)
+    return total + z * (I[2, 0] * x + I[2, 1] * y + I[2, 2] * z)
+
+
+@lean
+def bounce_within_energy(contacts, setting, p):
+    """Take from the impulse p (6,) of the first record what would raise the energy of the body, height and all.
+
+    Algorithm 1 compares with v1, which gravity has made faster in this step already: a bounce may turn that around
+    before the height for it is lost. The whole step changes the energy by p . (v + M^-1 p / 2) - m (h g)^2 / 2, with v
+    before the step. It is convex in p, and not above 0 for the contact that neither bounces nor rubs: the way from
+    there to p is cut where it would pass 0.
+    """
+    c = contacts.record[0]
+    W, h, g = c.inverse_inertia, setting.timestep, setting.gravity
+    spent = 0.5 * h * h * (g[0] * g[0] + g[1] * g[1] + g[2] * g[2]) / W[0, 0]
+    write_twist_after(contacts, 0, p, c.twist)
+    gain = -spent
+    for k in range(6):
+        fall = h * g[k] if k < 3 else 0.0
+        gain += p[k] * (0.5 * (c.velocity[k] + c.twist[k]) - fall)
+    if not gain > 1e-9 * spent:
+        return
+    c.rebound[0] = 0.0
+    q = c.trial
+    q[0] = q[1] = q[5] = 0.0
+    q[2], q[3], q[4] = normal_impulse(contacts, np.int64(0), c.velocity, 0.0, 0.0, 0.0)
+    write_twist_after(contacts, 0, q, c.twist)
+    least, slope = -spent, 0.0
+    for k in range(6):
+        fall = h * g[k] if k < 3 else 0.0
+        least += q[k] * (0.5 * (c.velocity[k] + c.twist[k]) - fall)
+        slope += (p[k] - q[k]) * (c.twist[k] - fall)
+    curve = gain - least - slope  # the gain at a share s of the way: least + slope s + curve s^2
+    share = (-slope + np.sqrt(max(0.0, slope * slope - 4.0 * curve * min(0.0, least)))) / (2.0 * curve)
+    for k in range(6):
+        p[k] = q[k] + min(1.0, max(0.0, share)) * (p[k] - q[k])
 
 
 @lean

@@ -114,9 +114,7 @@ def raised(state: State, height: float) -> State:
     """The same states, `height` [m] further up."""
     if height == 0.0 or not isinstance(state, State):
         return state
-    return State(
-        state.position + np.array([0.0, 0.0, height]), state.quaternion, state.velocity, state.angular_velocity
-    )
+    return state.raised(height)
 
 
 def _simulate(law, chunk: slice, setting: Setting, state: State, record: Record) -> None:

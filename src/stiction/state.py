@@ -1,5 +1,6 @@
 """What moves: a body's state and its trajectory; the names of contact modes and patch kinds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -72,12 +73,24 @@ class State:
 
     def __getitem__(self, index) -> "State":
         """The states at `index` of the leading axes."""
-        return State(self.position[index], self.quaternion[index], self.velocity[index], self.angular_velocity[index])
+        return self._with(lambda part: part[index])
 
     def reshape(self, *batch_shape: int) -> "State":
         """The same states with other leading axes."""
-        parts = (self.position, self.quaternion, self.velocity, self.angular_velocity)
-        return State(*(part.reshape(*batch_shape, part.shape[-1]) for part in parts))
+        return self._with(lambda part: part.reshape(*batch_shape, part.shape[-1]))
+
+    def raised(self, height: float) -> "State":
+        """The same states, `height` [m] further up."""
+        state = self._with(lambda part: part)
+        state.position[..., 2] += height
+        return state
+
+    def _with(self, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> "State":
+        """All parts changed and copied. They were checked before: again would take longer than to simulate a throw."""
+        state = object.__new__(State)
+        for name in ("position", "quaternion", "velocity", "angular_velocity"):
+            object.__setattr__(state, name, np.array(change(getattr(self, name))))
+        return state
 
 
 def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -123,16 +123,14 @@ class ImpactLaw:
         self.residual = checked_weights(residual)
         self.info = dict(info or {})
         self._each = np.array([[1.0, 1.0, 0.0]])
+        self._numbers = {name: float(value) for name, value in asdict(self.material).items() if name != "memory"}
 
     def chunk(self, bodies: slice) -> ImpactTerms:
         """The law as compiled code sees it, for some bodies of a batch."""
         each = self._each if len(self._each) == 1 else self._each[bodies]
-        numbers = asdict(self.material)
-        memory = numbers.pop("memory")
-        plain = {name: float(value) for name, value in numbers.items()}
         inner, outer = self.residual
         own = {"each": each, "impacts": np.zeros(len(each), np.int64), "inner": inner, "outer": outer}
-        return ImpactTerms(**plain, memory=memory, softness=0.0, **own)
+        return ImpactTerms(**self._numbers, memory=self.material.memory, softness=0.0, **own)
 
     @property
     def compiled(self) -> ImpactTerms:

@@ -55,7 +55,8 @@ def coverage(
 ) -> dict[float, float]:
     """Share of the tosses that end inside the law's own regions, by the region's content.
 
-    A region is the ellipse, from the covariance of the samples' final (x, y), that holds this share of the samples.
+    A region is the ellipse, from the covariance of the samples' final (x, y), that would hold this share of further
+    samples.
     """
     start = tosses.states(law.body.com, law.gravity) if states is None else states
     inside = {region: 0 for region in REGIONS}
@@ -64,10 +65,10 @@ def coverage(
         ends = run.position[:, -1, :2]
         centre = ends.mean(axis=0)
         precision = np.linalg.inv(np.cov(ends.T) + 1e-12 * np.eye(2))
-        away = _distance(ends - centre, precision)
+        away = _to_the_others(_distance(ends - centre, precision))
         actual = _distance(toss.position[-1:, :2] - centre, precision)[0]
         for region in REGIONS:
-            inside[region] += actual <= np.quantile(away, region)
+            inside[region] += int(actual <= np.quantile(away, min(1.0, region * (1 + 1 / samples))))
     return {region: number / len(tosses) for region, number in inside.items()}
 
 
@@ -89,10 +90,20 @@ def calibrated(
     # Coverage grows steadily with the spread: between the scales that were tried, by interpolation.
     fine = np.linspace(np.log(SCALES[0]), np.log(SCALES[-1]), 101)
     between = np.array([np.interp(fine, np.log(SCALES), column) for column in np.array(found).T])
-    best = int(np.abs(between - np.array(REGIONS)[:, np.newaxis]).sum(axis=0).argmin())
+    wanted = np.array(REGIONS)[:, np.newaxis]
+    # In units of their chance: a miss of the 90 % region by a few tosses says more than one of the 50 % region.
+    best = int(((between - wanted) ** 2 / (wanted * (1 - wanted))).sum(axis=0).argmin())
     scale = round(float(np.exp(fine[best])), 3)
     shares = {region: float(share) for region, share in zip(REGIONS, between[:, best])}
     return law.with_spread(np.array(USUAL_SPREAD) * scale), {"scale": scale, "coverage": shares}
+
+
+def _to_the_others(distance) -> NDArray[np.float64]:
+    """Squared distances (n,) of samples to the ellipse of all, as distances to that of all others: a sample pulls the
+    ellipse towards itself, which what is to be forecast does not."""
+    n = len(distance)
+    share = distance / (n - 1)
+    return (n / (n - 1)) ** 2 * (n - 2) * share / (1 - n / (n - 1) * share)
 
 
 def _distance(offset, precision) -> NDArray[np.float64]:

@@ -107,6 +107,7 @@ class _Solver:
     def __init__(self, simulate, parameters, width, ridge, progress) -> None:
         self.simulate, self.width, self.ridge, self.progress = simulate, width, ridge, progress
         self.rough = 0.0  # by how much the loss of the last step differed from its promise
+        self.moved: dict[int, tuple[float, float]] = {}  # steps of the last finite differences, and the objective there
         self.start, self.scale, self.step, self.low, self.high = (
             np.array([getattr(p, name) for p in parameters]) for name in ("start", "scale", "step", "low", "high")
         )
@@ -141,7 +142,9 @@ class _Solver:
         step = self.step[j] if values[j] + self.step[j] <= self.high[j] else -self.step[j]
         moved = values.copy()
         moved[j] += step
-        change = [(b - a) * (self.scale[j] / step) for a, b in zip(residuals, self.run(moved), strict=True)]
+        again = self.run(moved)
+        self.moved[j] = (step / self.scale[j], self.objective(moved, again))
+        change = [(b - a) * (self.scale[j] / step) for a, b in zip(residuals, again, strict=True)]
         sizes = np.concatenate([np.abs(d).max(axis=1) for d in change])
         limit = np.percentile(sizes, _CLIP)
         return [np.clip(d, -limit, limit) for d in change]
@@ -167,14 +170,18 @@ class _Solver:
         """Standard errors by the spread of the tosses' gradients (a sandwich: the loss is no likelihood).
 
         The loss is rough, since a corner may land on either side: where it rises by less than its roughness, it cannot
-        tell parameters apart, which adds to the errors.
+        tell parameters apart, which adds to the errors. How rough it is, the finite differences show: by how much the
+        loss there is not what slopes and curvature say.
         """
-        H, _, each = self.slopes(values, residuals)
+        H, g, each = self.slopes(values, residuals)
         n, p = each.shape
+        here = self.objective(values, residuals)
+        missed = [loss - here - g[j] * z - 0.5 * H[j, j] * z * z for j, (z, loss) in self.moved.items()]
+        rough = max(self.rough, float(np.median(np.abs(missed))))
         pull = 2 * self.ridge / n
         inverse = np.linalg.inv(H)
         spread = np.cov(each.T).reshape(p, p) / max(1, n)
-        variance = np.diag(inverse @ spread @ inverse) + 2 * self.rough * np.diag(inverse)
+        variance = np.diag(inverse @ spread @ inverse) + 2 * rough * np.diag(inverse)
         told = np.clip(1 - pull * np.diag(inverse), 0.0, 1.0).astype(np.float64)
         return np.sqrt(np.maximum(variance, 0)) * self.scale, told
 

@@ -1,11 +1,12 @@
 """From the identified law to the paper's networks, and what is lost on the way.
 
 The law is thrown as ground truth, the paper's classifiers and regressors are trained on its contacts, and Algorithm 1
-with them forecasts the recorded tosses. The paper's contact does not bounce; the law without restitution, in the same
-steps, tells how much of the loss is that.
+with them forecasts the recorded tosses. The paper's contact does not bounce: networks that learned from bounces would
+rub too hard, so the law is thrown without restitution. In the same steps it tells how much of the loss is that.
 """
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from stiction.data.options import CollectOptions
@@ -17,15 +18,22 @@ from stiction.learn.identify import Motions
 from stiction.rollouts import rollout
 from stiction.state import State
 
+NETWORKS = "cube-networks.safetensors"
 PARTS = 4  # steps of the networks in a frame
 
 
-def trained(law_file: Path, folder: Path, law: ImpactLaw, throws: int, seed: int) -> Path:
-    """Collect contacts of the law and train networks on them; the model file."""
-    data, out = folder / "contacts", folder / "cube-networks.safetensors"
+def trained(folder: Path, law: ImpactLaw, throws: int, optimiser: int, seed: int) -> Path:
+    """Collect contacts of the law without restitution and train networks on them; the model file.
+
+    optimiser: steps of each network's training
+    """
+    out = folder / NETWORKS
     how = {"throws": throws, "timestep": law.timestep / PARTS, "seed": seed}
-    collect(CollectOptions(out=data, law=str(law_file), **how))
-    train_from(data, out, seed=seed)
+    with TemporaryDirectory() as scratch:  # in the study's folder, contacts of an earlier run would stand in the way
+        thrown, data = Path(scratch) / "law.safetensors", Path(scratch) / "contacts"
+        law.with_material(restitution=0.0).save(thrown)
+        collect(CollectOptions(out=data, law=str(thrown), **how))
+        train_from(data, out, steps=optimiser, seed=seed)
     return out
 
 

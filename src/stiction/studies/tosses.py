@@ -8,7 +8,7 @@ the data set fits to the free flight ("fit").
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from stiction.bodies import Body
 from stiction.data.identification import shown_progress
 from stiction.data.recordings import Recordings, import_recordings
 from stiction.laws.impact import ImpactLaw
+from stiction.laws.modelfile import load
 from stiction.learn.forecast import TossErrors, calibrated, coverage, toss_errors
 from stiction.learn.gauss_newton import Parameter
 from stiction.learn.identify import (
@@ -35,14 +36,17 @@ from stiction.learn.identify import (
     roll_law,
 )
 from stiction.learn.tosses import Tosses, flight_estimate
+from stiction.results import whole_file
 from stiction.state import State
-from stiction.studies import toss_page
+from stiction.studies import toss_page, toss_starts
 from stiction.studies.outputs import Study, joined
 from stiction.studies.peers import PEERS, Peer, peer_motions, peer_parameters, peer_predictor
 from stiction.studies.toss_costs import costs
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
 EFFICIENCY = (8, 16, 32, 64, 128, 320)
+SHIPPED = "stiction, the law cube that ships"
+DRAWS, FEW = 3, 32  # so many draws of the tosses where they are at most FEW: which ones they are matters then
 PEER_STAGES = [replace(stage, most=32) for stage in STAGES[:-1]] + [replace(STAGES[-1], iterations=4)]
 
 
@@ -51,6 +55,7 @@ class Scale:
     """How much is done: tosses that ours, the peers and the ablations are fitted on, validation tosses.
 
     throws: of the law, to train the paper's networks on; 0: none
+    optimiser: steps of each network's training
     """
 
     ours: int
@@ -59,12 +64,13 @@ class Scale:
     efficiency: tuple[int, ...]
     validation: int
     throws: int = 0
+    optimiser: int = 0
 
 
 SCALES = {
     "quick": Scale(16, 8, 8, (8,), 16),
-    "usual": Scale(320, 64, 64, EFFICIENCY, 80),
-    "full": Scale(320, 320, 128, EFFICIENCY, 80, 1000),
+    "usual": Scale(320, 320, 64, EFFICIENCY, 80, 150, 1500),
+    "full": Scale(320, 320, 128, EFFICIENCY, 80, 1000, 8000),
 }
 
 # Ingredients and how each is taken away: parameters that are fixed, or options of the law.
@@ -102,15 +108,21 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Path | None = N
     train = np.flatnonzero(~recordings.held_out)
     held = np.flatnonzero(recordings.held_out)[: size.validation]
     fits = _Fits(body, recordings, train, held, _starts(path, recordings, held), seed)
+    fitted = fits.some(size.ours), *vars(_starts(path, recordings, fits.chosen(size.ours))).values()
     with shown_progress(Console(stderr=True)) as progress:
         content = fits.everything(size, progress)
-    fits.law.info.update({"study": "tosses", "fitted_tosses": size.ours, "seed": seed})
+        validation = fits.held_tosses, *vars(fits.starts).values()
+        content["starts"] = toss_starts.first_frame(fits.law, SIDE, seed, validation=validation, training=fitted)
+        content["spins"] = toss_starts.spins_off(*validation)
+    fits.law.info.update({"study": "tosses", "fitted_tosses": len(fits.some(size.ours)), "seed": seed})
     law_file = study.folder / "cube.safetensors"
     fits.law.save(law_file)
-    content["networks"] = fits.networks(law_file, study.folder, size.throws) if size.throws else []
+    content["networks"] = fits.networks(study.folder, size) if size.throws else []
     command = study.command.replace(" --out", f" --data {data} --out")
     ours = fits.errors["stiction", "fit"].position
     section = toss_page.section(content, command, fits.law, fits.held_tosses, fits.starts.fit, ours)
+    with whole_file(study.folder / "tables.md") as temporary:
+        temporary.write_text(toss_page.markdown(section.tables), encoding="utf-8")
     study.finish(section, content | {"scale": vars(size)}, fits.rows(), "scipy", "mujoco-core", "pybullet", "dartpy")
 
 
@@ -144,7 +156,6 @@ class _Fits:
         self.body, self.starts, self.seed = body, starts, seed
         self.train, self.tosses = train, recordings.tosses
         self.held_tosses: Tosses = recordings.tosses[held]
-        self.order = np.random.default_rng(seed).permutation(train)
         self.errors: dict[tuple[str, str], TossErrors] = {}  # of each model and start
 
     def everything(self, size: Scale, progress) -> dict[str, Any]:
@@ -152,7 +163,10 @@ class _Fits:
         self.law = self.identified(size.ours, progress, "ours")
         self.law, about = calibrated(self.law, self.some(size.ours), self.held_tosses)
         ours = self.figures_of_law(self.law, "stiction")
-        rows = [{"model": "stiction", "fitted_tosses": size.ours, **ours}]
+        rows = [{"model": "stiction", "fitted_tosses": len(self.some(size.ours)), **ours}]
+        shipped = cast(ImpactLaw, load("cube"))
+        figures = self.figures_of_law(shipped, SHIPPED)
+        rows.append({"model": SHIPPED, "fitted_tosses": shipped.info["fitted_tosses"], **figures})
         rows += [
             self.peer(peer, with_body, size.peers, progress) for peer in available() for with_body in (False, True)
         ]
@@ -173,13 +187,17 @@ class _Fits:
             ),
         }
 
-    def some(self, number: int) -> Tosses:
-        """The first tosses of the seeded draw."""
-        return self.tosses[np.sort(self.order[:number])]
+    def some(self, number: int, draw: int = 0) -> Tosses:
+        """So many training tosses, drawn with the seed."""
+        return self.tosses[self.chosen(number, draw)]
 
-    def identified(self, number: int, progress, name: str, fixed=None, options=None) -> ImpactLaw:
+    def chosen(self, number: int, draw: int = 0) -> NDArray[np.int64]:
+        """Their numbers."""
+        return np.sort(np.random.default_rng([self.seed, draw]).permutation(self.train)[:number])
+
+    def identified(self, number: int, progress, name: str, fixed=None, options=None, draw: int = 0) -> ImpactLaw:
         """Our law fitted to so many tosses, some of its parameters fixed."""
-        tosses = self.some(number)
+        tosses = self.some(number, draw)
         flight, flight_errors = flight_estimate(tosses)
         sure = flight_errors[:3] < 0.03 * SIDE
         gravity = float(flight[3])
@@ -215,11 +233,11 @@ class _Fits:
         parts = [{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()]
         return joined(parts)
 
-    def networks(self, law_file: Path, folder: Path, throws: int) -> list[dict[str, Any]]:
+    def networks(self, folder: Path, size: Scale) -> list[dict[str, Any]]:
         """What is lost when the paper's networks are trained on the law."""
         from stiction.studies.toss_networks import stages, trained
 
-        file = trained(law_file, folder, self.law, throws, self.seed)
+        file = trained(folder, self.law, size.throws, size.optimiser, self.seed)
         steps = horizon(self.held_tosses, (None,))
         where = steps, self.held_tosses.timestep
         raw, fitted = (stages(self.law, file, start, *where) for start in (self.starts.raw, self.starts.fit))
@@ -248,19 +266,30 @@ class _Fits:
             peer_motions(peer, fitted, start, steps, h, gravity, values.get("ground", 0.0), contact)
             for start in (self.starts.raw, self.starts.fit)
         )
-        return {"model": name, "fitted_tosses": number, "values": values, **self.figures(name, *runs)}
+        return {"model": name, "fitted_tosses": len(tosses), "values": values, **self.figures(name, *runs)}
 
     def efficiency(self, number: int, progress, size: Scale, whole: dict[str, Any]) -> dict[str, Any]:
-        """Our law fitted to fewer tosses."""
-        known, name = number == size.ours, f"stiction, {number} tosses"
-        return {"tosses": number} | (
-            whole if known else self.figures_of_law(self.identified(number, progress, name), name)
-        )
+        """Our law fitted to fewer tosses: means over the draws, and the worst of them."""
+        rows = [whole]
+        if number != size.ours:
+            draws = DRAWS if number <= FEW and size.validation > FEW else 1
+            rows = [self.few(number, draw, progress) for draw in range(draws)]
+        found: dict[str, Any] = {"tosses": len(self.some(number)), "draws": len(rows)}
+        for start in ("raw", "fit"):
+            measures = {what: [row[start][what] for row in rows] for what in rows[0][start]}
+            found[start] = {what: float(np.mean(values)) for what, values in measures.items()}
+            found[f"{start}_worst"] = {what: max(values) for what, values in measures.items()}
+        return found
+
+    def few(self, number: int, draw: int, progress) -> dict[str, Any]:
+        """Errors of our law fitted to one draw of some tosses."""
+        name = f"stiction, {number} tosses" + (f", draw {draw + 1}" if draw else "")
+        return self.figures_of_law(self.identified(number, progress, name, draw=draw), name)
 
     def ablation(self, name: str, number: int, progress) -> dict[str, Any]:
         """Our law fitted without one ingredient."""
         law = self.identified(number, progress, name, **ABLATIONS[name])
-        return {"model": name, "fitted_tosses": number, **self.figures_of_law(law, name)}
+        return {"model": name, "fitted_tosses": len(self.some(number)), **self.figures_of_law(law, name)}
 
 
 def available() -> list[Peer]:
