@@ -8,6 +8,7 @@ import numpy as np
 
 from stiction.compiled import compiled
 from stiction.contact import friction_wrench
+from stiction.dense import factor, solve_factored
 from stiction.lcp import MOST_ACTIVE, admit
 from stiction.patch import contact_point, patch_vertex, vertex_height
 from stiction.spatial import apply
@@ -114,12 +115,13 @@ def balance(contacts, L, V, static, p_f, softness):
     S = _held_rows(contacts, static)
     SL = _times(S, L)
     K = _times(SL, S.T)
-    _factor(K)
+    factor(K)
     if held < n:  # what the others feel: a system whose static patches do not move
         loose = L.copy()
         grip = np.empty(SL.shape)
         for c in range(6 * n):
-            column = _solve(K, SL[:, c])
+            column = SL[:, c].copy()
+            solve_factored(K, column)
             for r in range(len(S)):
                 grip[r, c] = column[r]
         for k in range(6 * n):
@@ -138,7 +140,8 @@ def balance(contacts, L, V, static, p_f, softness):
         more = apply(L, lifted)
         for k in range(6 * n):
             v2[k] += more[k]
-    hold = _solve(K, apply(S, v2))
+    hold = apply(S, v2)
+    solve_factored(K, hold)
     for r in range(len(S)):
         for k in range(6 * n):
             p[k] -= S[r, k] * hold[r]
@@ -255,97 +258,6 @@ def _times(A, B):
                 for c in range(B.shape[1]):
                     out[r, c] += a * B[k, c]
     return out
-
-
-@compiled
-def _factor(A):
-    """Cholesky factor of a positive definite A, in place, in its lower triangle."""
-    for k in range(len(A)):
-        for m in range(k):
-            A[k, k] -= A[k, m] * A[k, m]
-        A[k, k] = np.sqrt(A[k, k])
-        for r in range(k + 1, len(A)):
-            for m in range(k):
-                A[r, k] -= A[r, m] * A[k, m]
-            A[r, k] /= A[k, k]
-
-
-@compiled
-def _solve(factor, b):
-    """Solve with what `_factor` has left."""
-    x = b.copy()
-    for k in range(len(x)):
-        for m in range(k):
-            x[k] -= factor[k, m] * x[m]
-        x[k] /= factor[k, k]
-    for k in range(len(x) - 1, -1, -1):
-        for m in range(k + 1, len(x)):
-            x[k] -= factor[m, k] * x[m]
-        x[k] /= factor[k, k]
-    return x
-
-
-@compiled
-def place_links(xipos, xmat, bodies, turn, reach, ground, position, rotation):
-    """Write where the links' centres of mass are above the ground (n, 3) and their rotations (n, 3, 3); False if all
-    are too high to touch.
-
-    xipos (bodies, 3), xmat (bodies, 9): of all bodies of the engine; `bodies` (n,) are the links
-    turn: rotations from a law's body frame to the engine's, (n, 3, 3); reach: greatest distance of a vertex, (n,)
-    """
-    near = False
-    for i in range(len(bodies)):
-        b = bodies[i]
-        for r in range(3):
-            position[i, r] = xipos[b, r]
-            for k in range(3):
-                total = 0.0
-                for m in range(3):
-                    total += xmat[b, 3 * r + m] * turn[i, m, k]
-                rotation[i, r, k] = total
-        position[i, 2] -= ground
-        near = near or position[i, 2] <= reach[i]
-    return near
-
-
-@compiled
-def response(M, damping, rows, weight, J):
-    """How the engine's velocities change with impulses on the links, (dofs, 6 n), and L = J times that.
-
-    M: joint-space inertia, overwritten; damping: h times each joint's damping, taken implicitly
-    rows (c, dofs), weight (c,): the constraints that are active, each a spring of that weight on accelerations
-    """
-    n, dofs = J.shape
-    damped = 0.0
-    for k in range(dofs):
-        damped += damping[k]
-    stiff = M.copy()
-    for c in range(len(rows)):
-        for k in range(dofs):
-            a = weight[c] * rows[c, k]
-            if a != 0.0:
-                for m in range(dofs):
-                    stiff[k, m] += a * rows[c, m]
-    solved_late = damped > 0.0 and len(rows) > 0
-    if damped > 0.0 and not solved_late:
-        for k in range(dofs):
-            stiff[k, k] += damping[k]
-    _factor(stiff)
-    out = np.empty((dofs, n))
-    for r in range(n):
-        column = _solve(stiff, J[r])
-        for k in range(dofs):
-            out[k, r] = column[k]
-    if solved_late:  # constraint forces come from M alone, damping acts on what is left: (M + h D)^-1 M (M + C)^-1
-        late = M.copy()
-        for k in range(dofs):
-            late[k, k] += damping[k]
-        _factor(late)
-        for r in range(n):
-            column = _solve(late, apply(M, out[:, r]))
-            for k in range(dofs):
-                out[k, r] = column[k]
-    return out, _times(J, out)
 
 
 @compiled
