@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stiction.compiled import compiled, lean
-from stiction.dense import factor, multiply, solve_factored
+from stiction.dense import factor, multiply, solve_columns, solve_factored
 
 
 class Joints(NamedTuple):
@@ -45,16 +45,17 @@ class Joints(NamedTuple):
 class Springs(NamedTuple):
     """The engine's own constraints in this step, each a spring on accelerations while its state says so.
 
-    efc_J: their rows, one after another: all columns, or those of efc_J_colind if they are `sparse`
-    efc_D: stiffness; efc_state: see `linearise`
+    rows: one after another, with all columns, or if they are `sparse` with length[c] of them from start[c] on, whose
+        numbers are in `column`
+    stiffness: of each; state: see `linearise`
     """
 
-    efc_J: np.ndarray
-    efc_J_rownnz: np.ndarray
-    efc_J_rowadr: np.ndarray
-    efc_J_colind: np.ndarray
-    efc_D: np.ndarray
-    efc_state: np.ndarray
+    rows: np.ndarray
+    length: np.ndarray
+    start: np.ndarray
+    column: np.ndarray
+    stiffness: np.ndarray
+    state: np.ndarray
     sparse: bool
 
 
@@ -117,8 +118,8 @@ def linearise(joints, springs, links, rows, timestep, damps, quadratic, cone):
     any_spring = False
     A = np.zeros((size, size))  # what the impulses meet: inertia and springs, or inertia and damping
     _add_inertia(joints, A)
-    for c in range(len(springs.efc_D)):
-        if springs.efc_state[c] == quadratic:
+    for c in range(len(springs.stiffness)):
+        if springs.state[c] == quadratic:
             _add_spring(springs, c, A)
             any_spring = True
     late = A  # what meets velocities in the end: inertia and damping
@@ -127,31 +128,24 @@ def linearise(joints, springs, links, rows, timestep, damps, quadratic, cone):
         _add_inertia(joints, late)
     if damped:
         _add_damping(joints, timestep, late)
-    factor(A)
-    change = np.empty(size)
+    factor(A, size)
     for r in range(n):
         for k in range(size):
-            change[k] = J[r, k]
-        solve_factored(A, change)
-        for k in range(size):
-            R[k, r] = change[k]
+            R[k, r] = J[r, k]
+    solve_columns(A, size, R)
     if damped and any_spring:
         # Constraint forces come from M alone, damping acts on what is left: (M + h D)^-1 M (M + C)^-1.
-        factor(late)
         M = np.zeros((size, size))
         _add_inertia(joints, M)
-        for r in range(n):
-            for k in range(size):
-                change[k] = 0.0
-                for m in range(size):
-                    change[k] += M[k, m] * R[m, r]
-            solve_factored(late, change)
-            for k in range(size):
-                R[k, r] = change[k]
+        free = R.copy()
+        multiply(M, free, R)
+        factor(late, size)
+        solve_columns(late, size, R)
+    change = np.empty(size)
     for k in range(size):
         change[k] = joints.qfrc_smooth[k] + joints.qfrc_constraint[k] if damped else joints.qacc[k]
     if damped:
-        solve_factored(late, change)
+        solve_factored(late, size, change)
     for r in range(n):
         for k in range(size):
             V[r] += J[r, k] * (joints.qvel[k] + timestep * change[k])
@@ -172,8 +166,8 @@ def _has_no_closed_form(joints, springs, cone):
         for m in range(joints.actuator_dampingpoly.shape[1]):
             if joints.actuator_dampingpoly[k, m] != 0.0:
                 return True
-    for c in range(len(springs.efc_state)):
-        if springs.efc_state[c] == cone:
+    for c in range(len(springs.state)):
+        if springs.state[c] == cone:
             return True
     return False
 
@@ -215,12 +209,12 @@ def _add_damping(joints, timestep, A):
 def _add_spring(springs, c, A):
     """Add row^T stiffness row of constraint `c` to A (dofs, dofs)."""
     size = len(A)
-    first = springs.efc_J_rowadr[c] if springs.sparse else c * size
-    count = springs.efc_J_rownnz[c] if springs.sparse else size
+    first = springs.start[c] if springs.sparse else c * size
+    count = springs.length[c] if springs.sparse else size
     for k in range(first, first + count):
-        row = springs.efc_J_colind[k] if springs.sparse else k - first
-        a = springs.efc_D[c] * springs.efc_J[k]
+        row = springs.column[k] if springs.sparse else k - first
+        a = springs.stiffness[c] * springs.rows[k]
         if a != 0.0:
             for m in range(first, first + count):
-                column = springs.efc_J_colind[m] if springs.sparse else m - first
-                A[row, column] += a * springs.efc_J[m]
+                column = springs.column[m] if springs.sparse else m - first
+                A[row, column] += a * springs.rows[m]

@@ -11,10 +11,11 @@ from numba.extending import overload, register_jitable
 
 from stiction.articulated import solve_modes
 from stiction.compiled import compiled, lean
-from stiction.coupled import add_normal, normal_impulses, stiffened
+from stiction.coupled import add_normal, new_held, normal_impulses, stiffened
+from stiction.dense import write_applied
 from stiction.jointspace import linearise, place_links
 from stiction.patch import TOUCH, Contacts, detect, first_contacts
-from stiction.spatial import apply, copy
+from stiction.spatial import copy
 from stiction.state import Kind, Mode
 from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
 
@@ -134,20 +135,23 @@ def compiled_settle(law, contacts, joints, links, room, V, R, L, timestep, turn,
 
 
 @compiled
-def finish(contacts, n, joints, links, room):
-    """After the engine's step: take our forces off, note what became of the links; whether something is to be raised.
+def finish(record, n, body, xfrc_applied, qpos, qvel, room, timestep):
+    """After the engine's step: take our forces off, note what became of the links, and raise what has sunk in.
 
-    If so, room.rise has the velocity of the joints with which positions are to go once more from room.before.
+    Joint positions go once more from where they were, with a velocity that is never seen otherwise. Where they are more
+    than the velocities, since some are quaternions, that is left to the engine: True if it must. Then room.before has
+    the positions and room.rise that velocity.
     """
     raised = False
     for k in range(len(room.rise)):
         raised = raised or room.rise[k] != 0.0
-    if raised:
-        for k in range(len(room.rise)):
-            room.rise[k] += joints.qvel[k]
+        room.rise[k] += qvel[k]
+    if raised and len(qpos) == len(qvel):
+        for k in range(len(qpos)):
+            qpos[k] = room.before[k] + timestep * room.rise[k]
     for i in range(n):
-        c = contacts.record[i]
-        copy(room.applied[i], joints.xfrc_applied[links.body[c.index]])
+        c = record[i]
+        copy(room.applied[i], xfrc_applied[body[c.index]])
         note = room.note[c.index]
         note.mode = room.mode[i]
         note.kind = c.kind
@@ -161,7 +165,19 @@ def finish(contacts, n, joints, links, room):
         for k in range(6):
             note.impulse[k] = room.p[6 * i + k]
             note.asked_at[k] = c.velocity[k]
-    return raised
+    return raised and len(qpos) > len(qvel)
+
+
+@compiled
+def is_finite(qpos, qvel, most):
+    """Whether all positions and velocities of the joints are numbers of at most that size."""
+    for k in range(len(qpos)):
+        if not abs(qpos[k]) <= most:
+            return False
+    for k in range(len(qvel)):
+        if not abs(qvel[k]) <= most:
+            return False
+    return True
 
 
 @compiled
@@ -235,7 +251,9 @@ def correction(contacts, L, softness, timestep):
         L_b, _share = stiffened(contacts, L)
         free = np.zeros(n, dtype=np.bool_)
         still = np.zeros(6 * n)
-        add_normal(p, normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED))
+        held = new_held(n)
+        normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED, held)
+        add_normal(p, held.normal[0])
     return p
 
 
@@ -249,7 +267,7 @@ def _came_true(room, V):
     return wrong <= _FORESEEN * size
 
 
-@compiled
+@lean
 def _take_away(room, V, L, turn):
     """Twists V_free of links without the impulses that are applied now."""
     for r in range(len(V)):
@@ -259,7 +277,7 @@ def _take_away(room, V, L, turn):
                 room.V_free[r] -= L[r, k] * room.p[k]
 
 
-@compiled
+@lean
 def _keep(contacts, joints, links, room, solution, L, timestep, turn):
     """Remember the solution and apply its impulses as forces."""
     n = len(solution.mode)
@@ -282,5 +300,5 @@ def _keep(contacts, joints, links, room, solution, L, timestep, turn):
 @compiled
 def _raise_sunk(contacts, joints, room, R, L, softness, timestep):
     """Velocity of the joints that raises what has sunk in, and where the joints are now."""
-    copy(apply(R, correction(contacts, L, softness, timestep)), room.rise)
+    write_applied(R, correction(contacts, L, softness, timestep), room.rise)
     copy(joints.qpos, room.before)
