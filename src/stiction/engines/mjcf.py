@@ -50,7 +50,7 @@ def spins(model: Any) -> list[tuple[int, int]]:
 
 
 def dofs_of(model: Any, body: int) -> list[int]:
-    """Numbers of the velocities in qvel that move a body: those of its joints, of the body that carries it, and so on."""
+    """Numbers of the velocities in qvel that move a body: of its own joints and of those of all that carry it."""
     while body and not model.body_dofnum[body]:
         body = int(model.body_parentid[body])
     dof = int(model.body_dofadr[body] + model.body_dofnum[body]) - 1 if body else -1

@@ -27,7 +27,6 @@ from stiction.engines.mujoco_step import ContactStep
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _step1, _step2 = mujoco.mj_step1, mujoco.mj_step2
-_MOST = 1e20  # square of the size of a state, as in MuJoCo, which takes no number above 1e10
 
 
 class Simulation:
@@ -91,8 +90,7 @@ class Simulation:
 
     def step(self) -> None:
         """Advance by one time step."""
-        joints = self._step.joints
-        if not joints.qpos.dot(joints.qpos) + joints.qvel.dot(joints.qvel) < _MOST:  # so for NaN, too
+        if not self._step.is_finite():
             self._stop()
         _step1(self._model, self._data)
         n = self._step.touching()

@@ -23,6 +23,7 @@ _VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
 _QUADRATIC = int(mujoco.mjtConstraintState.mjCNSTRSTATE_QUADRATIC)
 _CONE = int(mujoco.mjtConstraintState.mjCNSTRSTATE_CONE)
 _UNDAMPED = int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP) | int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
+_MOST = 1e10  # MuJoCo takes no greater number in a state
 _step2, _forward_skip, _integrate = mujoco.mj_step2, mujoco.mj_forwardSkip, mujoco.mj_integratePos
 
 
@@ -48,24 +49,25 @@ class ContactStep:
         self._compile()
 
     def _compile(self) -> None:
-        """Get the compiled functions themselves: to find them by the types of all arguments takes longer than a step."""
+        """Get the compiled functions themselves: to find one by the types of its arguments takes longer than to run."""
 
         def ready(function: Any, *arguments: Any) -> Any:
             return cast(Any, function).compile(tuple(typeof(argument) for argument in arguments))
 
-        joints, placed, room, links = self.joints, self.placed, self.room, self.links
+        links, room = self.links, self.room
+        joints = self.joints
+        self._is_finite = ready(linkstep.is_finite, joints.qpos, joints.qvel, _MOST)
         self._begin = ready(linkstep.begin, *self._where)
-        self._finish = ready(linkstep.finish, links.room, 1, joints, placed, room)
+        ours = joints.xfrc_applied, joints.qpos, joints.qvel, room, 0.002
+        self._finish = ready(linkstep.finish, links.room.record, 1, self.placed.body, *ours)
+        engine = joints, self._no_springs, self.placed, room, 0.002, True, _QUADRATIC, _CONE
         self._turn = linkstep.contact_turn
         if isinstance(links.law, tuple):
-            self._turn = ready(linkstep.compiled_turn, *self._arguments(1, 0.002, 0, True))
+            self._turn = ready(linkstep.compiled_turn, links.law, links.room, 1, *engine, 0, True, links.tolerance)
 
-    def _arguments(self, n: int, timestep: float, turn: int, linear: bool) -> tuple[Any, ...]:
-        """Of `linkstep.contact_turn`."""
-        links, damps = self.links, not self.model.opt.disableflags & _UNDAMPED
-        springs = self._no_springs if linear else _springs(self.model, self.data)
-        engine = self.joints, springs, self.placed, self.room, timestep, damps, _QUADRATIC, _CONE
-        return links.law, links.room, n, *engine, turn, linear, links.tolerance
+    def is_finite(self) -> bool:
+        """Whether MuJoCo would take its state as it is."""
+        return self._is_finite(self.joints.qpos, self.joints.qvel, _MOST)
 
     def touching(self) -> int:
         """Look where the links are; how many of them touch the ground."""
@@ -73,23 +75,26 @@ class ContactStep:
 
     def take(self, n: int) -> None:
         """The rest of a step in which n links touch."""
-        model, data, room, option = self.model, self.data, self.room, self.model.opt
-        timestep, known = option.timestep, option.integrator == _EULER
+        model, data, links, joints, room = self.model, self.data, self.links, self.joints, self.room
+        option = model.opt
+        timestep, known, damps = option.timestep, option.integrator == _EULER, not option.disableflags & _UNDAMPED
         for turn in range(linkstep.MOST_TURNS):
             _forward_skip(model, data, _VELOCITY, 1)
-            linear = data.nefc == 0
-            said = self._turn(*self._arguments(n, timestep, turn, linear)) if known else linkstep.UNKNOWN
+            linear, said = data.nefc == 0, linkstep.UNKNOWN
+            if known:
+                springs = self._no_springs if linear else _springs(model, data)
+                engine = joints, springs, self.placed, room, timestep, damps, _QUADRATIC, _CONE
+                said = self._turn(links.law, links.room, n, *engine, turn, linear, links.tolerance)
             if said == linkstep.UNKNOWN:
                 said = self._try_turn(timestep, turn, linear)
             if said == linkstep.DONE:
                 break
         _step2(model, data)
-        if self._finish(self.links.room, n, self.joints, self.placed, room):
-            # Positions once more, with what raises sunk vertices, which no velocity ever sees.
+        ours = joints.xfrc_applied, joints.qpos, joints.qvel, room, timestep
+        if self._finish(links.room.record, n, self.placed.body, *ours):
             _integrate(model, room.before, room.rise, timestep)
-            if len(self._spins):
-                linkstep.keep_spins(self._spins, self.joints.qpos, room.before, self.joints.qvel)
-            self.joints.qpos[:] = room.before
+            linkstep.keep_spins(self._spins, joints.qpos, room.before, joints.qvel)
+            joints.qpos[:] = room.before
 
     def _try_turn(self, timestep: float, turn: int, linear: bool) -> int:
         """A turn where MuJoCo's step has no closed form."""
@@ -125,8 +130,8 @@ class ContactStep:
 
 def _springs(model: Any, data: Any) -> Springs:
     """MuJoCo's own constraints of this step."""
-    sparse = bool(mujoco.mj_isSparse(model))
-    return Springs(*(getattr(data, name) for name in Springs._fields[:-1]), sparse)
+    layout = data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind
+    return Springs(data.efc_J, *layout, data.efc_D, data.efc_state, bool(mujoco.mj_isSparse(model)))
 
 
 def _placed(model: Any, laws: Sequence[Law], fits: Sequence[mjcf.Fit]) -> Placed:
