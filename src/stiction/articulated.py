@@ -20,7 +20,7 @@ import numpy as np
 from numba.extending import register_jitable
 from scipy.optimize import root
 
-from stiction.compiled import compiled
+from stiction.compiled import compiled, lean
 from stiction.contact import (
     classify,
     contact_impulse,
@@ -30,7 +30,8 @@ from stiction.contact import (
     rough_friction,
     stop_patch,
 )
-from stiction.coupled import balance, effective_friction, stiffened
+from stiction.coupled import balance, effective_friction, new_held, stiffened
+from stiction.dense import write_applied
 from stiction.lcp import lowest_separation
 from stiction.rough import rough_impulses
 from stiction.spatial import apply, copy, dot
@@ -74,11 +75,13 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     n = len(contacts.record)
     static = _pressed(contacts, V_free)
     p_f, want = np.zeros((n, 5)), np.zeros((n, 5))
+    ask = np.zeros(n, dtype=np.bool_)
     p = np.zeros(6 * n)
     c = np.full(n, Mode.DETACH, dtype=np.int64)
     if not static.any():
         return Solution(p.reshape(n, 6), c, np.zeros(n, dtype=np.bool_), 0, True)
     L_b, share = stiffened(contacts, L)
+    held_links = new_held(n)
     effective = effective_friction(contacts, L, share)
     mu, is_round = rough_friction(law)
     begun = False
@@ -89,11 +92,13 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     best_f, best_x, best_F, best = p_f.copy(), last_x, last_F, np.inf
     known, solved, evaluations = False, False, 0
     while evaluations < MOST_EVALUATIONS:
-        p = balanced(contacts, L_b, share, V_free, static, p_f, law.softness)
+        balanced(contacts, L_b, share, V_free, static, p_f, law.softness, held_links, p)
         ask_at(contacts, V_free, L, p)
-        c = answer(law, contacts, effective, forced, want)
+        c = modes_at(law, contacts, forced, want, ask)
         evaluations += 1
-        let_go, pulled = _let_go(contacts, p, static, c, p_f)
+        let_go, pulled = _let_go(contacts, p, static, c, p_f, mu[0] < 0.0)
+        if not let_go or mu[0] < 0.0:  # otherwise the search begins elsewhere
+            friction_at(law, contacts, effective, ask, want)
         _give_up_static(static, c, held, forced)
         if let_go:
             B, known, best = _start(n, 1.0), False, np.inf
@@ -127,11 +132,11 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
         _advance(contacts, B, x, F, p_f)
     if not solved and best < np.inf:
         copy_rows(best_f, p_f)
-        p = balanced(contacts, L_b, share, V_free, static, p_f, law.softness)
+        balanced(contacts, L_b, share, V_free, static, p_f, law.softness, held_links, p)
     for i in range(n):
         if forced[i] and c[i] == Mode.STATIC and not _stops(contacts, i, p, tolerance):
             solved = False
-    p, free = work_guard(contacts, L, L_b, share, V_free, static, p_f, law.softness, p)
+    free = work_guard(contacts, L, L_b, share, V_free, static, p_f, want, law.softness, held_links, p)
     solved = solved and free
     beyond = np.zeros(n, dtype=np.bool_)
     for i in range(n):
@@ -163,7 +168,8 @@ def solve_powell(law, contacts, V_free, L):
     if not static.any():
         return Solution(np.zeros((n, 6)), np.full(n, int(Mode.DETACH)), np.zeros(n, dtype=np.bool_), 0, True)
     L_b, share = stiffened(contacts, L)
-    guess = balanced(contacts, L_b, share, V_free, static, np.zeros((n, 5)), 0.0)
+    guess = np.zeros(6 * n)
+    balanced(contacts, L_b, share, V_free, static, np.zeros((n, 5)), 0.0, new_held(n), guess)
     count = 0
 
     def handle(p):
@@ -207,63 +213,79 @@ def outside_of(law, contacts, i) -> bool:
 
 
 @register_jitable
-def answer(law, contacts, effective, forced, want):
-    """What H does at the V1 in the records: modes (n,), and its friction into `want` (n, 5).
+def modes_at(law, contacts, forced, want, ask):
+    """The modes (n,) that H takes at the V1 in the records, and which links ask for R's friction, into `ask` (n,).
 
-    effective: what of each link's friction has an effect, (n, 5, 5), or (0, 5, 5) if all has
     forced: links whose friction is R's, whatever C says, (n,)
+    want: gets the friction that keeps the patches of static links, (n, 5)
     """
     c = classify(law, contacts)
-    n = len(c)
-    p_f = friction(law, contacts, np.arange(n))
-    for i in range(n):
+    for i in range(len(c)):
         if c[i] == Mode.DETACH and lowest_separation(contacts, i, contacts.record[i].velocity) < 0:
             c[i] = Mode.DYNAMIC  # guard of Algorithm 1: what still approaches does not detach
+        ask[i] = c[i] == Mode.DYNAMIC or (c[i] == Mode.STATIC and forced[i])
         for k in range(5):
-            want[i, k] = p_f[i, k] if c[i] != Mode.DETACH and np.isfinite(p_f[i, k]) else 0.0
+            want[i, k] = 0.0
         if c[i] == Mode.STATIC and not forced[i]:
-            kept = friction_part(contacts, i, static_impulse(contacts, i))
-            for k in range(5):
-                want[i, k] = kept[k]
             if stop_patch(contacts, i, law.softness, np.zeros(6)) != Mode.STATIC:
                 c[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
-        if len(effective) > 0:
-            kept = apply(effective[i], want[i])
             for k in range(5):
-                want[i, k] = kept[k]
+                want[i, k] = contacts.record[i].friction[k]
     return c
 
 
-@compiled
-def balanced(contacts, L_b, share, V_free, static, p_f, softness):
-    """`balance` in the system itself: where L was stiffened, what that has added is taken back in a second pass."""
-    p = balance(contacts, L_b, V_free, static, p_f, softness)
+@register_jitable
+def friction_at(law, contacts, effective, ask, want):
+    """R's friction of the links that `ask`, into `want` (n, 5), of all links only what has an effect.
+
+    effective: what of each link's friction has one, (n, 5, 5), or (0, 5, 5) if all has
+    """
+    asked = np.flatnonzero(ask)
+    p_f = friction(law, contacts, asked)
+    for m in range(len(asked)):
+        for k in range(5):
+            want[asked[m], k] = p_f[m, k] if np.isfinite(p_f[m, k]) else 0.0
+    for i in range(len(effective)):
+        kept = apply(effective[i], want[i])
+        for k in range(5):
+            want[i, k] = kept[k]
+
+
+@lean
+def balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p):
+    """`balance` in the system itself, into p (6 n,): where L was stiffened, what that has added is taken back in a
+    second pass."""
+    balance(contacts, L_b, V_free, static, p_f, softness, held_links, p)
     if share > 0.0:
-        V = V_free.copy()
+        V, back = held_links.twists[3], held_links.impulses[0]
         for i in range(len(static)):
-            back = apply(contacts.record[i].inverse_inertia, p[6 * i : 6 * i + 6])
-            for k in range(6):
-                V[6 * i + k] -= share * back[k]
-        p = balance(contacts, L_b, V, static, p_f, softness)
-    return p
+            b = 6 * i
+            write_applied(contacts.record[i].inverse_inertia, p[b : b + 6], back[b : b + 6])
+            for k in range(b, b + 6):
+                V[k] = V_free[k] - share * back[k]
+        balance(contacts, L_b, V, static, p_f, softness, held_links, p)
 
 
-@compiled
+@lean
 def ask_at(contacts, V_free, L, p):
     """Write V1 = V_free + (L - M_b^-1) p of every link into its record: the twist it would have without its p."""
-    V = apply(L, p)
     for i in range(len(contacts.record)):
         c = contacts.record[i]
-        own = apply(c.inverse_inertia, p[6 * i : 6 * i + 6])
+        b = 6 * i
         for k in range(6):
-            c.velocity[k] = V_free[6 * i + k] + V[6 * i + k] - own[k]
+            all_links = own = 0.0
+            for m in range(len(p)):
+                all_links += L[b + k, m] * p[m]
+            for m in range(6):
+                own += c.inverse_inertia[k, m] * p[b + m]
+            c.velocity[k] = V_free[b + k] + all_links - own
 
 
-@compiled
-def work_guard(contacts, L, L_b, share, V_free, static, p_f, softness, p):
+@lean
+def work_guard(contacts, L, L_b, share, V_free, static, p_f, scaled, softness, held_links, p):
     """The guards of Algorithm 1 for the whole system: no friction without normal impulse, no energy from contact.
 
-    Impulses p (6 n,) with friction scaled down until both hold, and whether nothing had to be scaled.
+    Friction is scaled down in p (6 n,) until both hold; whether nothing had to be scaled. scaled: room, (n, 5)
     """
     n = len(static)
     free = True
@@ -273,27 +295,39 @@ def work_guard(contacts, L, L_b, share, V_free, static, p_f, softness, p):
                 p_f[i, k] = 0.0
                 free = False
     if not free:
-        p = balanced(contacts, L_b, share, V_free, static, p_f, softness)
+        balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p)
     if _gains_nothing(L, V_free, p):
-        return p, free
+        return free
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        trial = balanced(contacts, L_b, share, V_free, static, middle * p_f, softness)
-        if _gains_nothing(L, V_free, trial):
+        _scale(p_f, middle, scaled)
+        balanced(contacts, L_b, share, V_free, static, scaled, softness, held_links, p)
+        if _gains_nothing(L, V_free, p):
             low = middle
         else:
             high = middle
-    return balanced(contacts, L_b, share, V_free, static, low * p_f, softness), False
+    _scale(p_f, low, scaled)
+    balanced(contacts, L_b, share, V_free, static, scaled, softness, held_links, p)
+    return False
 
 
-@compiled
+@lean
+def _scale(rows, by, out):
+    for i in range(rows.shape[0]):
+        for k in range(rows.shape[1]):
+            out[i, k] = by * rows[i, k]
+
+
+@lean
 def _gains_nothing(L, V, p):
     """Whether p leaves the system's kinetic energy as it is or lowers it: p . (V + L p / 2) <= 0."""
-    change = apply(L, p)
     gain = scale = 0.0
     for k in range(len(p)):
-        gain += p[k] * (V[k] + 0.5 * change[k])
+        change = 0.0
+        for m in range(len(p)):
+            change += L[k, m] * p[m]
+        gain += p[k] * (V[k] + 0.5 * change)
         scale += abs(p[k] * V[k])
     return gain <= _SLACK * scale
 
@@ -319,8 +353,9 @@ def _pressed(contacts, V_free):
 
 
 @compiled
-def _let_go(contacts, p, static, c, p_f):
-    """Let links slide that the law does not hold, from the friction that held them; if any does, and if any pulled."""
+def _let_go(contacts, p, static, c, p_f, look):
+    """Let links slide that the law does not hold, from the friction that held them; if any does, and, if one is to
+    `look`, whether any pulled."""
     any_goes = pulls = False
     for i in range(len(static)):
         if static[i] and c[i] != Mode.STATIC:
@@ -331,11 +366,11 @@ def _let_go(contacts, p, static, c, p_f):
             for k in range(5):
                 p_f[i, k] = held[k]
             # Asked at this V1, stopping the patch takes just this impulse: the LCP of the free link says if it pushes.
-            pulls = pulls or stop_patch(contacts, i, 0.0, np.zeros(6)) != Mode.STATIC
+            pulls = pulls or (look and stop_patch(contacts, i, 0.0, np.zeros(6)) != Mode.STATIC)
     return any_goes, pulls
 
 
-@compiled
+@lean
 def _give_up_static(static, c, held, forced):
     """Links that the law would hold where they slide, but let slide where they are held, slide: no mode is right."""
     for i in range(len(static)):
@@ -344,7 +379,7 @@ def _give_up_static(static, c, held, forced):
             forced[i] = held[i] > _STEEP
 
 
-@compiled
+@lean
 def _take_back(static, c, returned):
     """Hold links again that slide by a friction at which the law says static; once each."""
     any_back = False
@@ -371,7 +406,7 @@ def _mismatch(contacts, p, static, p_f, want):
     return x, F, size
 
 
-@compiled
+@lean
 def _arm(contacts, i):
     """A length that makes torques comparable to forces [m]."""
     c = contacts.record[i]
@@ -387,7 +422,7 @@ def _start(n, share):
     return B
 
 
-@compiled
+@lean
 def copy_rows(source, out):
     """Write the rows of `source` into `out`."""
     for i in range(len(source)):

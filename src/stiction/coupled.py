@@ -4,13 +4,17 @@ Vectors over all n links are flat, (6 n,): twist or wrench of each link at its o
 `L` (6 n, 6 n) is the inverse inertia of the links inside their system: L p is how the impulses p change their twists.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from stiction.compiled import compiled
-from stiction.contact import friction_wrench
-from stiction.lcp import MOST_ACTIVE, admit
-from stiction.patch import contact_point, patch_vertex, vertex_height
-from stiction.spatial import apply
+from stiction.compiled import compiled, lean
+from stiction.contact import write_friction_wrench
+from stiction.dense import factor, solve_columns, solve_factored, write_applied
+from stiction.lcp import MOST_ACTIVE
+from stiction.loads import Loads, admit, new_loads
+from stiction.patch import contact_xy, patch_vertex, vertex_height
+from stiction.spatial import dot
 from stiction.stopping import patch_rows
 
 STIFFENING = 1e-8  # share of a link's own mobility that a direction without mobility is given, to choose among impulses
@@ -66,132 +70,234 @@ def effective_friction(contacts, L, share):
     """
     n = len(contacts.record) if share > 0.0 else 0
     out = np.zeros((n, 5, 5))
-    T = np.zeros((3, 6))  # rows of the patch's velocity along x and y, and of its yaw
-    T[0, 0] = T[1, 1] = T[2, 5] = 1.0
     for i in range(n):
         c = contacts.record[i]
-        T[0, 4], T[0, 5] = c.centre[2], -c.centre[1]
-        T[1, 3], T[1, 5] = -c.centre[2], c.centre[0]
-        K = _times(_times(T, _block(L, i)), T.T)
-        own = _times(_times(T, c.inverse_inertia), T.T)
-        half, split = 0.5 * (K[0, 0] + K[1, 1]), np.hypot(0.5 * (K[0, 0] - K[1, 1]), K[0, 1])
+        xx, xy, yy, spin = _slide_mobility(L, 6 * i, c.centre)
+        own_xx, _own_xy, own_yy, own_spin = _slide_mobility(c.inverse_inertia, 0, c.centre)
+        half, split = 0.5 * (xx + yy), np.hypot(0.5 * (xx - yy), xy)
         out[i, 0, 0] = out[i, 1, 1] = 1.0
-        if half - split <= _IMMOBILE * (own[0, 0] + own[1, 1]):  # it slides along one line only
-            angle = 0.5 * np.arctan2(2 * K[0, 1], K[0, 0] - K[1, 1])
+        if half - split <= _IMMOBILE * (own_xx + own_yy):  # it slides along one line only
+            angle = 0.5 * np.arctan2(2 * xy, xx - yy)
             x, y = np.cos(angle), np.sin(angle)
             out[i, 0, 0], out[i, 1, 1] = x * x, y * y
             out[i, 0, 1] = out[i, 1, 0] = x * y
-        if K[2, 2] > _IMMOBILE * own[2, 2]:
+        if spin > _IMMOBILE * own_spin:
             for k in range(2, 5):
                 out[i, k, k] = 1.0
     return out
 
 
+@lean
+def _slide_mobility(W, b, centre):
+    """Mobility of a patch along x and y (xx, xy, yy) and in yaw; W's rows and columns of its link begin at b."""
+    x, y, z = centre
+    # Along x it moves with v_x + z w_y - y w_z, along y with v_y - z w_x + x w_z.
+    x_0 = W[b, b] + z * W[b, b + 4] - y * W[b, b + 5]
+    x_1 = W[b + 1, b] + z * W[b + 1, b + 4] - y * W[b + 1, b + 5]
+    x_3 = W[b + 3, b] + z * W[b + 3, b + 4] - y * W[b + 3, b + 5]
+    x_4 = W[b + 4, b] + z * W[b + 4, b + 4] - y * W[b + 4, b + 5]
+    x_5 = W[b + 5, b] + z * W[b + 5, b + 4] - y * W[b + 5, b + 5]
+    y_1 = W[b + 1, b + 1] - z * W[b + 1, b + 3] + x * W[b + 1, b + 5]
+    y_3 = W[b + 3, b + 1] - z * W[b + 3, b + 3] + x * W[b + 3, b + 5]
+    y_5 = W[b + 5, b + 1] - z * W[b + 5, b + 3] + x * W[b + 5, b + 5]
+    return x_0 + z * x_4 - y * x_5, x_1 - z * x_3 + x * x_5, y_1 - z * y_3 + x * y_5, W[b + 5, b + 5]
+
+
+class Held(NamedTuple):
+    """What `balance` needs to know of the static links, which stays as long as these are the same ones.
+
+    static: the links this is for, (n,); rows: how many rows S has, and if anything is known yet, (2,)
+    owner: the link of each row of S, whose six columns are its only ones that are not zero, (6 n,)
+    S: from the twists to the velocities of all static patches; SL = S L; K: factor of S L S^T
+    grip = (S L S^T)^-1 S L; loose: L of a system whose static patches do not move; each (6 n, 6 n)
+    room: for the LCP; normal: its solution P, (3 n,), and the velocities (v_z, w_x, w_y) with it
+    twists, impulses: room for some, (4, 6 n)
+    """
+
+    static: np.ndarray
+    rows: np.ndarray
+    owner: np.ndarray
+    S: np.ndarray
+    SL: np.ndarray
+    K: np.ndarray
+    grip: np.ndarray
+    loose: np.ndarray
+    room: Loads
+    normal: np.ndarray
+    twists: np.ndarray
+    impulses: np.ndarray
+
+
 @compiled
-def balance(contacts, L, V, static, p_f, softness):
-    """Impulses p (6 n,) that stop the patches of the `static` links, and give the others their friction p_f (n, 5) and
-    the normal impulse with which nothing approaches.
+def new_held(n):
+    """Nothing known yet, for n links."""
+    m, s = 6 * n, 36 * n * n
+    numbers = np.zeros(5 * s + 9 * m)  # cut into pieces: each array of its own would take longer than its use
+    rest = numbers[5 * s :]
+    return Held(
+        np.zeros(n, dtype=np.bool_),
+        np.zeros(2, dtype=np.int64),
+        np.zeros(m, dtype=np.int64),
+        numbers[:s].reshape(m, m),
+        numbers[s : 2 * s].reshape(m, m),
+        numbers[2 * s : 3 * s].reshape(m, m),
+        numbers[3 * s : 4 * s].reshape(m, m),
+        numbers[4 * s : 5 * s].reshape(m, m),
+        new_loads(MOST_ACTIVE * n),
+        rest[:m].reshape(2, 3 * n),
+        rest[m : 5 * m].reshape(4, m),
+        rest[5 * m :].reshape(4, m),
+    )
+
+
+@lean
+def balance(contacts, L, V, static, p_f, softness, held, p):
+    """Write impulses p (6 n,) that stop the patches of the `static` links, and give the others their friction p_f
+    (n, 5) and the normal impulse with which nothing approaches.
 
     V: twists before contact, (6 n,)
     static: (n,) of bool; a static patch may pull, which is for the caller to see
+    held: what was found out for this L before, or `new_held`
     """
     n = len(static)
-    p = np.zeros(6 * n)
-    held = 0
+    v2, after, moving = held.twists[0], held.twists[1], held.twists[2]
+    number = 0
     for i in range(n):
         if static[i]:
-            held += 1
+            number += 1
+            for k in range(6 * i, 6 * i + 6):
+                p[k] = 0.0
         else:
-            wrench = friction_wrench(contacts.record[i].centre, p_f[i], 1.0)
-            for k in range(6):
-                p[6 * i + k] = wrench[k]
-    v2 = apply(L, p)
+            write_friction_wrench(contacts.record[i].centre, p_f[i], 1.0, p[6 * i : 6 * i + 6])
+    write_applied(L, p, v2)
     for k in range(6 * n):
         v2[k] += V[k]
-    if held == 0:
-        add_normal(p, normal_impulses(contacts, L, v2, static, softness, 0.0, 0.0))
-        return p
-    S = _held_rows(contacts, static)
-    SL = _times(S, L)
-    K = _times(SL, S.T)
-    _factor(K)
-    if held < n:  # what the others feel: a system whose static patches do not move
-        loose = L.copy()
-        grip = np.empty(SL.shape)
-        for c in range(6 * n):
-            column = _solve(K, SL[:, c])
-            for r in range(len(S)):
-                grip[r, c] = column[r]
+    if number == 0:
+        normal_impulses(contacts, L, v2, static, softness, 0.0, 0.0, held)
+        add_normal(p, held.normal[0])
+        return
+    _hold(contacts, L, static, held)
+    r = held.rows[0]
+    if number < n:  # the others feel a system whose static patches do not move
+        _patch_velocity(held, v2, moving)
         for k in range(6 * n):
-            for m in range(6 * n):
-                for r in range(len(S)):
-                    loose[k, m] -= SL[r, k] * grip[r, m]
-        moving = apply(S, v2)
-        after = v2.copy()
+            after[k] = v2[k]
+            for m in range(r):
+                after[k] -= held.grip[m, k] * moving[m]
+        normal_impulses(contacts, held.loose, after, static, softness, 0.0, 0.0, held)
+        add_normal(p, held.normal[0])
         for k in range(6 * n):
-            for r in range(len(S)):
-                after[k] -= grip[r, k] * moving[r]
-        P = normal_impulses(contacts, loose, after, static, softness, 0.0, 0.0)
-        add_normal(p, P)
-        lifted = np.zeros(6 * n)
-        add_normal(lifted, P)
-        more = apply(L, lifted)
-        for k in range(6 * n):
-            v2[k] += more[k]
-    hold = _solve(K, apply(S, v2))
-    for r in range(len(S)):
-        for k in range(6 * n):
-            p[k] -= S[r, k] * hold[r]
-    return p
+            for i in range(n):
+                for m in range(3):
+                    v2[k] += L[k, 6 * i + 2 + m] * held.normal[0, 3 * i + m]
+    _patch_velocity(held, v2, moving)
+    solve_factored(held.K, r, moving)
+    for m in range(r):
+        b = 6 * held.owner[m]
+        for k in range(b, b + 6):
+            p[k] -= held.S[m, k] * moving[m]
 
 
 @compiled
-def normal_impulses(contacts, L, V, static, softness, rate, cap):
-    """The FrictionlessLCP of all links that are not static: their P = (p_z, m_x, m_y), flat (3 n,).
-
-    As lcp.normal_impulse, whose arguments these are; a vertex's row has its three numbers in its own link's place.
-    """
+def _hold(contacts, L, static, held):
+    """Find out what there is to know of these static links."""
     n = len(static)
-    G = np.empty((3 * n, 3 * n))
+    same, number = held.rows[1] > 0, 0
     for i in range(n):
-        for j in range(n):
-            for k in range(3):
-                for m in range(3):
-                    G[3 * i + k, 3 * j + m] = L[6 * i + 2 + k, 6 * j + 2 + m]
-    most = MOST_ACTIVE * n
-    rows = np.zeros((most + 1, 3 * n))  # of the loaded vertices, then of the newcomer
-    load = np.zeros(most + 1)
-    number = np.empty(most + 1, dtype=np.int64)  # link and vertex of each
-    active = 0
-    P = np.zeros(3 * n)
-    scale = 0.0
-    vertices = 0
+        same = same and held.static[i] == static[i]
+        held.static[i] = static[i]
+        number += static[i]
+    if same:
+        return
+    S, SL, K, grip = held.S, held.SL, held.K, held.grip
+    r = _write_held_rows(contacts, static, S, held.owner)
+    held.rows[0], held.rows[1] = r, 1
+    for m in range(r):
+        b = 6 * held.owner[m]
+        for k in range(6 * n):
+            SL[m, k] = 0.0
+        for j in range(b, b + 6):
+            for k in range(6 * n):
+                SL[m, k] += S[m, j] * L[j, k]
+    for k in range(r):
+        b = 6 * held.owner[k]
+        for m in range(r):
+            K[m, k] = dot(SL[m, b : b + 6], S[k, b : b + 6])
+    factor(K, r)
+    if number == n:
+        return
+    for m in range(r):
+        for k in range(6 * n):
+            grip[m, k] = SL[m, k]
+    solve_columns(K, r, grip)
+    for k in range(6 * n):
+        for j in range(6 * n):
+            held.loose[k, j] = L[k, j]
+        for m in range(r):
+            a = SL[m, k]
+            for j in range(6 * n):
+                held.loose[k, j] -= a * grip[m, j]
+
+
+@lean
+def _patch_velocity(held, v, out):
+    """Write the velocities S v of the static patches."""
+    for m in range(held.rows[0]):
+        b = 6 * held.owner[m]
+        out[m] = dot(held.S[m, b : b + 6], v[b : b + 6])
+
+
+@lean
+def normal_impulses(contacts, L, V, static, softness, rate, cap, held):
+    """The FrictionlessLCP of all links that are not static: their P = (p_z, m_x, m_y), into held.normal[0], (3 n,).
+
+    As lcp.normal_impulse, whose arguments these are; a vertex pushes its own link, and all are felt through L.
+    """
+    n, room = len(static), held.room
+    P, now = held.normal[0], held.normal[1]
+    active, scale, vertices = np.int64(0), 0.0, 0
     for i in range(n):
         vertices += contacts.record[i].count
+        for k in range(3 * i, 3 * i + 3):
+            P[k] = 0.0
     for _ in range(4 * vertices + 40):
-        now = apply(G, P)
         for i in range(n):
             for k in range(3):
-                now[3 * i + k] += V[6 * i + 2 + k]
-        link, vertex, gap, largest = _worst(contacts, now, static, rate, cap, number, active)
+                total = 0.0
+                for j in range(n):
+                    for m in range(3):
+                        total += L[6 * i + 2 + k, 6 * j + 2 + m] * P[3 * j + m]
+                now[3 * i + k] = total + V[6 * i + 2 + k]
+        link, vertex, gap, largest = _worst(contacts, now, static, rate, cap, room.number, active)
         scale = max(scale, largest)
         if not gap < -_TINY * scale:
             break
-        x, y, _z = contact_point(contacts, link, vertex)
-        for k in range(3 * n):
-            rows[active, k] = 0.0
-        rows[active, 3 * link], rows[active, 3 * link + 1], rows[active, 3 * link + 2] = 1.0, y, -x
-        number[active] = _label(link, vertex)
-        load[active] = 0.0
-        active = admit(G, rows, load, number, active, gap, softness)
+        room.number[active] = _label(link, vertex)
+        room.place[active, 0], room.place[active, 1] = contact_xy(contacts, link, vertex)
+        for k in range(active + 1):
+            room.gram[k, active] = room.gram[active, k] = _coupling(L, room, k, active)
+        active = admit(room, active, gap, softness)
         for k in range(3 * n):
             P[k] = 0.0
-            for m in range(active):
-                P[k] += load[m] * rows[m, k]
-    return P
+        for m in range(active):
+            k = 3 * (room.number[m] >> 32)
+            P[k] += room.load[m]
+            P[k + 1] += room.load[m] * room.place[m, 1]
+            P[k + 2] -= room.load[m] * room.place[m, 0]
 
 
-@compiled
+@lean
+def _coupling(L, room, k, m):
+    """How fast vertex k of those in `room` rises for a unit push on vertex m."""
+    i, j = 6 * (room.number[k] >> 32) + 2, 6 * (room.number[m] >> 32) + 2
+    x, y = room.place[m, 0], room.place[m, 1]
+    u = L[i, j] + L[i, j + 1] * y - L[i, j + 2] * x
+    v = L[i + 1, j] + L[i + 1, j + 1] * y - L[i + 1, j + 2] * x
+    w = L[i + 2, j] + L[i + 2, j + 1] * y - L[i + 2, j + 2] * x
+    return u + room.place[k, 1] * v - room.place[k, 0] * w
+
+
+@lean
 def add_normal(p, P):
     """Add normal impulses P (3 n,) to impulses p (6 n,): T_n puts (p_z, m_x, m_y) in their places."""
     for i in range(len(p) // 6):
@@ -199,12 +305,12 @@ def add_normal(p, P):
             p[6 * i + 2 + k] += P[3 * i + k]
 
 
-@compiled
+@lean
 def _label(link, vertex):
     return link * np.int64(1 << 32) + vertex
 
 
-@compiled
+@lean
 def _worst(contacts, u, static, rate, cap, number, active):
     """Link and vertex farthest below its target speed, the loaded ones aside; by how much; the largest speed."""
     link, vertex, lowest, largest = np.int64(0), np.int64(0), np.inf, 0.0
@@ -213,7 +319,7 @@ def _worst(contacts, u, static, rate, cap, number, active):
             continue
         c = contacts.record[i]
         for k in range(c.count):
-            x, y, _z = contact_point(contacts, i, k)
+            x, y = contact_xy(contacts, i, k)
             speed = u[3 * i] + y * u[3 * i + 1] - x * u[3 * i + 2]
             target = 0.0
             if rate > 0:
@@ -230,128 +336,17 @@ def _worst(contacts, u, static, rate, cap, number, active):
 
 
 @compiled
-def _held_rows(contacts, static):
-    """Rows S (r, 6 n) from the twists to the velocities of all static patches."""
-    n = len(static)
-    S = np.zeros((6 * n, 6 * n))
-    r = 0
-    for i in range(n):
+def _write_held_rows(contacts, static, S, owner):
+    """Write rows S (r, 6 n) from the twists to the velocities of all static patches, and their links; how many."""
+    r = np.int64(0)
+    for i in range(len(static)):
         if static[i]:
             own = patch_rows(contacts.record[i])
             for k in range(len(own)):
+                for m in range(S.shape[1]):
+                    S[r, m] = 0.0
                 for m in range(6):
                     S[r, 6 * i + m] = own[k, m]
+                owner[r] = i
                 r += 1
-    return S[:r]
-
-
-@compiled
-def _times(A, B):
-    out = np.zeros((A.shape[0], B.shape[1]))
-    for r in range(A.shape[0]):
-        for k in range(A.shape[1]):
-            a = A[r, k]
-            if a != 0.0:
-                for c in range(B.shape[1]):
-                    out[r, c] += a * B[k, c]
-    return out
-
-
-@compiled
-def _factor(A):
-    """Cholesky factor of a positive definite A, in place, in its lower triangle."""
-    for k in range(len(A)):
-        for m in range(k):
-            A[k, k] -= A[k, m] * A[k, m]
-        A[k, k] = np.sqrt(A[k, k])
-        for r in range(k + 1, len(A)):
-            for m in range(k):
-                A[r, k] -= A[r, m] * A[k, m]
-            A[r, k] /= A[k, k]
-
-
-@compiled
-def _solve(factor, b):
-    """Solve with what `_factor` has left."""
-    x = b.copy()
-    for k in range(len(x)):
-        for m in range(k):
-            x[k] -= factor[k, m] * x[m]
-        x[k] /= factor[k, k]
-    for k in range(len(x) - 1, -1, -1):
-        for m in range(k + 1, len(x)):
-            x[k] -= factor[m, k] * x[m]
-        x[k] /= factor[k, k]
-    return x
-
-
-@compiled
-def place_links(xipos, xmat, bodies, turn, reach, ground, position, rotation):
-    """Write where the links' centres of mass are above the ground (n, 3) and their rotations (n, 3, 3); False if all
-    are too high to touch.
-
-    xipos (bodies, 3), xmat (bodies, 9): of all bodies of the engine; `bodies` (n,) are the links
-    turn: rotations from a law's body frame to the engine's, (n, 3, 3); reach: greatest distance of a vertex, (n,)
-    """
-    near = False
-    for i in range(len(bodies)):
-        b = bodies[i]
-        for r in range(3):
-            position[i, r] = xipos[b, r]
-            for k in range(3):
-                total = 0.0
-                for m in range(3):
-                    total += xmat[b, 3 * r + m] * turn[i, m, k]
-                rotation[i, r, k] = total
-        position[i, 2] -= ground
-        near = near or position[i, 2] <= reach[i]
-    return near
-
-
-@compiled
-def response(M, damping, rows, weight, J):
-    """How the engine's velocities change with impulses on the links, (dofs, 6 n), and L = J times that.
-
-    M: joint-space inertia, overwritten; damping: h times each joint's damping, taken implicitly
-    rows (c, dofs), weight (c,): the constraints that are active, each a spring of that weight on accelerations
-    """
-    n, dofs = J.shape
-    damped = 0.0
-    for k in range(dofs):
-        damped += damping[k]
-    stiff = M.copy()
-    for c in range(len(rows)):
-        for k in range(dofs):
-            a = weight[c] * rows[c, k]
-            if a != 0.0:
-                for m in range(dofs):
-                    stiff[k, m] += a * rows[c, m]
-    solved_late = damped > 0.0 and len(rows) > 0
-    if damped > 0.0 and not solved_late:
-        for k in range(dofs):
-            stiff[k, k] += damping[k]
-    _factor(stiff)
-    out = np.empty((dofs, n))
-    for r in range(n):
-        column = _solve(stiff, J[r])
-        for k in range(dofs):
-            out[k, r] = column[k]
-    if solved_late:  # constraint forces come from M alone, damping acts on what is left: (M + h D)^-1 M (M + C)^-1
-        late = M.copy()
-        for k in range(dofs):
-            late[k, k] += damping[k]
-        _factor(late)
-        for r in range(n):
-            column = _solve(late, apply(M, out[:, r]))
-            for k in range(dofs):
-                out[k, r] = column[k]
-    return out, _times(J, out)
-
-
-@compiled
-def _block(L, i):
-    out = np.empty((6, 6))
-    for k in range(6):
-        for m in range(6):
-            out[k, m] = L[6 * i + k, 6 * i + m]
-    return out
+    return r

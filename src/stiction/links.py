@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
+from numba import typeof
 from numpy.typing import NDArray
 
 from stiction import checks
 from stiction.articulated import TOLERANCE, Solution, solve_modes, solve_powell
-from stiction.compiled import announce_compilation, compiled
+from stiction.compiled import announce_compilation
 from stiction.contact import Law, classify, friction, rough_friction
-from stiction.coupled import add_normal, normal_impulses, stiffened
-from stiction.hull import Hull
-from stiction.patch import RECORD, TOUCH, WORK, Contacts, contact_point, detect
-from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
+from stiction.linkstep import find_patches, solve
+from stiction.patch import RECORD, WORK, Contacts, contact_point, first_contacts
 
 METHODS = ("modes", "powell")
 
@@ -50,44 +49,72 @@ class Links:
         record = np.zeros(len(laws), dtype=RECORD).view(np.recarray)
         touching = np.zeros((len(laws), max(len(hull.vertices) for hull in hulls)), dtype=np.int32)
         headings = np.concatenate([hull.headings for hull in hulls])
-        self._all = Contacts(record, touching, vertices, loops, headings, np.empty(WORK))
-        self._hulls = [
-            (hull, numbers, np.int64(starts[g]), np.int64(loop_starts[g]))
-            for g, (hull, (_law, numbers)) in enumerate(zip(hulls, self._groups))
-        ]
-        only = getattr(different[0], "compiled", None) if len(different) == 1 else None
-        self._law = only if only is not None else _Together(self._groups)
-        self.contacts = self._all  # of the last `touch`: one record a touching link, whose `index` is the link's number
+        self.room = Contacts(record, touching, vertices, loops, headings, np.empty(WORK))
+        self.law = law = _together(self._groups)
+        if method == "powell" or not isinstance(law, tuple):
+            self.law = _Interpreted(law, method)
+        self.count = 0  # of links that touch
         announce_compilation()
+        # The compiled function itself: to find it by the types of all arguments takes longer than its work.
+        place = np.zeros((len(laws), 3)), np.zeros((len(laws), 3, 3))
+        self._find = []
+        for g, (hull, (_law, numbers)) in enumerate(zip(hulls, self._groups)):
+            of_hull = np.int64(starts[g]), np.int64(loop_starts[g])
+            types = tuple(typeof(part) for part in (hull, self.room, 0, numbers, *place, *of_hull))
+            self._find.append((cast(Any, find_patches).compile(types), hull, numbers, *of_hull))
+
+    @property
+    def contacts(self) -> Contacts:
+        """Of the last `touch`: one record a touching link, whose `index` is the link's number."""
+        return first_contacts(self.room, self.count)
 
     def touch(self, position: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.int64]:
         """Numbers of the links that touch the ground z = 0, in the order in which `solve` wants them.
 
         position: of the links' centres of mass [m], (n, 3); rotation: body to world, (n, 3, 3)
         """
-        n = 0
-        for hull, numbers, first_vertex, first_loop in self._hulls:
-            n = find_patches(hull, self._all, n, numbers, position, rotation, first_vertex, first_loop)
-        self.contacts = self._all._replace(record=cast(np.recarray, self._all.record[:n]))
+        self.find(np.ascontiguousarray(position, dtype=float), np.ascontiguousarray(rotation, dtype=float))
         return self.contacts.record["index"]
+
+    def find(self, position: NDArray[np.float64], rotation: NDArray[np.float64]) -> int:
+        """`touch` for arrays that are contiguous; the number of links that touch."""
+        n = 0
+        for find, hull, numbers, first_vertex, first_loop in self._find:
+            n = find(hull, self.room, n, numbers, position, rotation, first_vertex, first_loop)
+        self.count = n
+        return n
 
     def solve(self, V_free: NDArray[np.float64], L: NDArray[np.float64]) -> Solution:
         """Contact impulses of the n links that touch.
 
         V_free: twists after a step without contact, (6 n,), L: their inverse inertia in the system, (6 n, 6 n)
         """
-        if self.method == "powell":
-            return solve_powell(self._law, self.contacts, V_free, L)
-        how = solve_modes if isinstance(self._law, tuple) else cast(Any, solve_modes).py_func
-        return how(self._law, self.contacts, V_free, L, self.tolerance)
-
-    def lift(self, L: NDArray[np.float64], timestep: float) -> NDArray[np.float64]:
-        """Impulses (6 n,) that move poses, not velocities, of what has sunk in: see stepping.set_depth_correction."""
-        return correction(self.contacts, L, self._law.softness, timestep)
+        how = solve_modes if isinstance(self.law, tuple) else solve
+        return how(self.law, self.contacts, V_free, L, self.tolerance)
 
     def points(self, row: int) -> NDArray[np.float64]:
         """Contact points (k, 3) of the patch in that row of `contacts`, relative to the link's centre of mass."""
-        return np.array([contact_point(self.contacts, row, k) for k in range(self.contacts.record[row]["count"])])
+        contacts = self.contacts
+        return np.array([contact_point(contacts, row, k) for k in range(contacts.record[row]["count"])])
+
+
+class _Interpreted:
+    """A law that the interpreter runs, with the method by which it is solved."""
+
+    def __init__(self, law: Any, method: str) -> None:
+        self.law, self.method, self.softness = law, method, law.softness
+
+    def solve(self, contacts: Contacts, V_free: NDArray[np.float64], L: NDArray[np.float64], tolerance: float):
+        """Algorithm 2."""
+        if self.method == "powell":
+            return solve_powell(self.law, contacts, V_free, L)
+        return cast(Any, solve_modes).py_func(self.law, contacts, V_free, L, tolerance)
+
+
+def _together(groups: Sequence[tuple[Law, NDArray[np.int64]]]) -> Any:
+    """The law of all links: in compiled form if it is one and has it."""
+    only = getattr(groups[0][0], "compiled", None) if len(groups) == 1 else None
+    return _Together(groups) if only is None else only
 
 
 class _Together:
@@ -129,47 +156,3 @@ class _Together:
                 rows = slice(start, stop)
                 yield law, contacts._replace(record=cast(np.recarray, contacts.record[rows])), rows
             start = stop
-
-
-@compiled
-def find_patches(hull: Hull, contacts, n, numbers, position, rotation, first_vertex, first_loop):
-    """Fill records n, n + 1, ... with the links of one hull that touch; the number of records filled by then."""
-    own = Contacts(contacts.record, contacts.touching, hull.vertices, hull.loops, hull.headings, contacts.room)
-    n = np.int64(n)
-    for m in range(len(numbers)):
-        i = numbers[m]
-        c = contacts.record[n]
-        c.index = i
-        c.height = position[i, 2]
-        c.diameter = hull.diameter
-        c.rounding = hull.rounding
-        c.touch = TOUCH
-        for r in range(3):
-            for k in range(3):
-                c.rotation[r, k] = rotation[i, r, k]
-        if detect(hull, own, n):
-            inverse_inertia(hull, c.rotation, c.inverse_inertia)
-            if c.face >= 0:  # from the hull's own lists to those of all hulls
-                c.first += first_loop
-                c.loop += first_loop
-            else:
-                for k in range(c.count):
-                    contacts.touching[i, k] += first_vertex
-            n += 1
-    return n
-
-
-@compiled
-def correction(contacts, L, softness, timestep):
-    """Impulses (6 n,) after which sunk vertices rise by 1 % of their depth a step, at most 1 mm/s; no friction."""
-    n = len(contacts.record)
-    deepest = 0.0
-    for i in range(n):
-        deepest = max(deepest, contacts.record[i].depth)
-    p = np.zeros(6 * n)
-    if deepest >= SETTLED_DEPTH:
-        L_b, _share = stiffened(contacts, L)
-        free = np.zeros(n, dtype=np.bool_)
-        still = np.zeros(6 * n)
-        add_normal(p, normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED))
-    return p

@@ -6,50 +6,33 @@ small steps only. Coulomb's law for the whole system has no such trouble, and le
 
 import numpy as np
 
-from stiction.compiled import compiled
-from stiction.laws.points import MOST_POINTS, patch_points
+from stiction.compiled import compiled, lean
+from stiction.laws.points import MOST_POINTS, number_of_points, write_points
 
-SWEEPS = 60
+SWEEPS = 60  # at most
+_SETTLED = 1e-7  # change in a sweep, relative to the greatest load, at which it is no longer rough
 
 
 @compiled
 def rough_impulses(contacts, L, V, mu, is_round, p_f):
     """Write friction p_f (n, 5) at the patches' centres, for twists V (6 n,) without contact and inverse inertia L."""
     n = len(contacts.record)
-    place = np.empty((MOST_POINTS * n, 3))
+    flat = np.empty(3 * MOST_POINTS * n)
+    place = flat.reshape(-1, 3)
     link = np.empty(MOST_POINTS * n, dtype=np.int64)
-    count = 0
+    count = np.int64(0)
     for i in range(n):
-        points = patch_points(contacts, i)
-        for j in range(len(points)):
-            for k in range(3):
-                place[count, k] = points[j, k]
+        write_points(contacts, i, 0.0, flat, 3 * count, np.int64(1), np.int64(3))
+        for _ in range(number_of_points(contacts.record[i])):
             link[count] = i
             count += 1
     response, own = np.zeros((3 * count, 6 * n)), np.zeros(3 * count)
-    rows = np.zeros((3 * count, 6))
     for j in range(count):
-        x, y, z = place[j]
-        rows[3 * j, 2], rows[3 * j, 3], rows[3 * j, 4] = 1.0, y, -x
-        rows[3 * j + 1, 0], rows[3 * j + 1, 4], rows[3 * j + 1, 5] = 1.0, z, -y
-        rows[3 * j + 2, 1], rows[3 * j + 2, 3], rows[3 * j + 2, 5] = 1.0, -z, x
-        for r in range(3 * j, 3 * j + 3):
-            for m in range(6):
-                if rows[r, m] != 0.0:
-                    for k in range(6 * n):
-                        response[r, k] += L[k, 6 * link[j] + m] * rows[r, m]
-            for m in range(6):
-                own[r] += rows[r, m] * response[r, 6 * link[j] + m]
+        _write_response(L, link[j], place[j], response, own, 3 * j)
     impulse, v = np.zeros(3 * count), V.copy()
     for _ in range(SWEEPS):
-        for j in range(count):
-            b = 6 * link[j]
-            _set(impulse, v, response, 3 * j, max(0.0, _stopping(impulse, v, rows, own, 3 * j, b)))
-            x = _stopping(impulse, v, rows, own, 3 * j + 1, b)
-            y = _stopping(impulse, v, rows, own, 3 * j + 2, b)
-            x, y = _within(x, y, mu[0] * impulse[3 * j], mu[1] * impulse[3 * j], is_round)
-            _set(impulse, v, response, 3 * j + 1, x)
-            _set(impulse, v, response, 3 * j + 2, y)
+        if _sweep(place, link, count, response, own, mu, is_round, impulse, v):
+            break
     for i in range(n):
         for k in range(5):
             p_f[i, k] = 0.0
@@ -65,29 +48,73 @@ def rough_impulses(contacts, L, V, mu, is_round, p_f):
         p_f[i, 4] += z * f_x
 
 
-@compiled
-def _stopping(impulse, v, rows, own, r, b):
-    """The impulse of row r that brings its velocity to rest; b is where its link begins."""
-    if not own[r] > 0.0:
-        return 0.0
-    speed = 0.0
-    for m in range(6):
-        speed += rows[r, m] * v[b + m]
-    return impulse[r] - speed / own[r]
+@lean
+def _write_response(L, i, place, response, own, r):
+    """Write how all twists follow an impulse on a point along z, x and y, into rows r, r + 1, r + 2 of `response`, and
+    1 / how fast the point itself does into `own`; 0 for a direction without mobility."""
+    b = 6 * i
+    x, y, z = place
+    for k in range(response.shape[1]):
+        response[r, k] = L[k, b + 2] + y * L[k, b + 3] - x * L[k, b + 4]
+        response[r + 1, k] = L[k, b] + z * L[k, b + 4] - y * L[k, b + 5]
+        response[r + 2, k] = L[k, b + 1] - z * L[k, b + 3] + x * L[k, b + 5]
+    own[r], _x, _y = _velocity(place, response[r], b)
+    _z, own[r + 1], _y = _velocity(place, response[r + 1], b)
+    _z, _x, own[r + 2] = _velocity(place, response[r + 2], b)
+    for k in range(r, r + 3):
+        own[k] = 1.0 / own[k] if own[k] > 0.0 else 0.0
 
 
-@compiled
+@lean
+def _velocity(place, v, b):
+    """Velocity of a point along z, x and y, whose link's twist begins at v[b]."""
+    x, y, z = place
+    up = v[b + 2] + y * v[b + 3] - x * v[b + 4]
+    return up, v[b] + z * v[b + 4] - y * v[b + 5], v[b + 1] - z * v[b + 3] + x * v[b + 5]
+
+
+@lean
+def _sweep(place, link, count, response, own, mu, is_round, impulse, v):
+    """Bring each point to rest in turn, as far as friction and a push can; whether none had to change any more."""
+    most = change = 0.0
+    for j in range(count):
+        r = 3 * j
+        up, _x, _y = _velocity(place[j], v, 6 * link[j])
+        load = _target(impulse[r], up, own[r])
+        load = load if load > 0.0 else 0.0
+        change = max(change, abs(load - impulse[r]))
+        _set(impulse, v, response, r, load)
+        _up, along_x, along_y = _velocity(place[j], v, 6 * link[j])
+        f_x = _target(impulse[r + 1], along_x, own[r + 1])
+        f_y = _target(impulse[r + 2], along_y, own[r + 2])
+        f_x, f_y = _within(f_x, f_y, mu[0] * load, mu[1] * load, is_round)
+        change = max(change, abs(f_x - impulse[r + 1]), abs(f_y - impulse[r + 2]))
+        _set_both(impulse, v, response, r + 1, f_x, f_y)
+        most = max(most, load)
+    return change <= _SETTLED * most
+
+
+@lean
+def _target(impulse, speed, own):
+    """The impulse that brings a speed to rest; none without mobility."""
+    return impulse - speed * own if own > 0.0 else 0.0
+
+
+@lean
 def _within(x, y, limit_x, limit_y, is_round):
     """The friction (x, y) brought into its box, or into its ellipse along the line to the origin."""
     if not is_round:
         return min(max(x, -limit_x), limit_x), min(max(y, -limit_y), limit_y)
     if limit_x <= 0.0 or limit_y <= 0.0:
         return 0.0, 0.0
-    excess = max(1.0, np.hypot(x / limit_x, y / limit_y))
-    return x / excess, y / excess
+    square = (x / limit_x) ** 2 + (y / limit_y) ** 2
+    if square <= 1.0:
+        return x, y
+    scale = 1.0 / np.sqrt(square)
+    return x * scale, y * scale
 
 
-@compiled
+@lean
 def _set(impulse, v, response, r, new):
     """Change the impulse of row r, and all twists with it."""
     change = new - impulse[r]
@@ -95,3 +122,13 @@ def _set(impulse, v, response, r, new):
         impulse[r] = new
         for k in range(len(v)):
             v[k] += response[r, k] * change
+
+
+@lean
+def _set_both(impulse, v, response, r, x, y):
+    """As `_set`, for rows r and r + 1."""
+    d_x, d_y = x - impulse[r], y - impulse[r + 1]
+    if d_x != 0.0 or d_y != 0.0:
+        impulse[r], impulse[r + 1] = x, y
+        for k in range(len(v)):
+            v[k] = v[k] + response[r, k] * d_x + response[r + 1, k] * d_y

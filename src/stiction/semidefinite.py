@@ -28,11 +28,20 @@ def solve_three(a, b, c, d, e, f, x, y, z):
 @compiled
 def solve_semidefinite(A, b):
     """Solve A x = b for a positive semidefinite A; directions without mobility get no impulse. A is overwritten."""
-    n = len(b)
     x = b.copy()
-    free = np.ones(n, dtype=np.bool_)
+    solve_in_place(A, x, np.empty(len(b), dtype=np.bool_), len(b))
+    return x
+
+
+@lean
+def solve_in_place(A, x, free, n):
+    """As `solve_semidefinite`, for the first n rows and columns of A; x (n,) holds b, then the solution.
+
+    free: room, (n,) of bool
+    """
     for k in range(n):
         own = A[k, k]
+        free[k] = True
         for m in range(k):
             if free[m]:
                 A[k, k] -= A[k, m] * A[k, m] * A[m, m]
@@ -50,4 +59,3 @@ def solve_semidefinite(A, b):
         for r in range(k + 1, n):
             if free[k] and free[r]:
                 x[k] -= A[r, k] * x[r]
-    return x

@@ -49,6 +49,18 @@ def spins(model: Any) -> list[tuple[int, int]]:
     return [(int(model.jnt_qposadr[k]) + shift[kind], int(model.jnt_dofadr[k]) + shift[kind]) for kind, k in joints]
 
 
+def dofs_of(model: Any, body: int) -> list[int]:
+    """Numbers of the velocities in qvel that move a body: of its own joints and of those of all that carry it."""
+    while body and not model.body_dofnum[body]:
+        body = int(model.body_parentid[body])
+    dof = int(model.body_dofadr[body] + model.body_dofnum[body]) - 1 if body else -1
+    found = []
+    while dof >= 0:
+        found.append(dof)
+        dof = int(model.dof_parentid[dof])
+    return found[::-1]
+
+
 def body_number(model: Any, name: str) -> int:
     """The number of a body by its name."""
     number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)

@@ -1,0 +1,304 @@
+"""The part of an engine's step in which links touch: what the engine would do, Algorithm 2, and the forces it is given.
+
+An engine whose own constraints answer to the contact impulse takes several turns: it is asked anew what it would do
+with the forces of the last turn, until what was foreseen comes true.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import overload, register_jitable
+
+from stiction.articulated import solve_modes
+from stiction.compiled import compiled, lean
+from stiction.coupled import add_normal, new_held, normal_impulses, stiffened
+from stiction.dense import write_applied
+from stiction.jointspace import linearise, place_links
+from stiction.patch import TOUCH, Contacts, detect, first_contacts
+from stiction.spatial import copy
+from stiction.state import Kind, Mode
+from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
+
+MOST_TURNS = 5
+_FORESEEN = 1e-9  # relative error of the velocity after the step that ends them
+AGAIN, DONE, UNKNOWN = 0, 1, 2  # what a turn says; UNKNOWN: the engine's step is not linear, V, R, L must be tried
+
+NOTE = np.dtype(
+    [
+        ("mode", np.int64),
+        ("kind", np.int64),
+        ("evaluations", np.int64),
+        ("steps", np.int64),
+        ("asked", np.int64),
+        ("unsolved", np.int64),
+        ("outside", np.int64),
+        ("impulse", np.float64, (6,)),
+        ("asked_at", np.float64, (6,)),
+    ],
+    align=True,
+)  # of a link; the fields are those of engines.mujoco.BodyContact
+
+
+class Room(NamedTuple):
+    """What is kept from turn to turn of a step, for n links.
+
+    p: contact impulses, (6 n,); V_free: twists without them; foreseen: with them
+    applied: forces on the links that are not ours, (n, 6)
+    mode, outside: of each link; evaluations, solved: (1,)
+    rise: velocity of the joints that raises what has sunk in, (dofs,); before: qpos at the begin of the step
+    note: (all links,) of NOTE
+    """
+
+    p: np.ndarray
+    V_free: np.ndarray
+    foreseen: np.ndarray
+    applied: np.ndarray
+    mode: np.ndarray
+    outside: np.ndarray
+    evaluations: np.ndarray
+    solved: np.ndarray
+    rise: np.ndarray
+    before: np.ndarray
+    note: np.ndarray
+
+
+def new_room(links: int, dofs: int, places: int) -> Room:
+    """Room for so many links, velocities and positions of joints."""
+    return Room(
+        np.zeros(6 * links),
+        np.zeros(6 * links),
+        np.zeros(6 * links),
+        np.zeros((links, 6)),
+        np.zeros(links, dtype=np.int64),
+        np.zeros(links, dtype=np.bool_),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(1, dtype=np.bool_),
+        np.zeros(dofs),
+        np.zeros(places),
+        np.zeros(links, dtype=NOTE),
+    )
+
+
+def solve(law, contacts, V_free, L, tolerance):
+    """Algorithm 2; overloaded for compiled laws."""
+    return law.solve(contacts, V_free, L, tolerance)
+
+
+@overload(solve)
+def _solve(law, contacts, V_free, L, tolerance):
+    return lambda law, contacts, V_free, L, tolerance: solve_modes(law, contacts, V_free, L, tolerance)
+
+
+@register_jitable
+def settle(law, contacts, joints, links, room, V, R, L, timestep, turn, linear, tolerance):
+    """A turn of the contacts: apply forces that bring their impulses. Whether it was the last one.
+
+    V, R, L: see jointspace.linearise; linear: whether nothing in the engine answers to the impulses but by L
+    """
+    done = turn > 0 and _came_true(room, V)
+    if not done:
+        _take_away(room, V, L, turn)
+        solution = solve(law, contacts, room.V_free[: len(V)], L, tolerance)
+        _keep(contacts, joints, links, room, solution, L, timestep, turn)
+        done = linear or turn == MOST_TURNS - 1
+    if done:
+        _raise_sunk(contacts, joints, room, R, L, law.softness, timestep)
+    return done
+
+
+@register_jitable
+def contact_turn(
+    law, contacts, n, joints, springs, links, room, timestep, damps, quadratic, cone, turn, linear, tolerance
+):
+    """The same where the engine's step is linear; AGAIN, DONE or UNKNOWN. The first n of `contacts` touch."""
+    touching = first_contacts(contacts, n)
+    known, V, R, L = linearise(joints, springs, links, touching.record.index, timestep, damps, quadratic, cone)
+    if not known:
+        return UNKNOWN
+    return DONE if settle(law, touching, joints, links, room, V, R, L, timestep, turn, linear, tolerance) else AGAIN
+
+
+@compiled
+def compiled_turn(
+    law, contacts, n, joints, springs, links, room, timestep, damps, quadratic, cone, turn, linear, tolerance
+):
+    """`contact_turn` for a compiled law."""
+    return contact_turn(
+        law, contacts, n, joints, springs, links, room, timestep, damps, quadratic, cone, turn, linear, tolerance
+    )
+
+
+@compiled
+def compiled_settle(law, contacts, joints, links, room, V, R, L, timestep, turn, linear, tolerance):
+    """`settle` for a compiled law."""
+    return settle(law, contacts, joints, links, room, V, R, L, timestep, turn, linear, tolerance)
+
+
+@compiled
+def finish(record, n, body, xfrc_applied, qpos, qvel, room, timestep):
+    """After the engine's step: take our forces off, note what became of the links, and raise what has sunk in.
+
+    Joint positions go once more from where they were, with a velocity that is never seen otherwise. Where they are more
+    than the velocities, since some are quaternions, that is left to the engine: True if it must. Then room.before has
+    the positions and room.rise that velocity.
+    """
+    raised = False
+    for k in range(len(room.rise)):
+        raised = raised or room.rise[k] != 0.0
+        room.rise[k] += qvel[k]
+    if raised and len(qpos) == len(qvel):
+        for k in range(len(qpos)):
+            qpos[k] = room.before[k] + timestep * room.rise[k]
+    for i in range(n):
+        c = record[i]
+        copy(room.applied[i], xfrc_applied[body[c.index]])
+        note = room.note[c.index]
+        note.mode = room.mode[i]
+        note.kind = c.kind
+        note.evaluations = room.evaluations[0]
+        note.steps += 1
+        note.asked += room.evaluations[0]
+        if not room.solved[0]:
+            note.unsolved += 1
+        if room.outside[i]:
+            note.outside += 1
+        for k in range(6):
+            note.impulse[k] = room.p[6 * i + k]
+            note.asked_at[k] = c.velocity[k]
+    return raised and len(qpos) > len(qvel)
+
+
+@compiled
+def is_finite(qpos, qvel, most):
+    """Whether all positions and velocities of the joints are numbers of at most that size."""
+    for k in range(len(qpos)):
+        if not abs(qpos[k]) <= most:
+            return False
+    for k in range(len(qvel)):
+        if not abs(qvel[k]) <= most:
+            return False
+    return True
+
+
+@compiled
+def begin(xipos, xmat, links, ground, note):
+    """Before contacts are looked for: where the links are; nothing touches yet. Whether any may: see place_links."""
+    for i in range(len(note)):
+        note[i].mode = Mode.NONE
+        note[i].kind = Kind.NONE
+        note[i].evaluations = 0
+        for k in range(6):
+            note[i].impulse[k] = 0.0
+    return place_links(xipos, xmat, links, ground)
+
+
+@compiled
+def keep_spins(spins, old, new, qvel):
+    """Leave spins of free and ball joints as they are in the world, which an engine keeps in axes that have turned.
+
+    spins: where each quaternion begins in the positions, `old` and `new`, and each spin in qvel, (joints, 2)
+    """
+    for j in range(len(spins)):
+        a, d = spins[j, 0], spins[j, 1]
+        x, y, z = _rotated(old[a], old[a + 1], old[a + 2], old[a + 3], qvel[d], qvel[d + 1], qvel[d + 2])
+        qvel[d], qvel[d + 1], qvel[d + 2] = _rotated(new[a], -new[a + 1], -new[a + 2], -new[a + 3], x, y, z)
+
+
+@lean
+def _rotated(w, a, b, c, x, y, z):
+    """The vector (x, y, z) turned by the unit quaternion (w, a, b, c)."""
+    t, u, v = 2 * (b * z - c * y), 2 * (c * x - a * z), 2 * (a * y - b * x)
+    return x + w * t + b * v - c * u, y + w * u + c * t - a * v, z + w * v + a * u - b * t
+
+
+@compiled
+def find_patches(hull, contacts, n, numbers, position, rotation, first_vertex, first_loop):
+    """Fill records n, n + 1, ... with the links of one hull that touch; the number of records filled by then."""
+    own = Contacts(contacts.record, contacts.touching, hull.vertices, hull.loops, hull.headings, contacts.room)
+    n = np.int64(n)
+    for m in range(len(numbers)):
+        i = numbers[m]
+        c = contacts.record[n]
+        c.index = i
+        c.height = position[i, 2]
+        c.diameter = hull.diameter
+        c.rounding = hull.rounding
+        c.touch = TOUCH
+        for r in range(3):
+            for k in range(3):
+                c.rotation[r, k] = rotation[i, r, k]
+        if detect(hull, own, n):
+            inverse_inertia(hull, c.rotation, c.inverse_inertia)
+            if c.face >= 0:  # from the hull's own lists to those of all hulls
+                c.first += first_loop
+                c.loop += first_loop
+            else:
+                for k in range(c.count):
+                    contacts.touching[i, k] += first_vertex
+            n += 1
+    return n
+
+
+@compiled
+def correction(contacts, L, softness, timestep):
+    """Impulses (6 n,) after which sunk vertices rise by 1 % of their depth a step, at most 1 mm/s; no friction."""
+    n = len(contacts.record)
+    deepest = 0.0
+    for i in range(n):
+        deepest = max(deepest, contacts.record[i].depth)
+    p = np.zeros(6 * n)
+    if deepest >= SETTLED_DEPTH:
+        L_b, _share = stiffened(contacts, L)
+        free = np.zeros(n, dtype=np.bool_)
+        still = np.zeros(6 * n)
+        held = new_held(n)
+        normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED, held)
+        add_normal(p, held.normal[0])
+    return p
+
+
+@lean
+def _came_true(room, V):
+    """Whether the twists V (6 n,) with the impulses applied are those that were foreseen."""
+    wrong = size = 0.0
+    for k in range(len(V)):
+        wrong = max(wrong, abs(V[k] - room.foreseen[k]))
+        size = max(size, abs(V[k] - room.V_free[k]))
+    return wrong <= _FORESEEN * size
+
+
+@lean
+def _take_away(room, V, L, turn):
+    """Twists V_free of links without the impulses that are applied now."""
+    for r in range(len(V)):
+        room.V_free[r] = V[r]
+        if turn > 0:
+            for k in range(len(V)):
+                room.V_free[r] -= L[r, k] * room.p[k]
+
+
+@lean
+def _keep(contacts, joints, links, room, solution, L, timestep, turn):
+    """Remember the solution and apply its impulses as forces."""
+    n = len(solution.mode)
+    for i in range(n):
+        room.mode[i], room.outside[i] = solution.mode[i], solution.outside[i]
+        forces = joints.xfrc_applied[links.body[contacts.record[i].index]]
+        if turn == 0:
+            copy(forces, room.applied[i])
+        for k in range(6):
+            room.p[6 * i + k] = solution.impulse[i, k]
+            forces[k] = room.applied[i, k] + solution.impulse[i, k] / timestep
+    for r in range(6 * n):
+        room.foreseen[r] = room.V_free[r]
+        for k in range(6 * n):
+            room.foreseen[r] += L[r, k] * room.p[k]
+    room.evaluations[0] = solution.evaluations + (room.evaluations[0] if turn > 0 else 0)
+    room.solved[0] = solution.solved
+
+
+@compiled
+def _raise_sunk(contacts, joints, room, R, L, softness, timestep):
+    """Velocity of the joints that raises what has sunk in, and where the joints are now."""
+    write_applied(R, correction(contacts, L, softness, timestep), room.rise)
+    copy(joints.qpos, room.before)
