@@ -90,6 +90,14 @@ def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setti
     return State(rows["position"][row], rows["quaternion"][row], velocity - np.cross(spin, arm), spin), row
 
 
+def noise_in_plane(noise: NDArray, quaternion: NDArray) -> NDArray:
+    """Of noise (n, 6) for `jittered` what leaves the bodies' y axes level and moves them across these axes only."""
+    across = rotation_matrices(quaternion)[:, :, 1]
+    push, turn = noise[:, :3], noise[:, 3:]
+    push = push - (push * across).sum(axis=1, keepdims=True) * across
+    return np.hstack([push, (turn * across).sum(axis=1, keepdims=True) * across])
+
+
 def joined(parts: list[Columns]) -> Columns:
     """Rows of several parts in the order of their throws, within a throw in the order of the parts."""
     rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
