@@ -26,6 +26,7 @@ from stiction.contact import (
     contact_impulse,
     friction,
     friction_part,
+    friction_wrench,
     outside,
     rough_friction,
     stop_patch,
@@ -41,6 +42,8 @@ TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses;
 POWELL_TOLERANCE = 0.005  # the paper's
 MOST_EVALUATIONS = 40  # of the law in one step; then the best friction so far is taken
 _STEEP = 8  # evaluations after which a search is not an ordinary one
+_LOOSE = 5.0  # times the tolerance is taken where a search does not settle: 0.5 %, as in the paper
+_HOLDS = 2  # times that a link may be held again
 _SLACK = 1e-12
 
 
@@ -72,7 +75,8 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     p_f is, the normal impulse follows from the LCP in L.
     """
     n = len(contacts.record)
-    static = _pressed(contacts, V_free)
+    pressed = _pressed(contacts, V_free)
+    static = pressed.copy()
     p_f, want = np.zeros((n, 5)), np.zeros((n, 5))
     p = np.zeros(6 * n)
     c = np.full(n, Mode.DETACH, dtype=np.int64)
@@ -82,8 +86,8 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     effective = effective_friction(contacts, L, share)
     mu, is_round = rough_friction(law)
     begun = False
-    forced, returned = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    held = np.zeros(n, dtype=np.int64)
+    forced = np.zeros(n, dtype=np.bool_)
+    held, returned = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     B = _start(n, 1.0)
     last_x, last_F = np.zeros(5 * n), np.zeros(5 * n)
     best_f, best_x, best_F, best = p_f.copy(), last_x, last_F, np.inf
@@ -102,19 +106,23 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
                 continue
             if mu[0] >= 0.0:  # what holds a patch may be more than any friction: begin where a rough law has it
                 rough_impulses(contacts, L_b, V_free, mu, is_round, p_f)
+                copy_rows(p_f, best_f)
                 begun = True
+                if n > 1 and share > 0.0:  # feet that press against each other: held as a rough law would
+                    for i in range(n):
+                        static[i] = pressed[i]
                 continue
             if pulled:  # this V1 belongs to an impulse that cannot be
                 continue
-        x, F, size = _mismatch(contacts, p, static, p_f, want)
-        error = np.sqrt(dot(F, F))
-        if error <= tolerance * size:
-            if n == 1 or not _take_back(static, c, returned):
-                solved = True
-                break
+        if n > 1 and _take_back(static, c, returned):
             B, known, best = _start(n, 1.0), False, np.inf
             copy_rows(p_f, best_f)
             continue
+        x, F, size = _mismatch(contacts, p, static, p_f, want)
+        error = np.sqrt(dot(F, F))
+        if error <= (tolerance if evaluations < 2 * _STEEP else _LOOSE * tolerance) * size:
+            solved = True
+            break
         if error < best:
             best_x, best_F, best = x, F, error
             copy_rows(p_f, best_f)
@@ -236,14 +244,24 @@ def answer(law, contacts, effective, forced, want):
 
 @compiled
 def balanced(contacts, L_b, share, V_free, static, p_f, softness):
-    """`balance` in the system itself: where L was stiffened, what that has added is taken back in a second pass."""
-    p = balance(contacts, L_b, V_free, static, p_f, softness)
-    if share > 0.0:
-        V = V_free.copy()
-        for i in range(len(static)):
+    """`balance` in the system itself: where L was stiffened, what that has added is taken back.
+
+    Feet that press against each other through the robot may be held by many impulses. Of these the one nearest to the
+    friction p_f is taken, so that what a law has agreed to stays.
+    """
+    if share == 0.0:
+        return balance(contacts, L_b, V_free, static, p_f, softness)
+    n = len(static)
+    p = np.zeros(6 * n)
+    for i in range(n):
+        if static[i]:
+            copy(friction_wrench(contacts.record[i].centre, p_f[i], 1.0), p[6 * i : 6 * i + 6])
+    V = np.empty(6 * n)
+    for _ in range(2):
+        for i in range(n):
             back = apply(contacts.record[i].inverse_inertia, p[6 * i : 6 * i + 6])
             for k in range(6):
-                V[6 * i + k] -= share * back[k]
+                V[6 * i + k] = V_free[6 * i + k] - share * back[k]
         p = balance(contacts, L_b, V, static, p_f, softness)
     return p
 
@@ -346,11 +364,12 @@ def _give_up_static(static, c, held, forced):
 
 @compiled
 def _take_back(static, c, returned):
-    """Hold links again that slide by a friction at which the law says static; once each."""
+    """Hold links again that slide by a friction at which the law says static; a few times each."""
     any_back = False
     for i in range(len(static)):
-        if not static[i] and c[i] == Mode.STATIC and not returned[i]:
-            static[i] = returned[i] = any_back = True
+        if not static[i] and c[i] == Mode.STATIC and returned[i] < _HOLDS:
+            static[i] = any_back = True
+            returned[i] += 1
     return any_back
 
 

@@ -26,8 +26,8 @@ class Plan:
     jitter_share, jitter_speed: standard deviation of the jitter: this share of the patch's speed plus this speed [m/s]
     keep_static_surface: share of the static contacts on a surface that is kept. They are nearly all of a body's time
         on the ground and say nothing new. Of a planar body: on a line.
-    in_plane: share of the throws, with their jitter, that move in a vertical plane across the body's y axis, as a link
-        on hinges along it does
+    in_plane: share of the throws that move in a vertical plane across the body's y axis, as a link on hinges along it
+        does; their jitter stays in the plane and is 4 times as wide
     shard_throws: throws in one file; part of the layout, not of the throws themselves
     timestep: [s]
     gravity: [m/s^2], shape (3,)
