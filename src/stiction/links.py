@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction import checks
-from stiction.articulated import TOLERANCE, Solution, solve_modes, solve_powell
+from stiction.articulated import TOLERANCE, Solution, solve_modes
 from stiction.compiled import announce_compilation, compiled
 from stiction.contact import Law, classify, friction, rough_friction
 from stiction.coupled import add_normal, normal_impulses, stiffened
 from stiction.hull import Hull
 from stiction.patch import RECORD, TOUCH, Contacts, contact_point, detect
+from stiction.powell import solve_powell
 from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
 
 METHODS = ("modes", "powell")

@@ -92,8 +92,10 @@ def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setti
 
 
 def noise_in_plane(noise: NDArray, quaternion: NDArray) -> NDArray:
-    """Of noise (n, 6) for `jittered` what leaves the bodies' y axes level and moves them across these axes only, widened:
-    what hinges do to a link goes far beyond what it meets when it is thrown."""
+    """Of noise (n, 6) for `jittered` what leaves the bodies' y axes level and moves them across these axes only.
+
+    It is widened: what hinges do to a link goes far beyond what it meets when it is thrown.
+    """
     across = rotation_matrices(quaternion)[:, :, 1]
     push, turn = IN_PLANE_JITTER * noise[:, :3], IN_PLANE_JITTER * noise[:, 3:]
     push = push - (push * across).sum(axis=1, keepdims=True) * across
