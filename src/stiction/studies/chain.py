@@ -182,8 +182,8 @@ def _error_table(content: dict[str, Any]) -> Table:
         "mean. Contact impulse and joint force: mean size of the error over the mean true size, over all steps; an "
         "impact that comes a step early counts as the same. "
         "DART's other solver shows how far the truth itself is known: where an edge grazes the ground, the two part. "
-        f"The exact law from a start that is moved by {MOVED:g} rad in every joint shows what becomes of an error as small "
-        "as that: a swing that grazes the ground makes it a thousand times as large."
+        f"The exact law from a start that is moved by {MOVED:g} rad in every joint shows what the swings themselves "
+        "make of so small an error."
     )
     return Table("The chain against DART", columns, rows, note)
 
