@@ -6,9 +6,11 @@ from scipy.optimize import root
 
 from multibody import H, hinged_box
 from stiction import AugmentedLaw, Body, CoulombLaw, InputError, Mode
-from stiction.articulated import ask_at, compiled_handler, solve_modes, solve_powell
+from stiction.articulated import solve_modes
+from stiction.balancing import ask_at
 from stiction.laws.statistical import StatisticalLaw
 from stiction.links import Links
+from stiction.powell import compiled_handler, solve_powell
 from stiction.rollouts import rollout
 
 BOX = Body.box((0.5, 0.1, 0.08), 1.0)

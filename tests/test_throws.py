@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from stiction import Body, InputError, State
+from stiction.data.instances import noise_in_plane
 from stiction.data.presets import PRESETS, parse_body, preset
 from stiction.data.throws import ThrowRanges, draw, generator
 from stiction.spatial import rotation_matrices
@@ -52,6 +53,21 @@ def test_planar_bodies_are_thrown_in_their_plane(rectangle):
     assert within(states.velocity[:, 0], RANGES.horizontal) and within(states.angular_velocity[:, 1], RANGES.spin)
     angle = 2 * np.arctan2(states.quaternion[:, 2], states.quaternion[:, 0])
     assert np.abs(np.exp(1j * angle).mean()) < 0.05
+
+
+def test_throws_in_a_plane_stay_in_it():
+    """As on hinges along y: the y axis stays level, and nothing moves along it; and the plane has any heading."""
+    link = Body.box((0.5, 0.1, 0.08), 1.0)
+    states = [draw(link, RANGES, generator(7, k), in_plane=True) for k in range(200)]
+    quaternion = np.array([state.quaternion for state in states])
+    across = rotation_matrices(quaternion)[:, :, 1]
+    spin = np.array([state.angular_velocity for state in states])
+    assert np.abs(across[:, 2]).max() < 1e-12 and np.abs(across.mean(axis=0)).max() < 0.2
+    assert np.abs((np.array([state.velocity for state in states]) * across).sum(axis=1)).max() < 1e-12
+    assert np.abs(np.cross(spin, across)).max() < 1e-12 and np.linalg.norm(spin, axis=1).min() > 1
+    noise = noise_in_plane(np.random.default_rng(0).standard_normal((200, 6)), quaternion)
+    assert np.abs((noise[:, :3] * across).sum(axis=1)).max() < 1e-12
+    assert np.abs(np.cross(noise[:, 3:], across)).max() < 1e-12
 
 
 def test_a_throw_is_its_own(box):

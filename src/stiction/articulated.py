@@ -18,31 +18,21 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
-from scipy.optimize import root
 
-from stiction.compiled import compiled, lean
-from stiction.contact import (
-    classify,
-    contact_impulse,
-    friction,
-    friction_part,
-    outside,
-    rough_friction,
-    stop_patch,
-)
-from stiction.coupled import balance, effective_friction, new_held, stiffened
-from stiction.dense import write_applied
+from stiction.balancing import ask_at, balanced, work_guard
+from stiction.broyden import advance, copy_rows, first_jacobian, learn_jacobian, mismatch
+from stiction.compiled import compiled
+from stiction.contact import classify, friction, outside, rough_friction, stop_patch
+from stiction.coupled import effective_friction, new_held, stiffened
+from stiction.holding import STEEP, give_up_static, let_go, pressed_links, stops, take_back
 from stiction.lcp import lowest_separation
 from stiction.rough import rough_impulses
-from stiction.spatial import apply, copy, dot
+from stiction.spatial import apply, dot
 from stiction.state import Mode
-from stiction.stopping import static_impulse
 
 TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; the law's own error is not less
-POWELL_TOLERANCE = 0.005  # the paper's
+LOOSE = 5.0  # times the tolerance is taken where a search does not settle at once: 0.5 %, as in the paper
 MOST_EVALUATIONS = 40  # of the law in one step; then the best friction so far is taken
-_STEEP = 8  # evaluations after which a search is not an ordinary one
-_SLACK = 1e-12
 
 
 class Solution(NamedTuple):
@@ -73,7 +63,8 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     p_f is, the normal impulse follows from the LCP in L.
     """
     n = len(contacts.record)
-    static = _pressed(contacts, V_free)
+    pressed = pressed_links(contacts, V_free)
+    static = pressed.copy()
     p_f, want = np.zeros((n, 5)), np.zeros((n, 5))
     ask = np.zeros(n, dtype=np.bool_)
     p = np.zeros(6 * n)
@@ -85,9 +76,9 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
     effective = effective_friction(contacts, L, share)
     mu, is_round = rough_friction(law)
     begun = False
-    forced, returned = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
-    held = np.zeros(n, dtype=np.int64)
-    B = _start(n, 1.0)
+    forced = np.zeros(n, dtype=np.bool_)
+    held, returned = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    B = first_jacobian(n, 1.0)
     last_x, last_F = np.zeros(5 * n), np.zeros(5 * n)
     best_f, best_x, best_F, best = p_f.copy(), last_x, last_F, np.inf
     known, solved, evaluations = False, False, 0
@@ -96,58 +87,55 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
         ask_at(contacts, V_free, L, p)
         c = modes_at(law, contacts, forced, want, ask)
         evaluations += 1
-        let_go, pulled = _let_go(contacts, p, static, c, p_f, mu[0] < 0.0)
-        if not let_go or mu[0] < 0.0:  # otherwise the search begins elsewhere
-            friction_at(law, contacts, effective, ask, want)
-        _give_up_static(static, c, held, forced)
-        if let_go:
-            B, known, best = _start(n, 1.0), False, np.inf
+        goes, pulled = let_go(contacts, p, static, c, p_f, mu[0] < 0.0)
+        give_up_static(static, c, held, forced)
+        if goes:
+            B, known, best = first_jacobian(n, 1.0), False, np.inf
             if begun:  # a link that slid, was held again and must slide after all: as it did
                 copy_rows(best_f, p_f)
                 continue
             if mu[0] >= 0.0:  # what holds a patch may be more than any friction: begin where a rough law has it
                 rough_impulses(contacts, L_b, V_free, mu, is_round, p_f)
+                copy_rows(p_f, best_f)
                 begun = True
+                if n > 1 and share > 0.0:  # feet that press against each other: held as a rough law would
+                    for i in range(n):
+                        static[i] = pressed[i]
                 continue
             if pulled:  # this V1 belongs to an impulse that cannot be
                 continue
-        x, F, size = _mismatch(contacts, p, static, p_f, want)
-        error = np.sqrt(dot(F, F))
-        if error <= tolerance * size:
-            if n == 1 or not _take_back(static, c, returned):
-                solved = True
-                break
-            B, known, best = _start(n, 1.0), False, np.inf
+        if n > 1 and take_back(static, c, returned):
+            B, known, best = first_jacobian(n, 1.0), False, np.inf
             copy_rows(p_f, best_f)
             continue
+        friction_at(law, contacts, effective, ask, want)
+        x, F, size = mismatch(contacts, p, static, p_f, want)
+        error = np.sqrt(dot(F, F))
+        if error <= (tolerance if evaluations < STEEP else LOOSE * tolerance) * size:
+            solved = True
+            break
         if error < best:
             best_x, best_F, best = x, F, error
             copy_rows(p_f, best_f)
-        if evaluations % _STEEP == 0:  # it does not settle: again from where it was best, with shorter steps
+        if evaluations % STEEP == 0:  # it does not settle: again from where it was best, with shorter steps
             x, F, known = best_x, best_F, False
-            B = _start(n, 0.5 ** (evaluations // _STEEP))
+            B = first_jacobian(n, 0.5 ** (evaluations // STEEP))
         if known:
-            _learn(B, x, F, last_x, last_F)
+            learn_jacobian(B, x, F, last_x, last_F)
         last_x, last_F, known = x, F, True
-        _advance(contacts, B, x, F, p_f)
+        advance(contacts, B, x, F, p_f)
     if not solved and best < np.inf:
         copy_rows(best_f, p_f)
         balanced(contacts, L_b, share, V_free, static, p_f, law.softness, held_links, p)
     for i in range(n):
-        if forced[i] and c[i] == Mode.STATIC and not _stops(contacts, i, p, tolerance):
+        if forced[i] and c[i] == Mode.STATIC and not stops(contacts, i, p, LOOSE * tolerance):
             solved = False
     free = work_guard(contacts, L, L_b, share, V_free, static, p_f, want, law.softness, held_links, p)
     solved = solved and free
     beyond = np.zeros(n, dtype=np.bool_)
     for i in range(n):
         beyond[i] = outside(law, contacts, i)
-        c[i] = (
-            Mode.STATIC
-            if static[i] or (solved and c[i] == Mode.STATIC)
-            else Mode.DYNAMIC
-            if p[6 * i + 2] > 0
-            else Mode.DETACH
-        )
+        c[i] = Mode.STATIC if static[i] else Mode.DYNAMIC if p[6 * i + 2] > 0 else Mode.DETACH
     return Solution(p.reshape(n, 6), c, beyond, evaluations, solved)
 
 
@@ -155,61 +143,6 @@ def articulated_impulse(law, contacts, V_free, L, tolerance):
 def solve_modes(law, contacts, V_free, L, tolerance):
     """`articulated_impulse`, compiled for a compiled law; its py_func serves any other."""
     return articulated_impulse(law, contacts, V_free, L, tolerance)
-
-
-def solve_powell(law, contacts, V_free, L):
-    """The same equation by the paper's method, Powell's hybrid, on the whole unknown p and to 0.5 %.
-
-    MINPACK's own verdict is not relied upon: solved says that the residual is small.
-    """
-    n = len(contacts.record)
-    modes = np.zeros(n, dtype=np.int64)
-    static = _pressed(contacts, V_free)
-    if not static.any():
-        return Solution(np.zeros((n, 6)), np.full(n, int(Mode.DETACH)), np.zeros(n, dtype=np.bool_), 0, True)
-    L_b, share = stiffened(contacts, L)
-    guess = np.zeros(6 * n)
-    balanced(contacts, L_b, share, V_free, static, np.zeros((n, 5)), 0.0, new_held(n), guess)
-    count = 0
-
-    def handle(p):
-        nonlocal count
-        count += 1
-        ask_at(contacts, V_free, L, p)
-        impulse, modes[:] = _handler(law, contacts)
-        return impulse.reshape(-1)
-
-    unit = np.ones((n, 6))
-    unit[:, 3:] = 0.1 * contacts.record["diameter"][:, None]  # torques as forces on an arm
-    unit = unit.reshape(-1)
-    # Networks answer in single precision: smaller differences than these tell nothing of a slope.
-    how = {"xtol": POWELL_TOLERANCE, "eps": 1e-4}
-    found = root(lambda x: handle(unit * x) / unit - x, guess / unit, method="hybr", options=how)
-    p = handle(unit * found.x)
-    solved = np.linalg.norm(p / unit - found.x) <= POWELL_TOLERANCE * np.linalg.norm(p / unit)
-    beyond = np.array([outside_of(law, contacts, i) for i in range(n)], dtype=np.bool_)
-    return Solution(p.reshape(n, 6), modes.copy(), beyond, count, bool(solved))
-
-
-@compiled
-def compiled_handler(law, contacts):
-    """Algorithm 1 for a compiled law."""
-    return contact_impulse(law, contacts)
-
-
-@compiled
-def compiled_outside(law, contacts, i):
-    """`contact.outside` for a compiled law."""
-    return outside(law, contacts, i)
-
-
-def _handler(law, contacts):
-    return compiled_handler(law, contacts) if isinstance(law, tuple) else contact_impulse(law, contacts)
-
-
-def outside_of(law, contacts, i) -> bool:
-    """`contact.outside` for any law."""
-    return bool(compiled_outside(law, contacts, i) if isinstance(law, tuple) else outside(law, contacts, i))
 
 
 @register_jitable
@@ -249,211 +182,3 @@ def friction_at(law, contacts, effective, ask, want):
         kept = apply(effective[i], want[i])
         for k in range(5):
             want[i, k] = kept[k]
-
-
-@lean
-def balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p):
-    """`balance` in the system itself, into p (6 n,): where L was stiffened, what that has added is taken back in a
-    second pass."""
-    balance(contacts, L_b, V_free, static, p_f, softness, held_links, p)
-    if share > 0.0:
-        V, back = held_links.twists[3], held_links.impulses[0]
-        for i in range(len(static)):
-            b = 6 * i
-            write_applied(contacts.record[i].inverse_inertia, p[b : b + 6], back[b : b + 6])
-            for k in range(b, b + 6):
-                V[k] = V_free[k] - share * back[k]
-        balance(contacts, L_b, V, static, p_f, softness, held_links, p)
-
-
-@lean
-def ask_at(contacts, V_free, L, p):
-    """Write V1 = V_free + (L - M_b^-1) p of every link into its record: the twist it would have without its p."""
-    for i in range(len(contacts.record)):
-        c = contacts.record[i]
-        b = 6 * i
-        for k in range(6):
-            all_links = own = 0.0
-            for m in range(len(p)):
-                all_links += L[b + k, m] * p[m]
-            for m in range(6):
-                own += c.inverse_inertia[k, m] * p[b + m]
-            c.velocity[k] = V_free[b + k] + all_links - own
-
-
-@lean
-def work_guard(contacts, L, L_b, share, V_free, static, p_f, scaled, softness, held_links, p):
-    """The guards of Algorithm 1 for the whole system: no friction without normal impulse, no energy from contact.
-
-    Friction is scaled down in p (6 n,) until both hold; whether nothing had to be scaled. scaled: room, (n, 5)
-    """
-    n = len(static)
-    free = True
-    for i in range(n):
-        for k in range(5):
-            if not static[i] and not p[6 * i + 2] > 0.0 and p_f[i, k] != 0.0:
-                p_f[i, k] = 0.0
-                free = False
-    if not free:
-        balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p)
-    if _gains_nothing(L, V_free, p):
-        return free
-    low, high = 0.0, 1.0
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        _scale(p_f, middle, scaled)
-        balanced(contacts, L_b, share, V_free, static, scaled, softness, held_links, p)
-        if _gains_nothing(L, V_free, p):
-            low = middle
-        else:
-            high = middle
-    _scale(p_f, low, scaled)
-    balanced(contacts, L_b, share, V_free, static, scaled, softness, held_links, p)
-    return False
-
-
-@lean
-def _scale(rows, by, out):
-    for i in range(rows.shape[0]):
-        for k in range(rows.shape[1]):
-            out[i, k] = by * rows[i, k]
-
-
-@lean
-def _gains_nothing(L, V, p):
-    """Whether p leaves the system's kinetic energy as it is or lowers it: p . (V + L p / 2) <= 0."""
-    gain = scale = 0.0
-    for k in range(len(p)):
-        change = 0.0
-        for m in range(len(p)):
-            change += L[k, m] * p[m]
-        gain += p[k] * (V[k] + 0.5 * change)
-        scale += abs(p[k] * V[k])
-    return gain <= _SLACK * scale
-
-
-@compiled
-def _stops(contacts, i, p, tolerance):
-    """Whether the impulse p (6 n,) is just the one that stops the patch at the V1 in its record."""
-    held = static_impulse(contacts, i)
-    wrong = size = 0.0
-    for k in range(6):
-        wrong = max(wrong, abs(p[6 * i + k] - held[k]))
-        size = max(size, abs(held[k]))
-    return wrong <= tolerance * size
-
-
-@compiled
-def _pressed(contacts, V_free):
-    """Whether a vertex of each link (n,) would approach the ground."""
-    pressed = np.empty(len(contacts.record), dtype=np.bool_)
-    for i in range(len(pressed)):
-        pressed[i] = lowest_separation(contacts, i, V_free[6 * i : 6 * i + 6]) < 0
-    return pressed
-
-
-@compiled
-def _let_go(contacts, p, static, c, p_f, look):
-    """Let links slide that the law does not hold, from the friction that held them; if any does, and, if one is to
-    `look`, whether any pulled."""
-    any_goes = pulls = False
-    for i in range(len(static)):
-        if static[i] and c[i] != Mode.STATIC:
-            static[i] = False
-            any_goes = True
-            own = p[6 * i : 6 * i + 6]
-            held = friction_part(contacts, i, own)
-            for k in range(5):
-                p_f[i, k] = held[k]
-            # Asked at this V1, stopping the patch takes just this impulse: the LCP of the free link says if it pushes.
-            pulls = pulls or (look and stop_patch(contacts, i, 0.0, np.zeros(6)) != Mode.STATIC)
-    return any_goes, pulls
-
-
-@lean
-def _give_up_static(static, c, held, forced):
-    """Links that the law would hold where they slide, but let slide where they are held, slide: no mode is right."""
-    for i in range(len(static)):
-        if not static[i] and c[i] == Mode.STATIC:
-            held[i] += 1
-            forced[i] = held[i] > _STEEP
-
-
-@lean
-def _take_back(static, c, returned):
-    """Hold links again that slide by a friction at which the law says static; once each."""
-    any_back = False
-    for i in range(len(static)):
-        if not static[i] and c[i] == Mode.STATIC and not returned[i]:
-            static[i] = returned[i] = any_back = True
-    return any_back
-
-
-@compiled
-def _mismatch(contacts, p, static, p_f, want):
-    """Friction of the sliding links, how far the law wants it elsewhere (5 n, each; torques per radius), and a size."""
-    n = len(static)
-    x, F = np.zeros(5 * n), np.zeros(5 * n)
-    size = 0.0
-    for i in range(n):
-        size += abs(p[6 * i + 2])
-        if not static[i]:
-            for k in range(5):
-                arm = 1.0 if k < 2 else _arm(contacts, i)
-                x[5 * i + k] = p_f[i, k] / arm
-                F[5 * i + k] = (want[i, k] - p_f[i, k]) / arm
-                size += abs(x[5 * i + k])
-    return x, F, size
-
-
-@lean
-def _arm(contacts, i):
-    """A length that makes torques comparable to forces [m]."""
-    c = contacts.record[i]
-    return max(c.radius, 0.01 * c.diameter)
-
-
-@compiled
-def _start(n, share):
-    """The inverse Jacobian of F with which the search begins: go that share of the way to what the law wants."""
-    B = np.zeros((5 * n, 5 * n))
-    for k in range(5 * n):
-        B[k, k] = -share
-    return B
-
-
-@lean
-def copy_rows(source, out):
-    """Write the rows of `source` into `out`."""
-    for i in range(len(source)):
-        copy(source[i], out[i])
-
-
-@compiled
-def _learn(B, x, F, last_x, last_F):
-    """Broyden's update (1965) of the inverse Jacobian B from the last two places."""
-    n = len(x)
-    s, y = np.empty(n), np.empty(n)
-    for k in range(n):
-        s[k], y[k] = x[k] - last_x[k], F[k] - last_F[k]
-    By = apply(B, y)
-    below = dot(s, By)
-    if abs(below) <= 1e-14 * dot(s, s):
-        return
-    sB = np.zeros(n)
-    for r in range(n):
-        for k in range(n):
-            sB[k] += s[r] * B[r, k]
-    for r in range(n):
-        for k in range(n):
-            B[r, k] += (s[r] - By[r]) * sB[k] / below
-
-
-@compiled
-def _advance(contacts, B, x, F, p_f):
-    """Move the friction p_f (n, 5) from x by a quasi-Newton step."""
-    step = apply(B, F)
-    for i in range(len(p_f)):
-        for k in range(5):
-            arm = 1.0 if k < 2 else _arm(contacts, i)
-            p_f[i, k] = arm * (x[5 * i + k] - step[5 * i + k])

@@ -228,6 +228,7 @@ def train(
     switches: Annotated[Switches, tyro.conf.arg(name="")] = Switches(),  # noqa: B008
     hidden: Annotated[tuple[int, ...], tyro.conf.arg(help_behavior_hint="(default: what suits the patch)")] = (),
     steps: int = 8000,
+    floor: float = 1e-3,
     time_budget: Annotated[float | None, tyro.conf.arg(metavar="S", help_behavior_hint="(optional)")] = None,
     seed: int = 0,
 ) -> None:
@@ -241,13 +242,14 @@ def train(
         switches: How contacts are described.
         hidden: Units of the networks' hidden layers.
         steps: Optimiser steps of each network.
+        floor: Errors of friction below this share of the normal impulse count little; lower it where errors add up.
         time_budget: Train for about this long instead [s]; the result then depends on the machine.
         seed: Seed of all that is drawn.
     """
     _require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})
     from stiction.data.training import train_from
 
-    how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden}
+    how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden, "floor": floor}
     train_from(data, out, steps=steps, time_budget=time_budget, seed=seed, **how)
 
 

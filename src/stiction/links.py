@@ -12,11 +12,12 @@ from numba import typeof
 from numpy.typing import NDArray
 
 from stiction import checks
-from stiction.articulated import TOLERANCE, Solution, solve_modes, solve_powell
+from stiction.articulated import TOLERANCE, Solution, solve_modes
 from stiction.compiled import announce_compilation
 from stiction.contact import Law, classify, friction, rough_friction
 from stiction.linkstep import find_patches, solve
 from stiction.patch import RECORD, WORK, Contacts, contact_point, first_contacts
+from stiction.powell import solve_powell
 
 METHODS = ("modes", "powell")
 

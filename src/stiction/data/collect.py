@@ -23,6 +23,7 @@ from stiction.data.instances import (
     is_at_rest,
     jittered,
     joined,
+    noise_in_plane,
 )
 from stiction.data.manifest import NAME, Manifest, Shard, difference, read_manifest, write_manifest
 from stiction.data.plan import Plan
@@ -93,11 +94,15 @@ def shard_rows(plan: Plan, number: int) -> Columns:
     throws = plan.shard(number)
     setting = Setting(plan.timestep, np.array(plan.gravity))
     sources = [generator(plan.seed, throw) for throw in throws]
-    starts = _stack([draw(plan.body, plan.ranges, rng) for rng in sources])
+    in_plane = np.array([plan.in_plane > 0 and rng.random() < plan.in_plane for rng in sources])
+    starts = _stack([draw(plan.body, plan.ranges, rng, in_plane=flat) for rng, flat in zip(sources, in_plane)])
     run = plan.truth.throw(plan.body, starts, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
     rows = contact_instances(plan.body, run, setting)
     keep, picks, noise = _sample(plan, rows, sources)
-    again = requery(plan, chosen(rows, picks), noise, setting)
+    asked = chosen(rows, picks)
+    flat = in_plane[asked["throw"]]
+    noise[flat] = noise_in_plane(noise[flat], asked["quaternion"][flat])
+    again = requery(plan, asked, noise, setting)
     rows = joined([chosen(rows, keep), again])
     rows["throw"] += np.int32(throws.start)
     return rows

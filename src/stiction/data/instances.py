@@ -14,6 +14,7 @@ from stiction.stepping import DEEPEST_START, Setting, begin_step, free_twists, t
 Columns = dict[str, NDArray]
 
 REQUERIED = -1  # the step of an instance that belongs to no trajectory
+IN_PLANE_JITTER = 4.0  # times as wide as the jitter of other throws
 _GAIN = 1.2  # energy over that of the throw's start from which on its motion is no longer trusted
 
 
@@ -88,6 +89,17 @@ def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setti
     velocity = rows["twist"][row, :3] + push - np.cross(turn, touching.centre)
     arm = rotation_matrices(rows["quaternion"][row]) @ body.com
     return State(rows["position"][row], rows["quaternion"][row], velocity - np.cross(spin, arm), spin), row
+
+
+def noise_in_plane(noise: NDArray, quaternion: NDArray) -> NDArray:
+    """Of noise (n, 6) for `jittered` what leaves the bodies' y axes level and moves them across these axes only.
+
+    It is widened: what hinges do to a link goes far beyond what it meets when it is thrown.
+    """
+    across = rotation_matrices(quaternion)[:, :, 1]
+    push, turn = IN_PLANE_JITTER * noise[:, :3], IN_PLANE_JITTER * noise[:, 3:]
+    push = push - (push * across).sum(axis=1, keepdims=True) * across
+    return np.hstack([push, (turn * across).sum(axis=1, keepdims=True) * across])
 
 
 def joined(parts: list[Columns]) -> Columns:

@@ -56,6 +56,8 @@ class CollectOptions:
     """... plus this speed [m/s]."""
     keep_static_surface: float = 0.2
     """Share of the static contacts on a surface that is kept; they are most of all contacts and much alike."""
+    in_plane: float = 0.0
+    """Share of the throws that move in a vertical plane across the body's y axis, as a link on hinges along it does."""
     shard_throws: int = 50
     """Throws in one file."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: one a core)")] = None
@@ -103,7 +105,7 @@ def to_plan(options: CollectOptions):
     friction = (usual.friction,) if options.friction is None else options.friction
     same = (
         "throws", "steps", "seed", "timestep",
-        "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "shard_throws",
+        "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "in_plane", "shard_throws",
     )  # fmt: skip
     if options.law is not None:
         law = load(options.law)

@@ -26,6 +26,8 @@ class Plan:
     jitter_share, jitter_speed: standard deviation of the jitter: this share of the patch's speed plus this speed [m/s]
     keep_static_surface: share of the static contacts on a surface that is kept. They are nearly all of a body's time
         on the ground and say nothing new. Of a planar body: on a line.
+    in_plane: share of the throws that move in a vertical plane across the body's y axis, as a link on hinges along it
+        does; their jitter stays in the plane and is 4 times as wide
     shard_throws: throws in one file; part of the layout, not of the throws themselves
     timestep: [s]
     gravity: [m/s^2], shape (3,)
@@ -41,6 +43,7 @@ class Plan:
     jitter_share: float = 0.15
     jitter_speed: float = 0.01
     keep_static_surface: float = 0.2
+    in_plane: float = 0.0
     shard_throws: int = 50
     timestep: float = 0.002
     gravity: tuple[float, float, float] = GRAVITY
@@ -51,10 +54,11 @@ class Plan:
         for name, most in (("throws", _MOST_THROWS), ("steps", _MOST_STEPS)):
             if getattr(self, name) > most:
                 raise checks.InputError(f"{name} must be at most {most}, got {getattr(self, name)}.")
-        for name in ("jitter_share", "jitter_speed", "keep_static_surface"):
+        for name in ("jitter_share", "jitter_speed", "keep_static_surface", "in_plane"):
             object.__setattr__(self, name, checks.non_negative(name, getattr(self, name)))
-        if self.keep_static_surface > 1:
-            raise checks.InputError(f"keep_static_surface must lie between 0 and 1, got {self.keep_static_surface:g}.")
+        for name in ("keep_static_surface", "in_plane"):
+            if getattr(self, name) > 1:
+                raise checks.InputError(f"{name} must lie between 0 and 1, got {getattr(self, name):g}.")
         object.__setattr__(self, "timestep", checks.positive("timestep [s]", self.timestep))
         gravity = checks.array("gravity", self.gravity, (3,)).reshape(-1)
         object.__setattr__(self, "gravity", tuple(gravity.tolist()))
@@ -73,13 +77,15 @@ class Plan:
         """A plain description that JSON can hold and `from_dict` reads back exactly."""
         plain = {part.name: getattr(self, part.name) for part in fields(self)}
         parts = {name: plain[name].to_dict() for name in ("body", "truth", "ranges")}
+        if not self.in_plane:
+            del plain["in_plane"]  # data sets without such throws are older than they
         return {**plain, **parts, "gravity": list(self.gravity)}
 
     @classmethod
     def from_dict(cls, description: Any) -> "Plan":
         """The plan that `to_dict` described."""
         names = [part.name for part in fields(cls)]
-        if not isinstance(description, dict) or set(description) != set(names):
+        if not isinstance(description, dict) or set(description) | {"in_plane"} != set(names):
             raise checks.InputError(f"The plan of a data set must have the fields {', '.join(names)}.")
         parts = dict(description)
         try:

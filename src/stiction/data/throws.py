@@ -54,19 +54,33 @@ def generator(seed: int, throw: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(throw,)))
 
 
-def draw(body: Body, ranges: ThrowRanges, rng: np.random.Generator) -> State:
-    """One throw over the origin; a planar body is thrown in its plane, whatever it skips is drawn all the same."""
+def draw(body: Body, ranges: ThrowRanges, rng: np.random.Generator, *, in_plane: bool = False) -> State:
+    """One throw over the origin; a planar body is thrown in its plane, whatever it skips is drawn all the same.
+
+    in_plane: throw any body as a planar one, in a vertical plane of any heading, with its y axis level and across it
+    """
     quaternion = rng.standard_normal(4)
     velocity = np.append(rng.uniform(*ranges.horizontal, 2), rng.uniform(*ranges.vertical))
     spin = rng.uniform(*ranges.spin, 3)
     height = rng.uniform(*ranges.height)
-    if body.planar:
+    if body.planar or in_plane:
         # (w, y) of a normal quaternion has a uniform direction, and so has the angle about y.
         quaternion[[1, 3]] = velocity[1] = spin[[0, 2]] = 0.0
     quaternion /= np.linalg.norm(quaternion)
+    if in_plane and not body.planar:
+        quaternion, velocity, spin = _headed(rng.uniform(-np.pi, np.pi), quaternion, velocity, spin)
     R = rotation_matrices(quaternion[np.newaxis])[0]
     lowest = (body.vertices @ R[2]).min() - body.rounding
     return State([0.0, 0.0, height - lowest], quaternion, velocity - np.cross(spin, R @ body.com), spin)
+
+
+def _headed(heading: float, quaternion, velocity, spin):
+    """A throw in the x-z plane, turned about the vertical by `heading` [rad]."""
+    c, s = np.cos(heading / 2), np.sin(heading / 2)
+    w, y = quaternion[0], quaternion[2]
+    x_axis, y_axis = np.array([np.cos(heading), np.sin(heading), 0.0]), np.array([-np.sin(heading), np.cos(heading), 0])
+    up = np.array([0.0, 0.0, velocity[2]])
+    return np.array([c * w, -s * y, c * y, s * w]), velocity[0] * x_axis + up, spin[1] * y_axis
 
 
 def _checked_range(name: str, value: Any) -> Range:

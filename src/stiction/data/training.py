@@ -35,6 +35,7 @@ def train_from(
     hidden: tuple[int, ...] = (),
     steps: int = 8000,
     time_budget: float | None = None,
+    floor: float = 1e-3,
     seed: int = 0,
     most: int = 600_000,
 ) -> LearnedLaw:
@@ -44,6 +45,7 @@ def train_from(
     hidden: units of the networks' hidden layers; by default what suits each kind of patch
     steps: optimiser steps of each network
     time_budget: train for about this long instead [s]; the result then depends on the machine
+    floor: errors below this share of the normal impulse count little
     most: instances of each kind that are used; more are thinned
     """
     from stiction.learn.fit import FitOptions
@@ -56,8 +58,10 @@ def train_from(
     instances = read_instances(data, most, seed)
     if time_budget is not None:
         time_budget = checks.positive("time budget [s]", time_budget)
-    options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), seed=seed)
+    floor = checks.positive("floor", floor)
+    options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), floor=floor, seed=seed)
     info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
+    info["floor"] = floor
     out.parent.mkdir(parents=True, exist_ok=True)
     training = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
     versions = results.versions("numpy", "torch", "scikit-learn")

@@ -23,6 +23,7 @@ class FitOptions:
     hidden: units of the hidden layers; empty: the size that suits each kind of patch
     steps: optimiser steps; with `seconds` the schedule follows the clock instead, and the result depends on the machine
     patience: looks without a better held-out loss after which training stops
+    floor: errors of a regressor below this count little, in shares of the normal impulse
     """
 
     hidden: tuple[int, ...] = ()
@@ -31,6 +32,7 @@ class FitOptions:
     batch: int = 1024
     rate: float = 3e-3
     patience: int = 12
+    floor: float = 1e-3
     seed: int = 0
 
 
@@ -51,15 +53,15 @@ def fit_regressor(x, y, load, held, options: FitOptions, progress: Callable[[flo
     weight = torch.as_tensor(np.sqrt(load / load.mean()), dtype=torch.float32)
 
     def loss(output, rows):
-        return _nearly_size(output - target[rows], weight[rows])
+        return _nearly_size(output - target[rows], weight[rows], options.floor)
 
     with _one_thread():
         return _fit(x, held, target.shape[1], loss, options, progress)
 
 
-def _nearly_size(error, weight):
+def _nearly_size(error, weight, floor):
     """Nearly the mean size of the error, not its square: many easy contacts must not be ruled by a few odd ones."""
-    return (weight * torch.sqrt((error**2).sum(dim=1) + 1e-6)).mean()
+    return (weight * torch.sqrt((error**2).sum(dim=1) + floor**2)).mean()
 
 
 def loss_of(network: Network, x, y, load) -> float:
@@ -67,7 +69,8 @@ def loss_of(network: Network, x, y, load) -> float:
     value = np.clip((x - network.mean) / network.scale, -FARTHEST, FARTHEST)
     for k, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
         value = (np.maximum(value, 0) if k else value) @ weight + bias
-    return float(_nearly_size(torch.as_tensor(value - y), torch.as_tensor(np.sqrt(load / load.mean()))))
+    weight = torch.as_tensor(np.sqrt(load / load.mean()))
+    return float(_nearly_size(torch.as_tensor(value - y), weight, FitOptions.floor))
 
 
 @contextmanager

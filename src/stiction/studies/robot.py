@@ -190,8 +190,9 @@ def _motion_table(content: dict[str, Any]) -> Table:
         f"{content['stand_s']:g} s standing, {content['walk_s']:g} s trotting, {content['stand_s']:g} s standing. "
         "Creep: greatest distance that a foot moves along the ground while the robot stands, after "
         f"{_settling(content['stand_s']):g} s. "
-        "Distance: of the trunk, in all. After the walk feet stand tilted and pull at each "
-        "other, and some still give way. The two do not walk equally far, since their contacts are not the same."
+        "Distance: of the trunk, in all. After the walk feet stand on edges and corners and pull at each other: of "
+        "all impulses that hold them, those are taken to which the law agrees. The two do not walk equally far, since "
+        "their contacts are not the same."
     )
     return Table("Stand, trot, stand", columns, rows, note)
 
