@@ -143,7 +143,7 @@ class _Solver:
         moved = values.copy()
         moved[j] += step
         again = self.run(moved)
-        self.moved[j] = (step / self.scale[j], self.objective(moved, again))
+        self.moved[j] = (float(step / self.scale[j]), self.objective(moved, again))
         change = [(b - a) * (self.scale[j] / step) for a, b in zip(residuals, again, strict=True)]
         sizes = np.concatenate([np.abs(d).max(axis=1) for d in change])
         limit = np.percentile(sizes, _CLIP)
