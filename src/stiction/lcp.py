@@ -9,9 +9,8 @@ import numpy as np
 from stiction.compiled import compiled, inlined, lean
 from stiction.few import MOST_VERTICES, press_few
 from stiction.hull import MANY
+from stiction.loads import admit, new_loads
 from stiction.patch import contact_point, contact_xy, lowest_of_patch, patch_vertex, vertex_height
-from stiction.semidefinite import solve_semidefinite
-from stiction.spatial import apply, copy, dot
 from stiction.state import Kind
 
 MOST_ACTIVE = 8  # vertices that may carry load at once; three suffice for a rigid contact, more serve a soft one
@@ -183,65 +182,28 @@ def _is_left(contacts, i, x, y, number, stride):
 def _by_active_set(contacts, i, twist, softness, rate, cap):
     """The normal impulse in general, by a dual active-set method (Goldfarb and Idnani 1983): add the vertex that
     violates most, drop those that would pull."""
-    G = _normal_mobility(contacts, i)
-    rows = np.empty((MOST_ACTIVE + 1, 3))  # a_k of the active vertices, then of the newcomer
-    load = np.zeros(MOST_ACTIVE + 1)
-    number = np.empty(MOST_ACTIVE + 1, dtype=np.int64)
-    active = 0
+    W, loads, active = contacts.record[i].inverse_inertia, new_loads(MOST_ACTIVE), np.int64(0)
     p = m_x = m_y = scale = 0.0
     for _ in range(4 * contacts.record[i].count + 40):
-        u = G[0, 0] * p + G[0, 1] * m_x + G[0, 2] * m_y + twist[2]
-        v = G[1, 0] * p + G[1, 1] * m_x + G[1, 2] * m_y + twist[3]
-        w = G[2, 0] * p + G[2, 1] * m_x + G[2, 2] * m_y + twist[4]
-        worst, gap, largest = _most_violated(contacts, i, u, v, w, rate, cap, number, active)
+        u = W[2, 2] * p + W[2, 3] * m_x + W[2, 4] * m_y + twist[2]
+        v = W[3, 2] * p + W[3, 3] * m_x + W[3, 4] * m_y + twist[3]
+        w = W[4, 2] * p + W[4, 3] * m_x + W[4, 4] * m_y + twist[4]
+        worst, gap, largest = _most_violated(contacts, i, u, v, w, rate, cap, loads.number, active)
         scale = max(scale, largest)
         if not gap < -_TINY * scale:
             break
         x, y = contact_xy(contacts, i, worst)
-        rows[active, 0], rows[active, 1], rows[active, 2] = 1.0, y, -x
-        number[active] = worst
-        load[active] = 0.0
-        active = admit(G, rows, load, number, active, gap, softness)
+        loads.number[active], loads.place[active, 0], loads.place[active, 1] = worst, x, y
+        for k in range(active + 1):
+            response = _response(W, x, y, loads.place[k, 0], loads.place[k, 1])
+            loads.gram[k, active] = loads.gram[active, k] = response
+        active = admit(loads, active, gap, softness)
         p = m_x = m_y = 0.0
         for k in range(active):
-            p += load[k]
-            m_x += load[k] * rows[k, 1]
-            m_y += load[k] * rows[k, 2]
+            p += loads.load[k]
+            m_x += loads.load[k] * loads.place[k, 1]
+            m_y -= loads.load[k] * loads.place[k, 0]
     return p, m_x, m_y
-
-
-@compiled
-def admit(G, rows, load, number, active, gap, softness):
-    """Load the newcomer `rows[active]` until its gap closes, dropping vertices whose load falls to zero on the way."""
-    while True:
-        response = apply(G, rows[active])
-        own = (1 + softness) * dot(rows[active], response)
-        coupling = np.empty(active)
-        for k in range(active):
-            coupling[k] = dot(rows[k], response)
-        relief = solve_semidefinite(
-            _gram(G, rows, active, softness), coupling
-        )  # load that the others lose for each unit
-        stiffness = own - dot(coupling, relief)
-        full = np.inf
-        if stiffness > _TINY * own and active < len(load) - 1:
-            full = -gap / stiffness
-        first, step = -1, full
-        for k in range(active):
-            if relief[k] > 0 and load[k] < step * relief[k]:
-                first, step = k, load[k] / relief[k]
-        if not np.isfinite(step):
-            return active  # only when the input was not finite: leave the newcomer out
-        for k in range(active):
-            load[k] = max(0.0, load[k] - step * relief[k])
-        load[active] += step
-        if first < 0:
-            return active + 1
-        gap += step * max(0.0, stiffness)
-        for k in range(first, active):
-            copy(rows[k + 1], rows[k])
-            load[k], number[k] = load[k + 1], number[k + 1]
-        active -= 1
 
 
 @lean
@@ -330,25 +292,3 @@ def write_twist_after(contacts, i, p, out):
     for k in range(3):
         out[k] = v[k] + W[k, k] * p[k]
         out[3 + k] = v[3 + k] + (W[3 + k, 3] * p[3] + W[3 + k, 4] * p[4] + W[3 + k, 5] * p[5])
-
-
-@compiled
-def _normal_mobility(contacts, i):
-    """How (v_z, w_x, w_y) responds to (p_z, m_x, m_y): a block of the inverse inertia."""
-    c = contacts.record[i]
-    G = np.empty((3, 3))
-    for k in range(3):
-        for m in range(3):
-            G[k, m] = c.inverse_inertia[2 + k, 2 + m]
-    return G
-
-
-@compiled
-def _gram(G, rows, active, softness):
-    A = np.empty((active, active))
-    for k in range(active):
-        response = apply(G, rows[k])
-        for m in range(active):
-            A[k, m] = dot(rows[m], response)
-        A[k, k] *= 1 + softness
-    return A

@@ -361,7 +361,7 @@ def _describe_point(room, o, begin, end, a, b, mass, zero):
         f_x = where(farther, load(room, p + IMPULSE, zero), f_x)
         f_y = where(farther, load(room, p + IMPULSE + 1, zero), f_y)
     per_load, per_length = 1.0 / N0, 1.0 / load(room, LENGTH, zero)
-    per_speed = 1.0 / (root(u_x * u_x + u_y * u_y) + _TINY)
+    per_speed = 1.0 / root(u_x * u_x + u_y * u_y + _TINY)
     store(room, o, n * per_load)
     store(room, o + 1, arm_x * per_length)
     store(room, o + 2, arm_y * per_length)

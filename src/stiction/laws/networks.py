@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stiction import checks
 from stiction.compiled import lean
-from stiction.laws.dense import TOGETHER, WIDE, padded, write_layer
+from stiction.laws.layers import TOGETHER, WIDE, padded, write_layer
 
 MOST_LAYERS = 4
 WIDEST = 512  # inputs or units of a layer, at most

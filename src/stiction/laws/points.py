@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import lean
 from stiction.lanes import any_of, load, store, where
 from stiction.laws.rows import INERTIA, LOAD, MASSES, NORMAL, OF_A_POINT, POINTS, RELAX, X, Y, Z
 from stiction.patch import contact_point, lowest_of_patch
@@ -39,14 +39,6 @@ def write_points(contacts, i, towards, out, first, step, stride):
             k = lowest_of_patch(contacts, i, -np.cos(angle), -np.sin(angle))
         at = first + d * stride
         out[at], out[at + step], out[at + 2 * step] = contact_point(contacts, i, k)
-
-
-@compiled
-def patch_points(contacts, i):
-    """The points of the patch, as an array (k, 3)."""
-    flat = np.empty(3 * number_of_points(contacts.record[i]))
-    write_points(contacts, i, 0.0, flat, np.int64(0), np.int64(1), np.int64(3))
-    return flat.reshape(-1, 3)
 
 
 @lean

@@ -13,8 +13,6 @@ from stiction.patch import Contacts, new_contacts
 from stiction.state import Kind
 from stiction.stepping import Motion, Setting, begin_step
 
-_REST = 1e-100  # [m/s, rad/s] what rounding leaves of the speed of a body at rest; smaller squares would be no numbers
-
 
 @dataclass(frozen=True)
 class Instances:
@@ -63,8 +61,7 @@ class Examples:
 def contacts_of(body: Body, instances: Instances, setting: Setting) -> Contacts:
     """The instances as Algorithm 1 sees them."""
     contacts = new_contacts(body.hull, len(instances))
-    twist = np.where(np.abs(instances.twist) < _REST, 0.0, instances.twist)
-    motion = Motion(instances.position.copy(), instances.quaternion.copy(), twist)
+    motion = Motion(instances.position.copy(), instances.quaternion.copy(), instances.twist.copy())
     found = begin_step(setting, body.hull, contacts, motion)
     if found != len(instances):
         raise ValueError(f"{len(instances) - found} of {len(instances)} instances do not touch the ground.")
