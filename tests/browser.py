@@ -32,6 +32,7 @@ def open_browser(width: int = 1400, height: int = 900) -> Iterator:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    browser.set_script_timeout(PATIENCE)
     try:
         yield browser
     finally:
