@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba import extending
 from numba.core import config as numba_config
 
 config = cast(Any, numba_config)  # numba sets its options as attributes at run time
+intrinsic = cast(Any, extending.intrinsic)  # what it returns is called without the first argument, which it adds
 
 # Sources without compiled code.
 _PLAIN = ("cli.py", "results.py", "rollouts.py", "stepper.py", "studies", "report", "bench", "data", "engines", "learn")

@@ -6,15 +6,21 @@ gives the same bits: what is found for a body does not depend on the company it 
 """
 
 import operator
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.datamodel import models, register_default
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, overload
+from numba.core.datamodel import models
+from numba.core.datamodel.registry import register_default
+from numba.core.typing import templates
+from numba.core.typing.templates import AbstractTemplate, signature
+from numba.extending import lower_builtin, overload
+
+from stiction.compiled import intrinsic
 
 LANES = 8
+infer_global = cast(Any, templates).infer_global
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
 _INT = ir.IntType(32)
@@ -164,13 +170,21 @@ def _store(typing, array, row, value):
     return types.none(array, types.int64, lanes), generate
 
 
-@intrinsic
-def zeros(typing):
+def zeros() -> Any:
     """Lanes of zeros; 0.0 is the same for one body."""
+
+
+@intrinsic
+def _zeros(typing):
     return lanes(), lambda context, builder, sig, args: ir.Constant(_DOUBLES, [0.0] * LANES)
 
 
-def load(room, row, zero):
+@overload(zeros)
+def _all_zeros():
+    return lambda: _zeros()
+
+
+def load(room, row, zero) -> Any:
     """Row `row` of a flat array: as many numbers as `zero` has lanes."""
 
 
@@ -181,7 +195,7 @@ def _load(room, row, zero):
     return lambda room, row, zero: room[row]
 
 
-def store(room, row, value):
+def store(room, row, value) -> Any:
     """Write a value to row `row` of a flat array."""
 
 
@@ -196,7 +210,7 @@ def _write(room, row, value):
     return write
 
 
-def where(condition, a, b):
+def where(condition, a, b) -> Any:
     """a where the condition holds, else b."""
 
 
@@ -207,7 +221,7 @@ def _where(condition, a, b):
     return lambda condition, a, b: a if condition else b
 
 
-def any_of(condition):
+def any_of(condition) -> Any:
     """Whether the condition holds in any lane."""
 
 
@@ -218,7 +232,7 @@ def _any_of(condition):
     return lambda condition: condition
 
 
-def root(a):
+def root(a) -> Any:
     """Square root."""
 
 
@@ -229,7 +243,7 @@ def _root(a):
     return lambda a: np.sqrt(a)
 
 
-def magnitude(a):
+def magnitude(a) -> Any:
     """Absolute value."""
 
 
@@ -240,7 +254,7 @@ def _magnitude(a):
     return lambda a: abs(a)
 
 
-def multiply_add(a, b, c):
+def multiply_add(a, b, c) -> Any:
     """a b + c, rounded once."""
 
 

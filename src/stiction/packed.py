@@ -8,9 +8,8 @@ from typing import Any, cast
 import numpy as np
 from numba import typeof
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, intrinsic, lean
 from stiction.finely import simulate_finely
 from stiction.stepping import simulate
 

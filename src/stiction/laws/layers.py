@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from stiction.compiled import lean
+from stiction.compiled import intrinsic, lean
 
 WIDE = 8  # outputs in a vector; rows of weights are padded to a multiple of it
 PARTS = 4  # sums that do not wait for each other

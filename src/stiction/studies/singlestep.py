@@ -152,7 +152,7 @@ def _rounding(law: AugmentedLaw, contacts: Contacts, mode: NDArray, slides: NDAr
     inputs = contacts.record.memo[:, : law.inputs.size(kind)]
     described = contacts.record.memo[:, SCALE] > 0
     exact = np.array(_MODES)[_in_double(classifier, inputs).argmax(axis=1)]
-    figures = {"modes_rounded": int((exact != mode)[described].sum())}
+    figures: dict[str, Any] = {"modes_rounded": int((exact != mode)[described].sum())}
     if len(slides):
         exact_p_f = np.zeros((len(slides), 5))
         for row, i, output in zip(exact_p_f, slides, _in_double(regressor, inputs[slides]), strict=True):
