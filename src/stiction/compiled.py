@@ -89,5 +89,5 @@ def announce_compilation() -> None:
         return
     known = _FOLDER is not None and any(Path(_FOLDER).iterdir())
     if not known and sys.stderr.isatty():
-        print("stiction: compiling for this machine, once: about a minute ...", file=sys.stderr)
+        print("stiction: compiling for this machine, once: two or three minutes ...", file=sys.stderr)
     _announced = True
