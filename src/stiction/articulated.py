@@ -17,17 +17,17 @@ Several links are stacked: V_free (6 n,), L (6 n, 6 n), so that they feel each o
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from stiction.balancing import ask_at, balanced, work_guard
 from stiction.broyden import advance, copy_rows, first_jacobian, learn_jacobian, mismatch
-from stiction.compiled import compiled
+from stiction.compiled import lean, lean_jitable
 from stiction.contact import classify, friction, outside, rough_friction, stop_patch
-from stiction.coupled import effective_friction, new_held, stiffened
+from stiction.coupled import effective_friction, stiffen
+from stiction.dense import write_applied
 from stiction.holding import STEEP, give_up_static, let_go, pressed_links, stops, take_back
 from stiction.lcp import lowest_separation
 from stiction.rough import rough_impulses
-from stiction.spatial import apply, dot
+from stiction.spatial import clear, copy, dot
 from stiction.state import Mode
 
 TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; the law's own error is not less
@@ -52,133 +52,151 @@ class Solution(NamedTuple):
     solved: bool
 
 
-@register_jitable
-def articulated_impulse(law, contacts, V_free, L, tolerance):
-    """Algorithm 2, mode by mode: the Solution of p = H(V1) for the links whose patches are in `contacts`.
+@lean_jitable
+def articulated_impulse(law, contacts, V_free, L, tolerance, search):
+    """Algorithm 2, mode by mode: solve p = H(V1) for the links whose patches are in `contacts`.
 
     V_free: (6 n,); L: (6 n, 6 n). contacts.record.inverse_inertia holds M_b^-1; record.velocity is where V1 is asked.
+    search: a searching.Search, where the solution is left; the evaluations and whether it is solved back
 
     A patch that nothing presses detaches, p = 0. Where all that are pressed may stick, p is the solution of a linear
     problem: it stands if C, asked at its V1, agrees. Only links that slide iterate, on their friction alone: whatever
     p_f is, the normal impulse follows from the LCP in L.
     """
+    s = search
     n = len(contacts.record)
-    pressed = pressed_links(contacts, V_free)
-    static = pressed.copy()
-    p_f, want = np.zeros((n, 5)), np.zeros((n, 5))
-    ask = np.zeros(n, dtype=np.bool_)
-    p = np.zeros(6 * n)
-    c = np.full(n, Mode.DETACH, dtype=np.int64)
-    if not static.any():
-        return Solution(p.reshape(n, 6), c, np.zeros(n, dtype=np.bool_), 0, True)
-    L_b, share = stiffened(contacts, L)
-    held_links = new_held(n)
-    effective = effective_friction(contacts, L, share)
-    mu, is_round = rough_friction(law)
-    begun = False
-    forced = np.zeros(n, dtype=np.bool_)
-    held, returned = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    B = first_jacobian(n, 1.0)
-    last_x, last_F = np.zeros(5 * n), np.zeros(5 * n)
-    best_f, best_x, best_F, best = p_f.copy(), last_x, last_F, np.inf
-    known, solved, evaluations = False, False, 0
+    mu_x, mu_y, is_round = rough_friction(law)
+    if not _begin(contacts, V_free, s):
+        return 0, True
+    share = stiffen(contacts, L, s.L_b)
+    effective_friction(contacts, L, share, s.effective)
+    begun = slid = False
+    if n == 1 and mu_x >= 0.0:  # begin where a rough law has it: this may spare a question
+        begun = slid = rough_impulses(contacts, s.L_b, V_free, mu_x, mu_y, is_round, s.effective, s.rough, s.p_f)
+        copy_rows(s.p_f, s.best_f)
+        if not begun:
+            clear(s.p_f[0])
+        s.static[0] = not begun
+    known, solved, evaluations, best = False, False, 0, np.inf
     while evaluations < MOST_EVALUATIONS:
-        balanced(contacts, L_b, share, V_free, static, p_f, law.softness, held_links, p)
-        ask_at(contacts, V_free, L, p)
-        c = modes_at(law, contacts, forced, want, ask)
+        balanced(contacts, s.L_b, share, V_free, s.static, s.p_f, law.softness, s.held_links, s.p)
+        ask_at(contacts, V_free, L, s.p)
+        modes_at(law, contacts, s)
         evaluations += 1
-        goes, pulled = let_go(contacts, p, static, c, p_f, mu[0] < 0.0)
-        give_up_static(static, c, held, forced)
+        goes, pulled = let_go(contacts, s.p, s.static, s.mode, s.p_f, mu_x < 0.0)
+        give_up_static(s.static, s.mode, s.held, s.forced)
         if goes:
-            B, known, best = first_jacobian(n, 1.0), False, np.inf
+            first_jacobian(s.B, 1.0)
+            known, best = False, np.inf
             if begun:  # a link that slid, was held again and must slide after all: as it did
-                copy_rows(best_f, p_f)
+                copy_rows(s.best_f, s.p_f)
                 continue
-            if mu[0] >= 0.0:  # what holds a patch may be more than any friction: begin where a rough law has it
-                rough_impulses(contacts, L_b, V_free, mu, is_round, p_f)
-                copy_rows(p_f, best_f)
+            if mu_x >= 0.0:  # what holds a patch may be more than any friction: begin where a rough law has it
+                rough_impulses(contacts, s.L_b, V_free, mu_x, mu_y, is_round, s.effective, s.rough, s.p_f)
+                copy_rows(s.p_f, s.best_f)
                 begun = True
                 if n > 1 and share > 0.0:  # feet that press against each other: held as a rough law would
                     for i in range(n):
-                        static[i] = pressed[i]
+                        s.static[i] = s.pressed[i]
                 continue
             if pulled:  # this V1 belongs to an impulse that cannot be
                 continue
-        if n > 1 and take_back(static, c, returned):
-            B, known, best = first_jacobian(n, 1.0), False, np.inf
-            copy_rows(p_f, best_f)
+        if (n > 1 or slid) and take_back(s.static, s.mode, s.returned):
+            first_jacobian(s.B, 1.0)
+            known, best, slid = False, np.inf, False
+            copy_rows(s.p_f, s.best_f)
             continue
-        friction_at(law, contacts, effective, ask, want)
-        x, F, size = mismatch(contacts, p, static, p_f, want)
-        error = np.sqrt(dot(F, F))
+        friction_at(law, contacts, share, s)
+        size = mismatch(contacts, s.p, s.static, s.p_f, s.want, s.x, s.F)
+        error = np.sqrt(dot(s.F, s.F))
         if error <= (tolerance if evaluations < STEEP else LOOSE * tolerance) * size:
             solved = True
             break
         if error < best:
-            best_x, best_F, best = x, F, error
-            copy_rows(p_f, best_f)
+            best = error
+            _keep(s.x, s.F, s.best_x, s.best_F)
+            copy_rows(s.p_f, s.best_f)
         if evaluations % STEEP == 0:  # it does not settle: again from where it was best, with shorter steps
-            x, F, known = best_x, best_F, False
-            B = first_jacobian(n, 0.5 ** (evaluations // STEEP))
+            _keep(s.best_x, s.best_F, s.x, s.F)
+            known = False
+            first_jacobian(s.B, 0.5 ** (evaluations // STEEP))
         if known:
-            learn_jacobian(B, x, F, last_x, last_F)
-        last_x, last_F, known = x, F, True
-        advance(contacts, B, x, F, p_f)
+            learn_jacobian(s.B, s.x, s.F, s.last_x, s.last_F, s.spare)
+        _keep(s.x, s.F, s.last_x, s.last_F)
+        known = True
+        advance(contacts, s.B, s.x, s.F, s.p_f, s.spare)
     if not solved and best < np.inf:
-        copy_rows(best_f, p_f)
-        balanced(contacts, L_b, share, V_free, static, p_f, law.softness, held_links, p)
+        copy_rows(s.best_f, s.p_f)
+        balanced(contacts, s.L_b, share, V_free, s.static, s.p_f, law.softness, s.held_links, s.p)
     for i in range(n):
-        if forced[i] and c[i] == Mode.STATIC and not stops(contacts, i, p, LOOSE * tolerance):
+        if s.forced[i] and s.mode[i] == Mode.STATIC and not stops(contacts, i, s.p, LOOSE * tolerance):
             solved = False
-    free = work_guard(contacts, L, L_b, share, V_free, static, p_f, want, law.softness, held_links, p)
-    solved = solved and free
-    beyond = np.zeros(n, dtype=np.bool_)
+    free = work_guard(contacts, L, s.L_b, share, V_free, s.static, s.p_f, s.want, law.softness, s.held_links, s.p)
     for i in range(n):
-        beyond[i] = outside(law, contacts, i)
-        c[i] = Mode.STATIC if static[i] else Mode.DYNAMIC if p[6 * i + 2] > 0 else Mode.DETACH
-    return Solution(p.reshape(n, 6), c, beyond, evaluations, solved)
+        s.outside[i] = outside(law, contacts, i)
+        s.mode[i] = Mode.STATIC if s.static[i] else Mode.DYNAMIC if s.p[6 * i + 2] > 0 else Mode.DETACH
+    return evaluations, solved and free
 
 
-@compiled
-def solve_modes(law, contacts, V_free, L, tolerance):
+@lean
+def solve_modes(law, contacts, V_free, L, tolerance, search):
     """`articulated_impulse`, compiled for a compiled law; its py_func serves any other."""
-    return articulated_impulse(law, contacts, V_free, L, tolerance)
+    return articulated_impulse(law, contacts, V_free, L, tolerance, search)
 
 
-@register_jitable
-def modes_at(law, contacts, forced, want, ask):
-    """The modes (n,) that H takes at the V1 in the records, and which links ask for R's friction, into `ask` (n,).
+@lean
+def _begin(contacts, V_free, s):
+    """Nothing is known yet; every link that is pressed may stick. Whether any is."""
+    s.held_links.rows[1] = 0
+    first_jacobian(s.B, 1.0)
+    clear(s.p)
+    any_is = pressed_links(contacts, V_free, s.pressed)
+    for i in range(len(s.pressed)):
+        s.static[i] = s.pressed[i]
+        s.forced[i] = s.outside[i] = False
+        s.held[i] = s.returned[i] = 0
+        s.mode[i] = Mode.DETACH
+        clear(s.p_f[i])
+    return any_is
 
-    forced: links whose friction is R's, whatever C says, (n,)
-    want: gets the friction that keeps the patches of static links, (n, 5)
+
+@lean
+def _keep(x, F, to_x, to_F):
+    copy(x, to_x)
+    copy(F, to_F)
+
+
+@lean_jitable
+def modes_at(law, contacts, s):
+    """The modes that H takes at the V1 in the records, and which links ask for R's friction, into the search.
+
+    Where a link is static, and its friction is not R's whatever C says, what is wanted is the friction that keeps it.
     """
-    c = classify(law, contacts)
-    for i in range(len(c)):
-        if c[i] == Mode.DETACH and lowest_separation(contacts, i, contacts.record[i].velocity) < 0:
-            c[i] = Mode.DYNAMIC  # guard of Algorithm 1: what still approaches does not detach
-        ask[i] = c[i] == Mode.DYNAMIC or (c[i] == Mode.STATIC and forced[i])
-        for k in range(5):
-            want[i, k] = 0.0
-        if c[i] == Mode.STATIC and not forced[i]:
-            if stop_patch(contacts, i, law.softness, np.zeros(6)) != Mode.STATIC:
-                c[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
+    classify(law, contacts)
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if c.mode == Mode.DETACH and lowest_separation(contacts, i, c.velocity) < 0:
+            c.mode = Mode.DYNAMIC  # guard of Algorithm 1: what still approaches does not detach
+        s.mode[i] = c.mode
+        s.ask[i] = c.mode == Mode.DYNAMIC or (c.mode == Mode.STATIC and s.forced[i])
+        clear(s.want[i])
+        if c.mode == Mode.STATIC and not s.forced[i]:
+            if stop_patch(contacts, i, law.softness) != Mode.STATIC:
+                s.mode[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
+            copy(c.friction, s.want[i])
+
+
+@lean_jitable
+def friction_at(law, contacts, share, s):
+    """R's friction of the links that ask, into search.want, of all links only what has an effect."""
+    for i in range(len(contacts.record)):
+        contacts.record[i].mode = Mode.DYNAMIC if s.ask[i] else Mode.DETACH
+    friction(law, contacts)
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if s.ask[i]:
             for k in range(5):
-                want[i, k] = contacts.record[i].friction[k]
-    return c
-
-
-@register_jitable
-def friction_at(law, contacts, effective, ask, want):
-    """R's friction of the links that `ask`, into `want` (n, 5), of all links only what has an effect.
-
-    effective: what of each link's friction has one, (n, 5, 5), or (0, 5, 5) if all has
-    """
-    asked = np.flatnonzero(ask)
-    p_f = friction(law, contacts, asked)
-    for m in range(len(asked)):
-        for k in range(5):
-            want[asked[m], k] = p_f[m, k] if np.isfinite(p_f[m, k]) else 0.0
-    for i in range(len(effective)):
-        kept = apply(effective[i], want[i])
-        for k in range(5):
-            want[i, k] = kept[k]
+                s.want[i, k] = c.p_f[k] if np.isfinite(c.p_f[k]) else 0.0
+        if share > 0.0:
+            copy(s.want[i], c.friction)
+            write_applied(s.effective[i], c.friction, s.want[i])

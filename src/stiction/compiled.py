@@ -72,6 +72,16 @@ def inlined(function: F) -> F:
     return _compile(function, _nrt=False, forceinline=True)
 
 
+def lean_overload(function: Callable) -> Callable:
+    """numba.extending.overload, for an implementation that is `lean`."""
+    return extending.overload(function, jit_options={"_nrt": False, "nogil": True, "error_model": "numpy"})
+
+
+def lean_jitable(function: F) -> F:
+    """numba.extending.register_jitable, likewise: it runs in the interpreter when called from there."""
+    return cast(F, extending.register_jitable(_nrt=False, nogil=True, error_model="numpy")(function))
+
+
 def _compile(function: F, **options: Any) -> F:
     before = config.CACHE_DIR
     if _FOLDER is not None:

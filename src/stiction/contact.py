@@ -8,14 +8,13 @@ from typing import Protocol
 
 import numpy as np
 from numba.core import types
-from numba.extending import overload, register_jitable
 
 from stiction.bodies import Body
 from stiction.checks import InputError
-from stiction.compiled import compiled, inlined, lean
+from stiction.compiled import inlined, lean, lean_jitable, lean_overload
 from stiction.lcp import lowest_separation, normal_impulse, write_twist_after
 from stiction.patch import Contacts
-from stiction.spatial import copy
+from stiction.spatial import clear, copy
 from stiction.state import Mode
 from stiction.stopping import write_static_impulse
 
@@ -28,7 +27,8 @@ class Law(Protocol):
     """What the data decides: the classifier C and the regressor R of the paper.
 
     A law may be plain Python. A law whose attribute `compiled` is a NamedTuple, for the type of which `classify` and
-    `friction` of this module are overloaded (numba.extending.overload), runs at full speed.
+    `friction` of this module are overloaded (numba.extending.overload), runs at full speed: these write their answers
+    into the records of the contacts.
     """
 
     body: Body
@@ -61,20 +61,21 @@ class WholeLaw(Protocol):
 
 
 def classify(law, contacts):
-    """C of the law; overloaded for compiled laws."""
+    """C of the law: the mode of each contact, into its record; overloaded for compiled laws."""
     mode = np.asarray(law.classify(contacts))
     if mode.shape != (len(contacts.record),) or not np.isin(mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all():
         raise InputError(
             f"A law's classify must return {len(contacts.record)} modes, each STATIC, DYNAMIC or DETACH, "
             f"got {mode!r:.80}."
         )
-    return mode.astype(np.int64)
+    contacts.record["mode"] = mode
 
 
-def friction(law, contacts, dynamic):
-    """R of the law, shape (k, 5); overloaded for compiled laws."""
+def friction(law, contacts):
+    """R of the law: p_f (5,) of each contact whose mode is DYNAMIC, into its record; overloaded for compiled laws."""
+    dynamic = np.flatnonzero(contacts.record["mode"] == Mode.DYNAMIC)
     if len(dynamic) == 0:
-        return np.zeros((0, 5))
+        return
     p_f = np.asarray(law.friction(contacts, dynamic), dtype=np.float64)
     if p_f.shape not in ((len(dynamic), 3), (len(dynamic), 5)):
         raise InputError(
@@ -84,7 +85,17 @@ def friction(law, contacts, dynamic):
         p_f = np.pad(p_f, ((0, 0), (0, 2)))
         for k, i in enumerate(dynamic):
             add_tilt(contacts, i, p_f[k])
-    return p_f
+    contacts.record["p_f"][dynamic] = p_f
+
+
+def friction_of(how, law, contacts, dynamic):
+    """R of a compiled law, whose `friction` is `how`, for the contacts numbered `dynamic`, whatever their modes."""
+    mode = contacts.record["mode"].copy()
+    contacts.record["mode"] = Mode.DETACH
+    contacts.record["mode"][dynamic] = Mode.DYNAMIC
+    how(law, contacts)
+    contacts.record["mode"] = mode
+    return contacts.record["p_f"][dynamic]
 
 
 def outside(law, contacts, i):
@@ -92,7 +103,7 @@ def outside(law, contacts, i):
     return bool(law.outside(contacts)[i]) if hasattr(law, "outside") else False
 
 
-@overload(outside)
+@lean_overload(outside)
 def _outside(law, contacts, i):
     learned = isinstance(law, types.NamedTuple) and hasattr(law.instance_class, "recipe")
     if not learned:
@@ -100,75 +111,67 @@ def _outside(law, contacts, i):
 
 
 def rough_friction(law):
-    """(mu_x, mu_y) of a Coulomb law that is roughly this one, and if its cone is round; negative: none is known."""
+    """mu_x and mu_y of a Coulomb law that is roughly this one, and if its cone is round; negative: none is known."""
     inputs = getattr(law, "inputs", None)
     if inputs is not None:
-        return np.array(inputs.friction), inputs.cone == "round"
+        return inputs.friction[0], inputs.friction[1], inputs.cone == "round"
     mu = getattr(law, "guess_friction", getattr(law, "friction_coefficients", (-1.0, -1.0)))
-    return np.array(mu, dtype=np.float64), getattr(law, "cone", "round") == "round"
+    return mu[0], mu[1], getattr(law, "cone", "round") == "round"
 
 
-@overload(rough_friction)
+@lean_overload(rough_friction)
 def _rough_friction(law):
     fields = law.instance_class._fields if isinstance(law, types.NamedTuple) else ()
     if "recipe" in fields:
-        return lambda law: (law.recipe.friction, law.recipe.round)
+        return lambda law: (law.recipe.friction[0], law.recipe.friction[1], law.recipe.round)
     if "friction" in fields and "round" in fields:
-        return lambda law: (law.friction, law.round)
-    return lambda law: (np.full(2, -1.0), True)
+        return lambda law: (law.friction[0], law.friction[1], law.round)
+    return lambda law: (-1.0, -1.0, True)
 
 
-@register_jitable
+@lean_jitable
 def contact_impulse(law, contacts):
-    """Algorithm 1, p = H(q, v1, P): contact impulses (n, 6) about the centre of mass and the modes (n,) they realise.
+    """Algorithm 1, p = H(q, v1, P), for each record: its impulse about the centre of mass and the mode it realises.
 
-    Line 1, v1 = v + h M^-1 tau, is already in `contacts.record.velocity`.
+    Line 1, v1 = v + h M^-1 tau, is already in its velocity.
     """
-    n = len(contacts.record)
-    p = np.zeros((n, 6))
-    c = classify(law, contacts)  # line 2: c <- C(q, v1)
-    for i in range(n):
-        if c[i] == Mode.DETACH and lowest_separation(contacts, i, contacts.record[i].velocity) < 0:
-            c[i] = Mode.DYNAMIC  # guard: what still approaches does not detach
-    dynamic = numbers_of(c, Mode.DYNAMIC)
-    p_f = friction(law, contacts, dynamic)  # line 8: p_f <- R(q, v1)
-    for i in range(n):
-        if c[i] == Mode.STATIC:  # lines 3-6
-            c[i] = stop_patch(contacts, i, law.softness, p[i])
-    for k in range(len(dynamic)):  # lines 7-11
-        i = dynamic[k]
-        c[i] = slide_patch(contacts, i, p_f[k], law.softness, p[i])
-    return p, c  # lines 12-14: a patch that detaches keeps p = 0
+    classify(law, contacts)  # line 2: c <- C(q, v1)
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if c.mode == Mode.DETACH and lowest_separation(contacts, i, c.velocity) < 0:
+            c.mode = Mode.DYNAMIC  # guard: what still approaches does not detach
+    friction(law, contacts)  # line 8: p_f <- R(q, v1)
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if c.mode == Mode.STATIC:  # lines 3-6
+            c.mode = stop_patch(contacts, i, law.softness)
+        elif c.mode == Mode.DYNAMIC:  # lines 7-11
+            c.mode = slide_patch(contacts, i, c.p_f, law.softness)
+        else:  # lines 12-14
+            clear(c.impulse)
 
 
 def respond(law, contacts):
-    """Impulses (n, 6) and modes (n,) of the contacts: Algorithm 1, unless the law answers as a whole by itself."""
-    return law.respond(contacts) if hasattr(law, "respond") else contact_impulse(law, contacts)
+    """Impulse and mode of each contact, into its record: Algorithm 1, unless the law answers as a whole by itself."""
+    if hasattr(law, "respond"):
+        contacts.record["impulse"], contacts.record["mode"] = law.respond(contacts)
+    else:
+        contact_impulse(law, contacts)
 
 
-@overload(respond)
+@lean_overload(respond)
 def _respond(law, contacts):
     answers_by_itself = isinstance(law, types.NamedTuple) and hasattr(law.instance_class, "ANSWERS_BY_ITSELF")
     if not answers_by_itself:
         return lambda law, contacts: contact_impulse(law, contacts)
 
 
-@compiled
-def numbers_of(modes, mode):
-    """Numbers of the contacts in a mode."""
-    found = np.empty(len(modes), dtype=np.int64)
-    count = 0
-    for i in range(len(modes)):
-        if modes[i] == mode:
-            found[count] = i
-            count += 1
-    return found[:count]
-
-
-@compiled
-def stop_patch(contacts, i, softness, out):
-    """Lines 3-6: write the impulse that stops the patch; guard: if it would pull anywhere, keep only its friction."""
+@lean
+def stop_patch(contacts, i, softness):
+    """Lines 3-6: the impulse that stops the patch, into the record; guard: if it would pull anywhere, keep only its
+    friction. The mode back."""
     c = contacts.record[i]
+    out = c.impulse
     write_static_impulse(contacts, i, out)
     write_friction_part(contacts, i, out, c.friction)
     _write_with_normal(contacts, i, c.friction, 1.0, softness, c.trial)
@@ -180,22 +183,12 @@ def stop_patch(contacts, i, softness, out):
         and abs(c.trial[4] - out[4]) <= close * c.diameter
     ):
         return np.int64(Mode.STATIC)
-    for k in range(6):
-        out[k] = 0.0
-    return slide_patch(contacts, i, c.friction, softness, out)
-
-
-@compiled
-def friction_part(contacts, i, p):
-    """The friction p_f (5,) at the patch's centre of an impulse p (6,) that stops the patch."""
-    p_f = np.empty(5)
-    write_friction_part(contacts, i, p, p_f)
-    return p_f
+    return slide_patch(contacts, i, c.friction, softness)
 
 
 @inlined
 def write_friction_part(contacts, i, p, p_f):
-    """As `friction_part`, into p_f (5,)."""
+    """Write the friction p_f (5,) at the patch's centre of an impulse p (6,) that stops the patch."""
     centre = contacts.record[i].centre
     p_f[0], p_f[1] = p[0], p[1]
     p_f[2] = p[5] - (centre[0] * p[1] - centre[1] * p[0])
@@ -204,13 +197,14 @@ def write_friction_part(contacts, i, p, p_f):
 
 
 @lean
-def slide_patch(contacts, i, p_f, softness, out):
-    """Lines 9-11 for a given friction impulse p_f (5,), with two guards; write the impulse and return its mode.
+def slide_patch(contacts, i, p_f, softness):
+    """Lines 9-11 for a given friction impulse p_f (5,), with two guards: the impulse into the record, its mode back.
 
     Without normal impulse there is no friction, and a contact never adds kinetic energy: friction is scaled down until
     both hold. The energy after the step is convex in the scale and at 0 not above the old one, so that one exists.
     """
     c = contacts.record[i]
+    out = c.impulse
     p_z = _write_with_normal(contacts, i, p_f, 1.0, softness, out)
     above = _energy_gained(contacts, i, out) if p_z > 0 else np.inf
     if not above <= 0:
@@ -239,8 +233,7 @@ def slide_patch(contacts, i, p_f, softness, out):
             else:
                 high, above = middle, gained
     if not p_z > 0:
-        for k in range(6):
-            out[k] = 0.0
+        clear(out)
         return np.int64(Mode.DETACH)
     return np.int64(Mode.DYNAMIC)
 
@@ -268,17 +261,10 @@ def add_tilt(contacts, i, p_f):
         p_f[4] -= p_f[2] * a[2] * a[1] / flat
 
 
-@compiled
-def friction_wrench(centre, p_f, scale):
-    """T_f p_f: the wrench (6,) about the centre of mass of the friction p_f (p_x, p_y, m_z, m_x, m_y) at `centre`."""
-    out = np.empty(6)
-    write_friction_wrench(centre, p_f, scale, out)
-    return out
-
-
 @inlined
 def write_friction_wrench(centre, p_f, scale, out):
-    """As `friction_wrench`, into `out` (6,)."""
+    """Write T_f p_f into `out` (6,): the wrench about the centre of mass of the friction p_f (p_x, p_y, m_z, m_x, m_y)
+    at `centre`."""
     x, y, z = centre
     out[0], out[1], out[2] = scale * p_f[0], scale * p_f[1], 0.0
     out[3] = scale * p_f[3] - z * out[1]

@@ -15,34 +15,41 @@ from stiction.lcp import MOST_ACTIVE
 from stiction.loads import Loads, admit, new_loads
 from stiction.patch import contact_xy, patch_vertex, vertex_height
 from stiction.spatial import dot
-from stiction.stopping import patch_rows
+from stiction.stopping import write_patch_rows
 
 STIFFENING = 1e-8  # share of a link's own mobility that a direction without mobility is given, to choose among impulses
 _IMMOBILE = 1e-9  # a direction with less than this share of the free link's mobility has none
 _TINY = 1e-12
 
 
-@compiled
-def stiffened(contacts, L):
-    """L itself if all links can move in all directions, else L + share M_b^-1; and that share.
+@lean
+def stiffen(contacts, L, out):
+    """Write L itself if all links can move in all directions, else L + share M_b^-1; that share back.
 
     A hinged chain cannot move out of its plane, so that impulses across it have no effect and no unique size. The
     least one is wanted, measured by what it would do to the free link: a trace of the free link's mobility chooses it.
     """
-    n = len(L)
-    lower = L.copy()
-    if cholesky(lower, contacts):
-        return L, 0.0
-    out = L.copy()
-    for i in range(n // 6):
+    _copy_matrix(L, out)
+    mobile = cholesky(out, contacts)
+    _copy_matrix(L, out)
+    if mobile:
+        return 0.0
+    for i in range(len(L) // 6):
         own = contacts.record[i].inverse_inertia
         for k in range(6):
             for m in range(6):
                 out[6 * i + k, 6 * i + m] += STIFFENING * own[k, m]
-    return out, STIFFENING
+    return STIFFENING
 
 
-@compiled
+@lean
+def _copy_matrix(A, out):
+    for r in range(A.shape[0]):
+        for k in range(A.shape[1]):
+            out[r, k] = A[r, k]
+
+
+@lean
 def cholesky(A, contacts):
     """Factor A (6 n, 6 n) in place into its lower triangle; False where a link has no mobility of its own in it."""
     for k in range(len(A)):
@@ -60,18 +67,21 @@ def cholesky(A, contacts):
     return True
 
 
-@compiled
-def effective_friction(contacts, L, share):
-    """For each link the matrix that keeps of a friction p_f (5,) what its patch can slide or spin along, (n, 5, 5);
-    none at all if L was not stiffened.
+@lean
+def effective_friction(contacts, L, share, out):
+    """Write for each link the matrix that keeps of a friction p_f (5,) what its patch can slide or spin along,
+    (n, 5, 5): all of it, unless L had to be stiffened.
 
     A link of a hinged chain can neither yaw nor slide across its plane, but a law does not know that: where two
     mirrored answers are as good, it gives one of them, whose spin torque would turn V1 out of the plane.
     """
-    n = len(contacts.record) if share > 0.0 else 0
-    out = np.zeros((n, 5, 5))
-    for i in range(n):
+    for i in range(len(contacts.record)):
         c = contacts.record[i]
+        for k in range(5):
+            for m in range(5):
+                out[i, k, m] = 1.0 if k == m and share == 0.0 else 0.0
+        if share == 0.0:
+            continue
         xx, xy, yy, spin = _slide_mobility(L, 6 * i, c.centre)
         own_xx, _own_xy, own_yy, own_spin = _slide_mobility(c.inverse_inertia, 0, c.centre)
         half, split = 0.5 * (xx + yy), np.hypot(0.5 * (xx - yy), xy)
@@ -84,7 +94,6 @@ def effective_friction(contacts, L, share):
         if spin > _IMMOBILE * own_spin:
             for k in range(2, 5):
                 out[i, k, k] = 1.0
-    return out
 
 
 @lean
@@ -198,7 +207,7 @@ def balance(contacts, L, V, static, p_f, softness, held, p):
             p[k] -= held.S[m, k] * moving[m]
 
 
-@compiled
+@lean
 def _hold(contacts, L, static, held):
     """Find out what there is to know of these static links."""
     n = len(static)
@@ -335,18 +344,17 @@ def _worst(contacts, u, static, rate, cap, number, active):
     return link, vertex, lowest, largest
 
 
-@compiled
+@lean
 def _write_held_rows(contacts, static, S, owner):
     """Write rows S (r, 6 n) from the twists to the velocities of all static patches, and their links; how many."""
     r = np.int64(0)
     for i in range(len(static)):
         if static[i]:
-            own = patch_rows(contacts.record[i])
-            for k in range(len(own)):
+            for k in range(r, min(r + 6, len(S))):
                 for m in range(S.shape[1]):
-                    S[r, m] = 0.0
-                for m in range(6):
-                    S[r, 6 * i + m] = own[k, m]
+                    S[k, m] = 0.0
+            end = r + write_patch_rows(contacts.record[i], S[r:, 6 * i : 6 * i + 6])
+            while r < end:
                 owner[r] = i
                 r += 1
     return r

@@ -1,12 +1,11 @@
 """Time steps in parts that end where a corner reaches the ground; a law may ask for them, the paper does not."""
 
 import numpy as np
-from numba.extending import register_jitable
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import lean, lean_jitable
 from stiction.contact import respond
 from stiction.labels import observed_mode
-from stiction.lcp import normal_impulse, twist_after, write_twist_after
+from stiction.lcp import normal_impulse, write_twist_after
 from stiction.patch import first_contacts
 from stiction.spatial import copy, rotation_matrix
 from stiction.state import Kind, Mode
@@ -16,7 +15,7 @@ from stiction.timing import out_of_reach, time_to_impact
 MOST_CUTS = 40  # cuts at impacts in one time step after which a body that chatters bounces no more, until the next step
 
 
-@compiled
+@lean
 def simulate_finely(law, setting, hull, contacts, motion, record):
     """As `simulate`, with time steps in `setting.substeps` parts that end where a corner reaches the ground."""
     write_state(record, motion, 0)
@@ -77,7 +76,7 @@ def slides_on_a_face(hull, setting, contacts, motion, i):
     return abs(w[2]) + (abs(w[3]) + abs(w[4])) * hull.diameter < -0.2 * setting.timestep * setting.gravity[2]
 
 
-@register_jitable
+@lean_jitable
 def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
     """Step body i for `longest` [s], or until its next corner arrives; the time taken. What happened joins step t.
 
@@ -85,7 +84,7 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
     """
     taken = longest
     may_cut = cuts < 3 * MOST_CUTS
-    before = np.empty(6)
+    before, after = contacts.room[-12:-6], contacts.room[-6:]  # where no law works
     copy(motion.twist[i], before)
     if may_cut and not out_of_reach(hull, motion.position[i, 2], before, setting.gravity, longest):
         rotation_matrix(motion.quaternion[i], contacts.record[0].rotation)
@@ -102,14 +101,14 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
         c = contacts.record[0]
         if cuts >= MOST_CUTS:
             c.fall = np.inf
-        p, mode = respond(law, touching)
+        respond(law, touching)
         if c.rebound[0] > 0:
-            bounce_within_energy(touching, part, p[0])
-        after = twist_after(touching, 0, p[0])
+            bounce_within_energy(touching, part, c.impulse)
+        write_twist_after(touching, 0, c.impulse, after)
         sooner = time_to_impact(hull, c.rotation, c.height, after, taken) if may_cut else taken
         if attempt == 1 or not sooner < 0.999 * taken:
             copy(after, motion.twist[i])
-            note_contact(touching, motion, record, t, p[0], mode[0], law.softness)
+            note_contact(touching, motion, record, t, c.impulse, c.mode, law.softness)
             break
         taken = sooner
         copy(before, motion.twist[i])

@@ -1,27 +1,26 @@
 """Which links Algorithm 2 holds and which it lets slide, by what the law says of them."""
 
-import numpy as np
-
-from stiction.compiled import compiled
-from stiction.contact import friction_part, stop_patch
+from stiction.compiled import lean
+from stiction.contact import stop_patch, write_friction_part
 from stiction.lcp import lowest_separation
 from stiction.state import Mode
-from stiction.stopping import static_impulse
+from stiction.stopping import write_static_impulse
 
 STEEP = 8  # evaluations after which a search is not an ordinary one
 HOLDS = 2  # times that a link may be held again
 
 
-@compiled
-def pressed_links(contacts, V_free):
-    """Whether a vertex of each link (n,) would approach the ground."""
-    pressed = np.empty(len(contacts.record), dtype=np.bool_)
+@lean
+def pressed_links(contacts, V_free, pressed):
+    """Write whether a vertex of each link (n,) would approach the ground; whether any would."""
+    any_is = False
     for i in range(len(pressed)):
         pressed[i] = lowest_separation(contacts, i, V_free[6 * i : 6 * i + 6]) < 0
-    return pressed
+        any_is = any_is or pressed[i]
+    return any_is
 
 
-@compiled
+@lean
 def let_go(contacts, p, static, c, p_f, look):
     """Let links slide that the law does not hold, from the friction that held them; if any does, and, if one is to
     `look`, whether any pulled."""
@@ -30,16 +29,13 @@ def let_go(contacts, p, static, c, p_f, look):
         if static[i] and c[i] != Mode.STATIC:
             static[i] = False
             any_goes = True
-            own = p[6 * i : 6 * i + 6]
-            held = friction_part(contacts, i, own)
-            for k in range(5):
-                p_f[i, k] = held[k]
+            write_friction_part(contacts, i, p[6 * i : 6 * i + 6], p_f[i])
             # Asked at this V1, stopping the patch takes just this impulse: the LCP of the free link says if it pushes.
-            pulls = pulls or (look and stop_patch(contacts, i, 0.0, np.zeros(6)) != Mode.STATIC)
+            pulls = pulls or (look and stop_patch(contacts, i, 0.0) != Mode.STATIC)
     return any_goes, pulls
 
 
-@compiled
+@lean
 def give_up_static(static, c, held, forced):
     """Links that the law would hold where they slide, but let slide where they are held, slide: no mode is right."""
     for i in range(len(static)):
@@ -48,7 +44,7 @@ def give_up_static(static, c, held, forced):
             forced[i] = held[i] > STEEP
 
 
-@compiled
+@lean
 def take_back(static, c, returned):
     """Hold links again that slide by a friction at which the law says static: all at first, later one after another."""
     any_back = False
@@ -62,10 +58,11 @@ def take_back(static, c, returned):
     return any_back
 
 
-@compiled
+@lean
 def stops(contacts, i, p, tolerance):
     """Whether the impulse p (6 n,) is just the one that stops the patch at the V1 in its record."""
-    held = static_impulse(contacts, i)
+    held = contacts.record[i].impulse
+    write_static_impulse(contacts, i, held)
     wrong = size = 0.0
     for k in range(6):
         wrong = max(wrong, abs(p[6 * i + k] - held[k]))

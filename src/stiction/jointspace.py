@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import lean
 from stiction.dense import factor, multiply, solve_columns, solve_factored
 
 
@@ -47,7 +47,7 @@ class Springs(NamedTuple):
 
     rows: one after another, with all columns, or if they are `sparse` with length[c] of them from start[c] on, whose
         numbers are in `column`
-    stiffness: of each; state: see `linearise`
+    stiffness: of each; state: of each, `quadratic` if it is a spring now, `cone` if it slides, which is not linear
     """
 
     rows: np.ndarray
@@ -57,6 +57,8 @@ class Springs(NamedTuple):
     stiffness: np.ndarray
     state: np.ndarray
     sparse: bool
+    quadratic: int
+    cone: int
 
 
 class Placed(NamedTuple):
@@ -96,35 +98,69 @@ def place_links(xipos, xmat, links, ground):
     return near
 
 
-@compiled
-def linearise(joints, springs, links, rows, timestep, damps, quadratic, cone):
-    """Whether the engine's step is linear in impulses on the links, and if so:
+class Linear(NamedTuple):
+    """How n links follow impulses on them in this step.
 
-    V: twists of the links after the step with the forces applied now, (6 n,)
-    R: how impulses on the links change the velocities of the joints, (dofs, 6 n)
-    L: how they change the links' own twists, (6 n, 6 n)
+    V: their twists after the step with the forces applied now, (6 n,)
+    R: how impulses on them change the velocities of the joints, (dofs, 6 n)
+    L: how impulses change their own twists, (6 n, 6 n)
+    J: from the velocities of the joints to these twists, (6 n, dofs)
+    A, late, M: what impulses and velocities meet, see `linearise`, (dofs, dofs); free, change: room to find R and V
+    """
+
+    V: np.ndarray
+    R: np.ndarray
+    L: np.ndarray
+    J: np.ndarray
+    A: np.ndarray
+    late: np.ndarray
+    M: np.ndarray
+    free: np.ndarray
+    change: np.ndarray
+
+
+def new_linear(links: int, dofs: int) -> Linear:
+    """Room for so many links and velocities of joints."""
+    n = 6 * links
+    square = (np.zeros((dofs, dofs)) for _ in range(3))
+    return Linear(
+        np.zeros(n),
+        np.zeros((dofs, n)),
+        np.zeros((n, n)),
+        np.zeros((n, dofs)),
+        *square,
+        np.zeros((dofs, n)),
+        np.zeros(dofs),
+    )
+
+
+@lean
+def linearise(joints, springs, links, rows, timestep, damps, out):
+    """Whether the engine's step is linear in impulses on the links; if so, how, into `out`, a Linear.
 
     rows: numbers of the links; damps: whether the engine takes joint damping implicitly, after its constraints
-    quadratic, cone: states of a constraint that is a spring now, and of one that slides, which is not linear
     """
     n, size = 6 * len(rows), len(joints.qvel)
-    V, R, L = np.zeros(n), np.empty((size, n)), np.empty((n, n))
-    if _has_no_closed_form(joints, springs, cone):
-        return False, V, R, L
-    J = np.zeros((n, size))
+    V, R, L, J, A = out.V, out.R, out.L, out.J, out.A
+    if _has_no_closed_form(joints, springs):
+        return False
+    _clear(J)
     for k in range(len(rows)):
         _write_jacobian(joints, links, rows[k], J[6 * k : 6 * k + 6])
-    damped = damps and joints.dof_damping.any()
+    damped = damps and _any(joints.dof_damping)
     any_spring = False
-    A = np.zeros((size, size))  # what the impulses meet: inertia and springs, or inertia and damping
+    _clear(A)  # what the impulses meet: inertia and springs, or inertia and damping
     _add_inertia(joints, A)
     for c in range(len(springs.stiffness)):
-        if springs.state[c] == quadratic:
+        if springs.state[c] == springs.quadratic:
             _add_spring(springs, c, A)
             any_spring = True
-    late = A  # what meets velocities in the end: inertia and damping
-    if damped and any_spring:
-        late = np.zeros((size, size))
+    # What meets velocities in the end: inertia and damping. Constraint forces come from M alone, damping acts on what is
+    # left: (M + h D)^-1 M (M + C)^-1.
+    twice = damped and any_spring
+    late = out.late if twice else A
+    if twice:
+        _clear(late)
         _add_inertia(joints, late)
     if damped:
         _add_damping(joints, timestep, late)
@@ -133,28 +169,45 @@ def linearise(joints, springs, links, rows, timestep, damps, quadratic, cone):
         for k in range(size):
             R[k, r] = J[r, k]
     solve_columns(A, size, R)
-    if damped and any_spring:
-        # Constraint forces come from M alone, damping acts on what is left: (M + h D)^-1 M (M + C)^-1.
-        M = np.zeros((size, size))
-        _add_inertia(joints, M)
-        free = R.copy()
-        multiply(M, free, R)
+    if twice:
+        _clear(out.M)
+        _add_inertia(joints, out.M)
+        for k in range(size):
+            for r in range(n):
+                out.free[k, r] = R[k, r]
+        multiply(out.M, out.free, R)
         factor(late, size)
         solve_columns(late, size, R)
-    change = np.empty(size)
+    change = out.change
     for k in range(size):
         change[k] = joints.qfrc_smooth[k] + joints.qfrc_constraint[k] if damped else joints.qacc[k]
     if damped:
         solve_factored(late, size, change)
     for r in range(n):
+        V[r] = 0.0
         for k in range(size):
             V[r] += J[r, k] * (joints.qvel[k] + timestep * change[k])
     multiply(J, R, L)
-    return True, V, R, L
+    return True
 
 
 @lean
-def _has_no_closed_form(joints, springs, cone):
+def _clear(A):
+    for r in range(A.shape[0]):
+        for k in range(A.shape[1]):
+            A[r, k] = 0.0
+
+
+@lean
+def _any(values):
+    for k in range(len(values)):
+        if values[k] != 0.0:
+            return True
+    return False
+
+
+@lean
+def _has_no_closed_form(joints, springs):
     """Whether there is damping that is not linear, or a contact that slides."""
     for k in range(len(joints.dof_dampingpoly)):
         for m in range(joints.dof_dampingpoly.shape[1]):
@@ -167,7 +220,7 @@ def _has_no_closed_form(joints, springs, cone):
             if joints.actuator_dampingpoly[k, m] != 0.0:
                 return True
     for c in range(len(springs.state)):
-        if springs.state[c] == cone:
+        if springs.state[c] == springs.cone:
             return True
     return False
 

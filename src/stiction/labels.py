@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import compiled, lean
 from stiction.patch import contact_point
 from stiction.spatial import apply, sandwich
 from stiction.state import Mode
@@ -12,7 +12,7 @@ STILL_SPEED = 1e-5  # [m/s]; a patch vertex slower than this after the step has 
 STILL_SHARE = 2e-4  # ... or than this share of the patch's greatest speed before it: solvers are a little soft
 
 
-@compiled
+@lean
 def observed_mode(contacts, i, after, p):
     """Mode of contact `i` from its twist `after` the step (6,) and its impulse p (6,)."""
     if np.sqrt(p[0] ** 2 + p[1] ** 2 + p[2] ** 2) < DETACH_IMPULSE:
@@ -26,7 +26,7 @@ def observed_mode(contacts, i, after, p):
     return np.int64(Mode.DYNAMIC)
 
 
-@compiled
+@lean
 def _speed(contacts, i, k, twist):
     """Speed of the k-th contact point [m/s]."""
     x, y, z = contact_point(contacts, i, k)

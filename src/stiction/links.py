@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from numba import typeof
+from numba.core import types
 from numpy.typing import NDArray
 
 from stiction import checks
 from stiction.articulated import TOLERANCE, Solution, solve_modes
 from stiction.compiled import announce_compilation
 from stiction.contact import Law, classify, friction, rough_friction
-from stiction.linkstep import find_patches, solve
+from stiction.linkstep import find_at, solve
+from stiction.packed import Packed
 from stiction.patch import RECORD, WORK, Contacts, contact_point, first_contacts
 from stiction.powell import solve_powell
+from stiction.searching import Search, new_search
 
 METHODS = ("modes", "powell")
 
@@ -56,13 +58,13 @@ class Links:
             self.law = _Interpreted(law, method)
         self.count = 0  # of links that touch
         announce_compilation()
-        # The compiled function itself: to find it by the types of all arguments takes longer than its work.
-        place = np.zeros((len(laws), 3)), np.zeros((len(laws), 3, 3))
+        self.position, self.rotation = np.zeros((len(laws), 3)), np.zeros((len(laws), 3, 3))
         self._find = []
         for g, (hull, (_law, numbers)) in enumerate(zip(hulls, self._groups)):
-            of_hull = np.int64(starts[g]), np.int64(loop_starts[g])
-            types = tuple(typeof(part) for part in (hull, self.room, 0, numbers, *place, *of_hull))
-            self._find.append((cast(Any, find_patches).compile(types), hull, numbers, *of_hull))
+            where = self.position, self.rotation, np.int64(starts[g]), np.int64(loop_starts[g])
+            packed = Packed((hull, self.room, numbers, *where))
+            self._find.append((packed.entry(find_at, types.int64), packed))
+        self._searches: dict[int, Search] = {}
 
     @property
     def contacts(self) -> Contacts:
@@ -74,24 +76,33 @@ class Links:
 
         position: of the links' centres of mass [m], (n, 3); rotation: body to world, (n, 3, 3)
         """
-        self.find(np.ascontiguousarray(position, dtype=float), np.ascontiguousarray(rotation, dtype=float))
+        self.position[:], self.rotation[:] = position, rotation
+        self.find()
         return self.contacts.record["index"]
 
-    def find(self, position: NDArray[np.float64], rotation: NDArray[np.float64]) -> int:
-        """`touch` for arrays that are contiguous; the number of links that touch."""
+    def find(self) -> int:
+        """`touch` for links that are where `position` and `rotation` say; the number of those that touch."""
         n = 0
-        for find, hull, numbers, first_vertex, first_loop in self._find:
-            n = find(hull, self.room, n, numbers, position, rotation, first_vertex, first_loop)
+        for find, packed in self._find:
+            n = find(packed.address, packed.kind, n)
         self.count = n
         return n
+
+    def search(self, n: int) -> Search:
+        """What Algorithm 2 works with for n links; always the same."""
+        if n not in self._searches:
+            self._searches[n] = new_search(n)
+        return self._searches[n]
 
     def solve(self, V_free: NDArray[np.float64], L: NDArray[np.float64]) -> Solution:
         """Contact impulses of the n links that touch.
 
         V_free: twists after a step without contact, (6 n,), L: their inverse inertia in the system, (6 n, 6 n)
         """
-        how = solve_modes if isinstance(self.law, tuple) else solve
-        return how(self.law, self.contacts, V_free, L, self.tolerance)
+        how, search = solve_modes if isinstance(self.law, tuple) else solve, self.search(self.count)
+        evaluations, solved = how(self.law, self.contacts, V_free, L, self.tolerance, search)
+        p, mode, outside = search.p.reshape(-1, 6).copy(), search.mode.copy(), search.outside.copy()
+        return Solution(p, mode, outside, evaluations, solved)
 
     def points(self, row: int) -> NDArray[np.float64]:
         """Contact points (k, 3) of the patch in that row of `contacts`, relative to the link's centre of mass."""
@@ -105,11 +116,18 @@ class _Interpreted:
     def __init__(self, law: Any, method: str) -> None:
         self.law, self.method, self.softness = law, method, law.softness
 
-    def solve(self, contacts: Contacts, V_free: NDArray[np.float64], L: NDArray[np.float64], tolerance: float):
+    def solve(
+        self,
+        contacts: Contacts,
+        V_free: NDArray[np.float64],
+        L: NDArray[np.float64],
+        tolerance: float,
+        search: Search,
+    ) -> tuple[int, bool]:
         """Algorithm 2."""
         if self.method == "powell":
-            return solve_powell(self.law, contacts, V_free, L)
-        return cast(Any, solve_modes).py_func(self.law, contacts, V_free, L, tolerance)
+            return solve_powell(self.law, contacts, V_free, L, search)
+        return cast(Any, solve_modes).py_func(self.law, contacts, V_free, L, tolerance, search)
 
 
 def _together(groups: Sequence[tuple[Law, NDArray[np.int64]]]) -> Any:
@@ -124,21 +142,20 @@ class _Together:
     def __init__(self, groups: Sequence[tuple[Law, NDArray[np.int64]]]) -> None:
         self._groups = groups
         self.softness = max(law.softness for law, _numbers in groups)
-        mu, is_round = rough_friction(groups[0][0])
-        self.guess_friction, self.cone = tuple(mu.tolist()), "round" if is_round else "box"
+        mu_x, mu_y, is_round = rough_friction(groups[0][0])
+        self.guess_friction, self.cone = (float(mu_x), float(mu_y)), "round" if is_round else "box"
 
     def classify(self, contacts: Contacts) -> NDArray[np.int64]:
         """Mode of each contact, shape (n,)."""
-        parts = [classify(law, part) for law, part, _rows in self._parts(contacts)]
-        return np.concatenate(parts)
+        for law, part, _rows in self._parts(contacts):
+            classify(law, part)
+        return contacts.record["mode"].copy()
 
     def friction(self, contacts: Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
         """Friction of the contacts numbered `dynamic`, shape (k, 5)."""
-        p_f = np.zeros((len(contacts.record), 5))
-        for law, part, rows in self._parts(contacts):
-            mine = dynamic[(dynamic >= rows.start) & (dynamic < rows.stop)]
-            p_f[mine] = friction(law, part, mine - rows.start)
-        return p_f[dynamic]
+        for law, part, _rows in self._parts(contacts):
+            friction(law, part)
+        return contacts.record["p_f"][dynamic]
 
     def outside(self, contacts: Contacts) -> NDArray[np.bool_]:
         """Whether each contact lies outside of what its law was trained on, shape (n,)."""

@@ -7,15 +7,15 @@ with the forces of the last turn, until what was foreseen comes true.
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import overload, register_jitable
 
 from stiction.articulated import solve_modes
-from stiction.compiled import compiled, lean
-from stiction.coupled import add_normal, new_held, normal_impulses, stiffened
+from stiction.compiled import compiled, lean, lean_jitable, lean_overload
+from stiction.coupled import add_normal, normal_impulses, stiffen
 from stiction.dense import write_applied
 from stiction.jointspace import linearise, place_links
-from stiction.patch import TOUCH, Contacts, detect, first_contacts
-from stiction.spatial import copy
+from stiction.packed import kept
+from stiction.patch import TOUCH, Contacts, detect
+from stiction.spatial import clear, copy
 from stiction.state import Kind, Mode
 from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
 
@@ -79,62 +79,69 @@ def new_room(links: int, dofs: int, places: int) -> Room:
     )
 
 
-def solve(law, contacts, V_free, L, tolerance):
+def solve(law, contacts, V_free, L, tolerance, search):
     """Algorithm 2; overloaded for compiled laws."""
-    return law.solve(contacts, V_free, L, tolerance)
+    return law.solve(contacts, V_free, L, tolerance, search)
 
 
-@overload(solve)
-def _solve(law, contacts, V_free, L, tolerance):
-    return lambda law, contacts, V_free, L, tolerance: solve_modes(law, contacts, V_free, L, tolerance)
+@lean_overload(solve)
+def _solve(law, contacts, V_free, L, tolerance, search):
+    return lambda law, contacts, V_free, L, tolerance, search: solve_modes(law, contacts, V_free, L, tolerance, search)
 
 
-@register_jitable
-def settle(law, contacts, joints, links, room, V, R, L, timestep, turn, linear, tolerance):
+@lean_jitable
+def settle(law, contacts, joints, links, room, linear, search, timestep, turn, answers, tolerance):
     """A turn of the contacts: apply forces that bring their impulses. Whether it was the last one.
 
-    V, R, L: see jointspace.linearise; linear: whether nothing in the engine answers to the impulses but by L
+    linear: a jointspace.Linear; answers: whether something in the engine answers to the impulses but by its L
     """
-    done = turn > 0 and _came_true(room, V)
+    done = turn > 0 and _came_true(room, linear.V)
     if not done:
-        _take_away(room, V, L, turn)
-        solution = solve(law, contacts, room.V_free[: len(V)], L, tolerance)
-        _keep(contacts, joints, links, room, solution, L, timestep, turn)
-        done = linear or turn == MOST_TURNS - 1
+        _take_away(room, linear.V, linear.L, turn)
+        V_free = room.V_free[: len(linear.V)]
+        evaluations, solved = solve(law, contacts, V_free, linear.L, tolerance, search)
+        _keep(contacts, joints, links, room, search, linear.L, timestep, turn)
+        room.evaluations[0] = evaluations + (room.evaluations[0] if turn > 0 else 0)
+        room.solved[0] = solved
+        done = not answers or turn == MOST_TURNS - 1
     if done:
-        _raise_sunk(contacts, joints, room, R, L, law.softness, timestep)
+        _raise_sunk(contacts, joints, room, linear, search, law.softness, timestep)
     return done
 
 
-@register_jitable
-def contact_turn(
-    law, contacts, n, joints, springs, links, room, timestep, damps, quadratic, cone, turn, linear, tolerance
-):
-    """The same where the engine's step is linear; AGAIN, DONE or UNKNOWN. The first n of `contacts` touch."""
-    touching = first_contacts(contacts, n)
-    known, V, R, L = linearise(joints, springs, links, touching.record.index, timestep, damps, quadratic, cone)
-    if not known:
+@lean_jitable
+def contact_turn(law, contacts, joints, links, room, linear, search, springs, timestep, damps, turn, tolerance):
+    """The same where the engine's step is linear; AGAIN, DONE or UNKNOWN."""
+    if not linearise(joints, springs, links, contacts.record.index, timestep, damps, linear):
         return UNKNOWN
-    return DONE if settle(law, touching, joints, links, room, V, R, L, timestep, turn, linear, tolerance) else AGAIN
+    answers = len(springs.stiffness) > 0
+    done = settle(law, contacts, joints, links, room, linear, search, timestep, turn, answers, tolerance)
+    return DONE if done else AGAIN
 
 
-@compiled
-def compiled_turn(
-    law, contacts, n, joints, springs, links, room, timestep, damps, quadratic, cone, turn, linear, tolerance
-):
-    """`contact_turn` for a compiled law."""
-    return contact_turn(
-        law, contacts, n, joints, springs, links, room, timestep, damps, quadratic, cone, turn, linear, tolerance
-    )
+@lean
+def turn_at(address, kind, springs, kind_of_springs, timestep, damps, turn, tolerance):
+    """`contact_turn` for a compiled law, with arguments that are kept at addresses."""
+    law, contacts, joints, links, room, linear, search = kept(address, kind)
+    own = kept(springs, kind_of_springs)
+    return contact_turn(law, contacts, joints, links, room, linear, search, own, timestep, damps, turn, tolerance)
 
 
-@compiled
-def compiled_settle(law, contacts, joints, links, room, V, R, L, timestep, turn, linear, tolerance):
-    """`settle` for a compiled law."""
-    return settle(law, contacts, joints, links, room, V, R, L, timestep, turn, linear, tolerance)
+@lean
+def settle_at(address, kind, timestep, turn, answers, tolerance):
+    """`settle` for a compiled law, with arguments that are kept at an address."""
+    law, contacts, joints, links, room, linear, search = kept(address, kind)
+    return settle(law, contacts, joints, links, room, linear, search, timestep, turn, answers, tolerance)
 
 
-@compiled
+@lean
+def finish_at(address, kind, n, timestep):
+    """`finish` with arguments that are kept at an address."""
+    contacts, joints, links, room, _ground = kept(address, kind)
+    return finish(contacts.record, n, links.body, joints.xfrc_applied, joints.qpos, joints.qvel, room, timestep)
+
+
+@lean
 def finish(record, n, body, xfrc_applied, qpos, qvel, room, timestep):
     """After the engine's step: take our forces off, note what became of the links, and raise what has sunk in.
 
@@ -168,9 +175,11 @@ def finish(record, n, body, xfrc_applied, qpos, qvel, room, timestep):
     return raised and len(qpos) > len(qvel)
 
 
-@compiled
-def is_finite(qpos, qvel, most):
-    """Whether all positions and velocities of the joints are numbers of at most that size."""
+@lean
+def is_finite_at(address, kind, most):
+    """Whether all positions and velocities of the joints are numbers of at most that size; see finish_at."""
+    _contacts, joints, _links, _room, _ground = kept(address, kind)
+    qpos, qvel = joints.qpos, joints.qvel
     for k in range(len(qpos)):
         if not abs(qpos[k]) <= most:
             return False
@@ -180,16 +189,19 @@ def is_finite(qpos, qvel, most):
     return True
 
 
-@compiled
-def begin(xipos, xmat, links, ground, note):
-    """Before contacts are looked for: where the links are; nothing touches yet. Whether any may: see place_links."""
+@lean
+def begin_at(address, kind):
+    """Before contacts are looked for: where the links are; nothing touches yet. Whether any may: see place_links, and
+    finish_at."""
+    _contacts, joints, links, room, ground = kept(address, kind)
+    note = room.note
     for i in range(len(note)):
         note[i].mode = Mode.NONE
         note[i].kind = Kind.NONE
         note[i].evaluations = 0
         for k in range(6):
             note[i].impulse[k] = 0.0
-    return place_links(xipos, xmat, links, ground)
+    return place_links(joints.xipos, joints.xmat, links, ground)
 
 
 @compiled
@@ -211,7 +223,14 @@ def _rotated(w, a, b, c, x, y, z):
     return x + w * t + b * v - c * u, y + w * u + c * t - a * v, z + w * v + a * u - b * t
 
 
-@compiled
+@lean
+def find_at(address, kind, n):
+    """`find_patches` with arguments that are kept at an address."""
+    hull, contacts, numbers, position, rotation, first_vertex, first_loop = kept(address, kind)
+    return find_patches(hull, contacts, n, numbers, position, rotation, first_vertex, first_loop)
+
+
+@lean
 def find_patches(hull, contacts, n, numbers, position, rotation, first_vertex, first_loop):
     """Fill records n, n + 1, ... with the links of one hull that touch; the number of records filled by then."""
     own = Contacts(contacts.record, contacts.touching, hull.vertices, hull.loops, hull.headings, contacts.room)
@@ -239,22 +258,22 @@ def find_patches(hull, contacts, n, numbers, position, rotation, first_vertex, f
     return n
 
 
-@compiled
-def correction(contacts, L, softness, timestep):
-    """Impulses (6 n,) after which sunk vertices rise by 1 % of their depth a step, at most 1 mm/s; no friction."""
-    n = len(contacts.record)
+@lean
+def correction(contacts, L, softness, timestep, search):
+    """Impulses (6 n,) after which sunk vertices rise by 1 % of their depth a step, at most 1 mm/s, without friction, to
+    where the search has its own, which are spent."""
+    p, still, held = search.p, search.held_links.twists[3], search.held_links
+    clear(p)
+    clear(still)
     deepest = 0.0
-    for i in range(n):
+    for i in range(len(contacts.record)):
         deepest = max(deepest, contacts.record[i].depth)
-    p = np.zeros(6 * n)
+        search.static[i] = False
     if deepest >= SETTLED_DEPTH:
-        L_b, _share = stiffened(contacts, L)
-        free = np.zeros(n, dtype=np.bool_)
-        still = np.zeros(6 * n)
-        held = new_held(n)
-        normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED, held)
+        stiffen(contacts, L, search.L_b)
+        rate, cap = CORRECTION / timestep, CORRECTION_SPEED
+        normal_impulses(contacts, search.L_b, still, search.static, softness, rate, cap, held)
         add_normal(p, held.normal[0])
-    return p
 
 
 @lean
@@ -278,27 +297,26 @@ def _take_away(room, V, L, turn):
 
 
 @lean
-def _keep(contacts, joints, links, room, solution, L, timestep, turn):
+def _keep(contacts, joints, links, room, search, L, timestep, turn):
     """Remember the solution and apply its impulses as forces."""
-    n = len(solution.mode)
+    n = len(search.mode)
     for i in range(n):
-        room.mode[i], room.outside[i] = solution.mode[i], solution.outside[i]
+        room.mode[i], room.outside[i] = search.mode[i], search.outside[i]
         forces = joints.xfrc_applied[links.body[contacts.record[i].index]]
         if turn == 0:
             copy(forces, room.applied[i])
         for k in range(6):
-            room.p[6 * i + k] = solution.impulse[i, k]
-            forces[k] = room.applied[i, k] + solution.impulse[i, k] / timestep
+            room.p[6 * i + k] = search.p[6 * i + k]
+            forces[k] = room.applied[i, k] + search.p[6 * i + k] / timestep
     for r in range(6 * n):
         room.foreseen[r] = room.V_free[r]
         for k in range(6 * n):
             room.foreseen[r] += L[r, k] * room.p[k]
-    room.evaluations[0] = solution.evaluations + (room.evaluations[0] if turn > 0 else 0)
-    room.solved[0] = solution.solved
 
 
-@compiled
-def _raise_sunk(contacts, joints, room, R, L, softness, timestep):
+@lean
+def _raise_sunk(contacts, joints, room, linear, search, softness, timestep):
     """Velocity of the joints that raises what has sunk in, and where the joints are now."""
-    write_applied(R, correction(contacts, L, softness, timestep), room.rise)
+    correction(contacts, linear.L, softness, timestep, search)
+    write_applied(linear.R, search.p, room.rise)
     copy(joints.qpos, room.before)

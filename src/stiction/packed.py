@@ -9,9 +9,7 @@ import numpy as np
 from numba import typeof
 from numba.core import cgutils, types
 
-from stiction.compiled import compiled, intrinsic, lean
-from stiction.finely import simulate_finely
-from stiction.stepping import simulate
+from stiction.compiled import intrinsic, lean
 
 
 def _uncounted(context, builder, kind, value):
@@ -48,7 +46,9 @@ def _keep(typing, value, room):
 
 
 @intrinsic
-def _kept(typing, address, kind):
+def kept(typing, address, kind):
+    """In compiled code: the arguments of that type, at that address."""
+
     def generate(context, builder, signature, args):
         pointer = context.get_value_type(signature.return_type).as_pointer()
         return builder.load(builder.inttoptr(args[0], pointer), align=8)
@@ -66,44 +66,22 @@ def _write(arguments, room):
     _keep(arguments, room)
 
 
-@compiled
-def _step(address, kind):
-    """One step with the arguments of `simulate` that are kept at an address."""
-    law, setting, hull, contacts, motion, record = _kept(address, kind)
-    _clear(record)
-    simulate(law, setting, hull, contacts, motion, record)
+class Packed:
+    """Arguments in memory, for functions that are compiled for an address and a type and begin with `kept`."""
 
+    def __init__(self, arguments: tuple) -> None:
+        self.kind = typeof(arguments)
+        self._room = np.empty(-(-_size_of(arguments) // 8), dtype=np.int64)
+        self._write = cast(Any, _write).compile((self.kind, typeof(self._room)))
+        self.address = self._room.ctypes.data
+        self.keep(arguments)
 
-@compiled
-def _step_finely(address, kind):
-    """As `_step`, with those of `simulate_finely`."""
-    law, setting, hull, contacts, motion, record = _kept(address, kind)
-    _clear(record)
-    simulate_finely(law, setting, hull, contacts, motion, record)
+    def keep(self, arguments: tuple) -> None:
+        """Keep other arguments of the same types instead; their arrays must stay where they are."""
+        self._arguments = arguments
+        self._write(arguments, self._room)
 
-
-@lean
-def _clear(record):
-    """Forget the contacts of the step before."""
-    for i in range(len(record.mode)):
-        for t in range(record.mode.shape[1]):
-            record.mode[i, t] = record.kind[i, t] = 0
-            for k in range(6):
-                record.impulse[i, t, k] = 0.0
-
-
-class PackedStep:
-    """Calls `simulate`, or `simulate_finely`, with the same arguments again and again."""
-
-    def __init__(self, arguments: tuple, finely: bool) -> None:
-        self._arguments = arguments  # whose arrays must stay where they are
-        self._kind = typeof(arguments)
-        room = np.empty(-(-_size_of(arguments) // 8), dtype=np.int64)
-        _write(arguments, room)
-        self._room, self._address = room, room.ctypes.data
-        step = cast(Any, _step_finely if finely else _step)
-        # The compiled function itself: to find it by the types of its arguments takes longer than to call it.
-        self._entry = step.compile((types.int64, types.TypeRef(self._kind)))
-
-    def __call__(self) -> None:
-        self._entry(self._address, self._kind)
+    def entry(self, function: Any, *more: Any) -> Any:
+        """The compiled function itself, for an address, a type, and more arguments of these types: to find it by the
+        types of its arguments takes longer than to call it."""
+        return function.compile((types.int64, types.TypeRef(self.kind), *more))

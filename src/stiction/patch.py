@@ -7,9 +7,8 @@ where several faces touch, so that a face of a thousand corners costs no more th
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from stiction.compiled import inlined, lean
+from stiction.compiled import inlined, lean, lean_jitable
 from stiction.few import MOST_VERTICES, ROOM
 from stiction.hull import MANY, Hull, extreme_vertex, facing, lowest_place
 from stiction.state import Kind
@@ -19,7 +18,7 @@ from stiction.state import Kind
 TOUCH = 5e-9
 # A patch narrower than this share of the body's diameter is a line, and a shorter one a point.
 _THIN = 1e-6
-WORK = 9216  # numbers, of room for a law's own work
+WORK = 9216  # numbers, of room for a law's own work, but for the last twelve
 
 RECORD = np.dtype(
     [
@@ -46,6 +45,10 @@ RECORD = np.dtype(
         ("timestep", np.float64),  # length of this step [s]
         ("fall", np.float64),  # speed towards the ground that a body at rest takes up in this step [m/s]
         ("rebound", np.float64, (3,)),  # how vertices bounce, set by a law: see lcp.rebound_speed; zeros: not at all
+        ("mode", np.int64),  # what C says, then what came of it
+        ("p_f", np.float64, (5,)),  # friction of a dynamic contact, see contact.Law
+        ("impulse", np.float64, (6,)),  # of the contact, about the centre of mass
+        ("answer", np.float64, (6,)),  # of a law's approximator
         ("friction", np.float64, (5,)),  # room for a friction, an impulse and a twist that are being tried
         ("trial", np.float64, (6,)),
         ("twist", np.float64, (6,)),
@@ -82,9 +85,9 @@ def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
     return Contacts(record, touching, hull.vertices, hull.loops, hull.headings, np.empty(WORK))
 
 
-@register_jitable
+@lean_jitable
 def first_contacts(contacts, n):
-    """The first n contacts."""
+    """The first n contacts; in compiled code only for a function that is lean."""
     return Contacts(
         contacts.record[:n], contacts.touching, contacts.vertices, contacts.loops, contacts.headings, contacts.room
     )

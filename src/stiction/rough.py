@@ -6,33 +6,40 @@ small steps only. Coulomb's law for the whole system has no such trouble, and le
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
-from stiction.laws.points import MOST_POINTS, number_of_points, write_points
+from stiction.compiled import lean
+from stiction.dense import write_applied
+from stiction.laws.points import number_of_points, write_points
+from stiction.spatial import copy
 
 SWEEPS = 60  # at most
+_STILL = 1e-4  # share of the greatest speed before, at which a point has stopped
 _SETTLED = 1e-7  # change in a sweep, relative to the greatest load, at which it is no longer rough
 
 
-@compiled
-def rough_impulses(contacts, L, V, mu, is_round, p_f):
-    """Write friction p_f (n, 5) at the patches' centres, for twists V (6 n,) without contact and inverse inertia L."""
+@lean
+def rough_impulses(contacts, L, V, mu_x, mu_y, is_round, effective, room, p_f):
+    """Write friction p_f (n, 5) at the patches' centres, for twists V (6 n,) without contact and inverse inertia L;
+    whether any point that carries load slides back.
+
+    effective: of coupled.effective_friction; room: a searching.Rough
+    """
     n = len(contacts.record)
-    flat = np.empty(3 * MOST_POINTS * n)
-    place = flat.reshape(-1, 3)
-    link = np.empty(MOST_POINTS * n, dtype=np.int64)
+    place, link, impulse = room.place, room.link, room.impulse
     count = np.int64(0)
     for i in range(n):
-        write_points(contacts, i, 0.0, flat, 3 * count, np.int64(1), np.int64(3))
+        write_points(contacts, i, 0.0, place.reshape(-1), 3 * count, np.int64(1), np.int64(3))
         for _ in range(number_of_points(contacts.record[i])):
             link[count] = i
             count += 1
-    response, own = np.zeros((3 * count, 6 * n)), np.zeros(3 * count)
     for j in range(count):
-        _write_response(L, link[j], place[j], response, own, 3 * j)
-    impulse, v = np.zeros(3 * count), V.copy()
+        _write_response(L, link[j], place[j], room.response, room.own, 3 * j)
+        impulse[3 * j] = impulse[3 * j + 1] = impulse[3 * j + 2] = 0.0
+    copy(V, room.twist)
+    before = max(_fastest(room, count, -1.0))
     for _ in range(SWEEPS):
-        if _sweep(place, link, count, response, own, mu, is_round, impulse, v):
+        if _sweep(room, count, mu_x, mu_y, is_round, effective):
             break
+    _up, slip = _fastest(room, count, 0.0)
     for i in range(n):
         for k in range(5):
             p_f[i, k] = 0.0
@@ -46,6 +53,10 @@ def rough_impulses(contacts, L, V, mu, is_round, p_f):
         p_f[i, 2] += x * f_y - y * f_x
         p_f[i, 3] -= z * f_y
         p_f[i, 4] += z * f_x
+    for i in range(n):
+        copy(p_f[i], contacts.record[i].friction)
+        write_applied(effective[i], contacts.record[i].friction, p_f[i])
+    return slip > _STILL * before
 
 
 @lean
@@ -74,8 +85,9 @@ def _velocity(place, v, b):
 
 
 @lean
-def _sweep(place, link, count, response, own, mu, is_round, impulse, v):
+def _sweep(room, count, mu_x, mu_y, is_round, effective):
     """Bring each point to rest in turn, as far as friction and a push can; whether none had to change any more."""
+    place, link, response, own, impulse, v = room
     most = change = 0.0
     for j in range(count):
         r = 3 * j
@@ -87,11 +99,24 @@ def _sweep(place, link, count, response, own, mu, is_round, impulse, v):
         _up, along_x, along_y = _velocity(place[j], v, 6 * link[j])
         f_x = _target(impulse[r + 1], along_x, own[r + 1])
         f_y = _target(impulse[r + 2], along_y, own[r + 2])
-        f_x, f_y = _within(f_x, f_y, mu[0] * load, mu[1] * load, is_round)
+        E = effective[link[j]]
+        f_x, f_y = E[0, 0] * f_x + E[0, 1] * f_y, E[1, 0] * f_x + E[1, 1] * f_y
+        f_x, f_y = _within(f_x, f_y, mu_x * load, mu_y * load, is_round)
         change = max(change, abs(f_x - impulse[r + 1]), abs(f_y - impulse[r + 2]))
         _set_both(impulse, v, response, r + 1, f_x, f_y)
         most = max(most, load)
     return change <= _SETTLED * most
+
+
+@lean
+def _fastest(room, count, least):
+    """Greatest speeds, upwards or downwards and along the ground, of points with more than the least load."""
+    up = along = 0.0
+    for j in range(count):
+        if room.impulse[3 * j] > least:
+            z, x, y = _velocity(room.place[j], room.twist, 6 * room.link[j])
+            up, along = max(up, abs(z)), max(along, abs(x), abs(y))
+    return up, along
 
 
 @lean

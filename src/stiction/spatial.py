@@ -23,6 +23,13 @@ def rotation_matrix(quaternion, out):
     out[2, 2] = 1 - 2 * (x * x + y * y)
 
 
+@lean
+def clear(values):
+    """Set an array (n,) to zero."""
+    for k in range(len(values)):
+        values[k] = 0.0
+
+
 @compiled
 def rotation_matrices(quaternions):
     """Rotation matrices, shape (n, 3, 3), of unit quaternions, shape (n, 4)."""

@@ -79,7 +79,7 @@ def check_start(body: Body, state: State) -> None:
             )
 
 
-@compiled
+@lean
 def simulate(law, setting, hull, contacts, motion, record):
     """Step a chunk of bodies through all steps of `record`; compiled for a compiled law, interpreted for any other."""
     write_state(record, motion, 0)
@@ -87,8 +87,8 @@ def simulate(law, setting, hull, contacts, motion, record):
         n = begin_step(setting, hull, contacts, motion)
         if n > 0:
             touching = first_contacts(contacts, n)
-            p, mode = respond(law, touching)
-            end_contacts(touching, motion, record, t, p, mode, law.softness)
+            respond(law, touching)
+            end_contacts(touching, motion, record, t, law.softness)
         end_step(setting, contacts, motion, n, law.softness)
         write_state(record, motion, t + 1)
 
@@ -173,21 +173,21 @@ def inverse_inertia(hull, rotation, out):
 
 
 @inlined
-def end_contacts(contacts, motion, record, t, p, mode, softness):
+def end_contacts(contacts, motion, record, t, softness):
     """Give the bodies in contact their new velocities, v = v1 + M^-1 p, and write down what happened."""
-    for k in range(len(p)):
+    for k in range(len(contacts.record)):
         c = contacts.record[k]
         twist = motion.twist[c.index]
-        write_twist_after(contacts, k, p[k], twist)
-        if mode[k] == Mode.STATIC and c.kind == Kind.SURFACE and softness == 0.0:
+        write_twist_after(contacts, k, c.impulse, twist)
+        if c.mode == Mode.STATIC and c.kind == Kind.SURFACE and softness == 0.0:
             for m in range(6):
                 twist[m] = 0.0  # what is left is rounding
-        copy(p[k], record.impulse[c.index, t])
+        copy(c.impulse, record.impulse[c.index, t])
         record.kind[c.index, t] = c.kind
         # A soft law never stops a patch exactly, and a statistical one has no modes: these are named by what is seen.
-        if softness > 0 or mode[k] == Mode.NONE:
-            mode[k] = observed_mode(contacts, k, motion.twist[c.index], p[k])
-        record.mode[c.index, t] = mode[k]
+        if softness > 0 or c.mode == Mode.NONE:
+            c.mode = observed_mode(contacts, k, motion.twist[c.index], c.impulse)
+        record.mode[c.index, t] = c.mode
 
 
 @inlined

@@ -2,53 +2,43 @@
 
 import numpy as np
 
-from stiction.compiled import compiled, inlined, lean
-from stiction.semidefinite import solve_semidefinite, solve_three
+from stiction.compiled import inlined, lean
+from stiction.semidefinite import solve_in_place, solve_three
 from stiction.spatial import dot
 from stiction.state import Kind
 
 
-@compiled
-def static_impulse(contacts, i):
-    """SolveConstraint: the impulse (6,) after which the patch's twist is zero.
+@inlined
+def write_static_impulse(contacts, i, p):
+    """SolveConstraint: the impulse p (6,) after which the patch's twist is zero.
 
     The patch has 3 degrees of freedom as a point, 5 as a line (it may turn about itself), 6 as a surface.
     """
-    p = np.empty(6)
-    write_static_impulse(contacts, i, p)
-    return p
-
-
-@inlined
-def write_static_impulse(contacts, i, p):
-    """As `static_impulse`, into p (6,)."""
     c = contacts.record[i]
     if c.kind == Kind.SURFACE:
         _stop_body(c, p)
     elif c.kind == Kind.POINT:
         _stop_point(c, p)
     else:
-        _stop_line(c, p)
+        _stop_line(c, contacts.room, p)
 
 
-@compiled
-def _stop_line(c, p):
+@lean
+def _stop_line(c, room, p):
     """Write the impulse p (6,) that stops a line, but for its turning about itself."""
-    S = patch_rows(c)
-    n = len(S)
-    SW = np.empty((n, 6))
-    for r in range(n):
+    S, SW, A = room[:30].reshape(5, 6), room[30:60].reshape(5, 6), room[60:85].reshape(5, 5)
+    x, free = room[85:90], room[90:91].view(np.bool_)
+    write_patch_rows(c, S)
+    for r in range(5):
         _times_inverse_inertia(c.inverse_inertia, S[r], SW[r])
-    A = np.empty((n, n))
-    b = np.empty(n)
-    for r in range(n):
-        b[r] = -dot(S[r], c.velocity)
-        for k in range(n):
+    for r in range(5):
+        x[r] = -dot(S[r], c.velocity)
+        for k in range(5):
             A[r, k] = dot(SW[r], S[k])
-    x = solve_semidefinite(A, b)
+    solve_in_place(A, x, free, 5)
     for k in range(6):
         p[k] = 0.0
-        for r in range(n):
+        for r in range(5):
             p[k] += S[r, k] * x[r]
 
 
@@ -94,14 +84,15 @@ def _times_inverse_inertia(W, p, out):
         out[3 + k] = W[3 + k, 3] * p[3] + W[3 + k, 4] * p[4] + W[3 + k, 5] * p[5]
 
 
-@compiled
-def patch_rows(c):
-    """Rows S that map a twist at the centre of mass to the patch's velocity at its centre and its turning."""
-    n = 6 if c.kind == Kind.SURFACE else 5 if c.kind == Kind.LINE else 3
-    S = np.zeros((n, 6))
+@lean
+def write_patch_rows(c, S):
+    """Write rows S that map a twist at the centre of mass to the patch's velocity at its centre and its turning; their
+    number back."""
+    n = np.int64(6) if c.kind == Kind.SURFACE else np.int64(5) if c.kind == Kind.LINE else np.int64(3)
     x, y, z = c.centre
-    for k in range(3):
-        S[k, k] = 1.0
+    for k in range(n):
+        for m in range(6):
+            S[k, m] = 1.0 if k == m and k < 3 else 0.0
     S[0, 4], S[0, 5] = z, -y
     S[1, 3], S[1, 5] = -z, x
     S[2, 3], S[2, 4] = y, -x
@@ -114,4 +105,4 @@ def patch_rows(c):
         e0, e1 = -a[1] / flat, a[0] / flat  # horizontal and across the line
         S[3, 3], S[3, 4] = e0, e1
         S[4, 3], S[4, 4], S[4, 5] = -a[2] * e1, a[2] * e0, a[0] * e1 - a[1] * e0
-    return S
+    return n

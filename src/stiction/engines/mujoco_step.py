@@ -8,15 +8,16 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from numba import typeof
+from numba.core import types
 from numpy.typing import NDArray
 
 from stiction import linkstep
 from stiction.contact import Law
 from stiction.engines import mjcf
 from stiction.engines.mjcf import mujoco
-from stiction.jointspace import Joints, Placed, Springs
+from stiction.jointspace import Joints, Linear, Placed, Springs, new_linear
 from stiction.links import Links
+from stiction.packed import Packed
 
 _EULER = int(mujoco.mjtIntegrator.mjINT_EULER)
 _VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
@@ -38,86 +39,74 @@ class ContactStep:
     ) -> None:
         self.model, self.data = model, data
         self.links = Links(laws, **options)
-        self.placed = _placed(model, laws, fits)
+        self.placed = _placed(model, laws, fits, self.links)
         self.room = linkstep.new_room(len(laws), model.nv, model.nq)
         # These arrays stay where they are as long as their model and data do.
         self.joints = Joints(*(getattr(data if hasattr(data, name) else model, name) for name in Joints._fields))
         self._spins = np.array(mjcf.spins(model), dtype=np.int64).reshape(-1, 2)
         self._no_springs = _springs(model, mujoco.MjData(model))
         self._scratch = mujoco.MjData(model)
-        self._where = self.joints.xipos, self.joints.xmat, self.placed, ground, self.room.note
-        self._compile()
+        # Arguments of compiled code, kept in memory: for the links that touch, one set for each number of them.
+        self._all = Packed((self.links.room, self.joints, self.placed, self.room, ground))
+        self._is_finite = self._all.entry(linkstep.is_finite_at, types.float64)
+        self._begin = self._all.entry(linkstep.begin_at)
+        self._finish = self._all.entry(linkstep.finish_at, types.int64, types.float64)
+        self._where = self._all.address, self._all.kind
+        self._springs, self._sprung = Packed(self._no_springs), False
+        self._some: dict[int, _Some] = {}
 
-    def _compile(self) -> None:
-        """Get the compiled functions themselves: to find one by the types of its arguments takes longer than to run."""
-
-        def ready(function: Any, *arguments: Any) -> Any:
-            return cast(Any, function).compile(tuple(typeof(argument) for argument in arguments))
-
-        links, room = self.links, self.room
-        joints = self.joints
-        self._is_finite = ready(linkstep.is_finite, joints.qpos, joints.qvel, _MOST)
-        self._begin = ready(linkstep.begin, *self._where)
-        ours = joints.xfrc_applied, joints.qpos, joints.qvel, room, 0.002
-        self._finish = ready(linkstep.finish, links.room.record, 1, self.placed.body, *ours)
-        engine = joints, self._no_springs, self.placed, room, 0.002, True, _QUADRATIC, _CONE
-        self._turn = linkstep.contact_turn
-        if isinstance(links.law, tuple):
-            self._turn = ready(linkstep.compiled_turn, links.law, links.room, 1, *engine, 0, True, links.tolerance)
+    def _touching(self, n: int) -> "_Some":
+        if n not in self._some:
+            links = self.links
+            linear, search = new_linear(n, self.model.nv), links.search(n)
+            arguments = links.law, links.contacts, self.joints, self.placed, self.room, linear, search
+            self._some[n] = _Some(arguments, self._springs.kind)
+        return self._some[n]
 
     def is_finite(self) -> bool:
         """Whether MuJoCo would take its state as it is."""
-        return self._is_finite(self.joints.qpos, self.joints.qvel, _MOST)
+        return self._is_finite(*self._where, _MOST)
 
     def touching(self) -> int:
         """Look where the links are; how many of them touch the ground."""
-        return self.links.find(self.placed.position, self.placed.rotation) if self._begin(*self._where) else 0
+        return self.links.find() if self._begin(*self._where) else 0
 
     def take(self, n: int) -> None:
         """The rest of a step in which n links touch."""
-        model, data, links, joints, room = self.model, self.data, self.links, self.joints, self.room
-        option = model.opt
+        model, data, room, option, some = self.model, self.data, self.room, self.model.opt, self._touching(n)
         timestep, known, damps = option.timestep, option.integrator == _EULER, not option.disableflags & _UNDAMPED
         for turn in range(linkstep.MOST_TURNS):
             _forward_skip(model, data, _VELOCITY, 1)
-            linear, said = data.nefc == 0, linkstep.UNKNOWN
+            springs, said = self._no_springs, linkstep.UNKNOWN
+            if data.nefc or self._sprung:
+                springs, self._sprung = _springs(model, data), data.nefc > 0
+                self._springs.keep(springs)
             if known:
-                springs = self._no_springs if linear else _springs(model, data)
-                engine = joints, springs, self.placed, room, timestep, damps, _QUADRATIC, _CONE
-                said = self._turn(links.law, links.room, n, *engine, turn, linear, links.tolerance)
+                said = some.turn(springs, self._springs.address, timestep, damps, turn, self.links.tolerance)
             if said == linkstep.UNKNOWN:
-                said = self._try_turn(timestep, turn, linear)
+                self._probe(some.linear, self.links.contacts.record["index"], timestep)
+                said = some.settle(timestep, turn, self._sprung, self.links.tolerance)
             if said == linkstep.DONE:
                 break
         _step2(model, data)
-        ours = joints.xfrc_applied, joints.qpos, joints.qvel, room, timestep
-        if self._finish(links.room.record, n, self.placed.body, *ours):
+        if self._finish(*self._where, n, timestep):
             _integrate(model, room.before, room.rise, timestep)
-            linkstep.keep_spins(self._spins, joints.qpos, room.before, joints.qvel)
-            joints.qpos[:] = room.before
+            linkstep.keep_spins(self._spins, self.joints.qpos, room.before, self.joints.qvel)
+            self.joints.qpos[:] = room.before
 
-    def _try_turn(self, timestep: float, turn: int, linear: bool) -> int:
-        """A turn where MuJoCo's step has no closed form."""
-        law, contacts = self.links.law, self.links.contacts
-        how = linkstep.compiled_settle if isinstance(law, tuple) else linkstep.settle
-        V, R, L = self._probe(contacts.record["index"], timestep)
-        rest = timestep, turn, linear, self.links.tolerance
-        done = how(law, contacts, self.joints, self.placed, self.room, V, R, L, *rest)
-        return linkstep.DONE if done else linkstep.AGAIN
-
-    def _probe(self, rows: NDArray[np.int64], timestep: float):
-        """V, R and L of jointspace.linearise by trying: a step of a copy for each direction of each link."""
+    def _probe(self, linear: Linear, rows: NDArray[np.int64], timestep: float) -> None:
+        """What jointspace.linearise finds, by trying: a step of a copy for each direction of each link."""
         model = self.model
         bodies = self.placed.body[rows]
-        J, still = np.zeros((6 * len(rows), model.nv)), self._try(None, 0, 0.0)
+        J, R, still = linear.J, linear.R, self._try(None, 0, 0.0)
+        J[:] = 0.0
         for k, body in enumerate(bodies.tolist()):
             mujoco.mj_jacBodyCom(model, self.data, J[6 * k : 6 * k + 3], J[6 * k + 3 : 6 * k + 6], body)
-        R = np.empty((model.nv, len(J)))
         for k in range(len(J)):
             body = int(bodies[k // 6])
             small = 1e-3 * float(model.body_mass[body]) * (1.0 if k % 6 < 3 else float(self.placed.reach.max()))
             R[:, k] = (self._try(body, k % 6, small / timestep) - still) / small
-        return J @ still, R, J @ R
+        linear.V[:], linear.L[:] = J @ still, J @ R
 
     def _try(self, body: int | None, axis: int, force: float) -> NDArray[np.float64]:
         """Joint velocities after the step with one more force."""
@@ -128,13 +117,47 @@ class ContactStep:
         return self._scratch.qvel.copy()
 
 
+class _Some:
+    """Compiled calls for links that touch, and their arguments; a law in plain Python is interpreted."""
+
+    def __init__(self, arguments: tuple, kind_of_springs: Any) -> None:
+        self._arguments, self.linear = arguments, cast(Linear, arguments[5])
+        self._kind_of_springs = kind_of_springs
+        if isinstance(arguments[0], tuple):
+            self._packed = packed = Packed(arguments)
+            real, whole, truth = types.float64, types.int64, types.boolean
+            springs = whole, types.TypeRef(kind_of_springs)
+            self._turn = packed.entry(linkstep.turn_at, *springs, real, truth, whole, real)
+            self._settle = packed.entry(linkstep.settle_at, real, whole, truth, real)
+            self._where = packed.address, packed.kind
+        else:
+            self._packed = None
+
+    def turn(
+        self, springs: Springs, address: int, timestep: float, damps: bool, turn: int, tolerance: float
+    ) -> int:
+        """linkstep.contact_turn; the springs are kept at an address, too."""
+        if self._packed is None:
+            return linkstep.contact_turn(*self._arguments, springs, timestep, damps, turn, tolerance)
+        return self._turn(*self._where, address, self._kind_of_springs, timestep, damps, turn, tolerance)
+
+    def settle(self, timestep: float, turn: int, answers: bool, tolerance: float) -> int:
+        """linkstep.settle."""
+        if self._packed is None:
+            done = linkstep.settle(*self._arguments, timestep, turn, answers, tolerance)
+        else:
+            done = self._settle(*self._where, timestep, turn, answers, tolerance)
+        return linkstep.DONE if done else linkstep.AGAIN
+
+
 def _springs(model: Any, data: Any) -> Springs:
     """MuJoCo's own constraints of this step."""
     layout = data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind
-    return Springs(data.efc_J, *layout, data.efc_D, data.efc_state, bool(mujoco.mj_isSparse(model)))
+    sparse = bool(mujoco.mj_isSparse(model))
+    return Springs(data.efc_J, *layout, data.efc_D, data.efc_state, sparse, _QUADRATIC, _CONE)
 
 
-def _placed(model: Any, laws: Sequence[Law], fits: Sequence[mjcf.Fit]) -> Placed:
+def _placed(model: Any, laws: Sequence[Law], fits: Sequence[mjcf.Fit], links: Links) -> Placed:
     """Where the links are in the model's tree."""
     n = len(fits)
     body = np.array([one.body for one in fits])
@@ -145,4 +168,4 @@ def _placed(model: Any, laws: Sequence[Law], fits: Sequence[mjcf.Fit]) -> Placed
     reach = np.array([np.linalg.norm(law.body.hull.vertices, axis=1).max() for law in laws])
     turn = np.array([one.turn for one in fits])
     root = np.asarray(model.body_rootid[body], dtype=np.int64)
-    return Placed(body, root, dofs, count, turn, reach, np.zeros((n, 3)), np.zeros((n, 3, 3)))
+    return Placed(body, root, dofs, count, turn, reach, links.position, links.rotation)

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import compiled, inlined, lean
+from stiction.compiled import inlined, lean
+from stiction.laws.frame import is_described
 from stiction.laws.kernels import KernelMachine, evaluate_kernels
 from stiction.laws.networks import MOST_LAYERS, SPACE, TOGETHER, WIDEST, Network, evaluate_network
 from stiction.laws.trees import Trees, evaluate_trees
+from stiction.state import Mode
 
 Approximator = Network | KernelMachine | Trees
 FARTHEST = 6.0  # standardised inputs are clipped here: beyond it nothing was seen
@@ -44,28 +46,26 @@ def from_arrays(arrays: dict[str, NDArray]) -> Approximator:
     raise ValueError("an approximator is missing, or of an unknown type")
 
 
-@compiled
-def evaluate_all(numbers, table, roles, role, contacts, chosen, out):
-    """Write the outputs (k, m) for the descriptions of the contacts numbered `chosen` (k,).
+@lean
+def evaluate_all(numbers, table, roles, role, contacts, mode):
+    """Write the answers for the descriptions of the contacts in a mode, or of all if that is NONE, into their records.
 
     The table has `roles` approximators for each kind of patch; `role` is the number of the wanted one. The values of
     layers are in `contacts.room` meanwhile.
     """
     space = contacts.room[: SPACE // 2].view(np.float32).reshape(2, SPACE // 2)
+    n = len(contacts.record)
     for kind in range(len(table) // roles):
         row, count = roles * kind + role, np.int64(0)
-        for k in range(len(chosen)):
-            c = contacts.record[chosen[k]]
-            if c.kind != kind + 1:
-                continue
-            standardise(numbers, table, row, c.memo, space, count)
-            contacts.record[count].place = k
-            count += 1
-            if count == TOGETHER:
-                evaluate(numbers, table, row, count, space, contacts.record.place, out)
+        for i in range(n):
+            c = contacts.record[i]
+            if c.kind == kind + 1 and is_described(c) and (mode == Mode.NONE or c.mode == mode):
+                standardise(numbers, table, row, c.memo, space, count)
+                contacts.record[count].place = i
+                count += 1
+            if count == TOGETHER or (count > 0 and i == n - 1):
+                evaluate(numbers, table, row, count, space, contacts.record.place, contacts.record.answer)
                 count = np.int64(0)
-        if count > 0:
-            evaluate(numbers, table, row, count, space, contacts.record.place, out)
 
 
 @inlined

@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from stiction import contact
-from stiction.compiled import compiled
-from stiction.contact import add_tilt
+from stiction.compiled import lean, lean_overload
+from stiction.contact import add_tilt, friction_of
 from stiction.laws.approximators import beyond, evaluate_all
 from stiction.laws.features import OUTPUTS, Recipe, describe_all
-from stiction.laws.frame import SCALE, friction_from
+from stiction.laws.frame import friction_from, is_described
 from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
+from stiction.spatial import clear
 from stiction.state import Kind, Mode
 
 
@@ -47,64 +47,65 @@ class AugmentedLaw(LearnedLaw):
 
     def classify(self, contacts: Contacts) -> NDArray[np.int64]:
         """Mode of each contact, shape (n,)."""
-        return augmented_classify(self.compiled, contacts)
+        augmented_classify(self.compiled, contacts)
+        return contacts.record["mode"].copy()
 
     def friction(self, contacts: Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
         """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
-        return augmented_friction(self.compiled, contacts, dynamic)
+        return friction_of(augmented_friction, self.compiled, contacts, dynamic)
 
 
-@compiled
+@lean
 def augmented_classify(law, contacts):
-    """Describe each contact, keep that for `augmented_friction`, and return the modes with the highest score."""
-    mode = np.empty(len(contacts.record), dtype=np.int64)
-    for i in range(len(mode)):
-        mode[i] = Mode.DETACH  # where nothing approaches, no impulse is needed
-    described = describe_all(contacts, law.recipe, law.mass)
-    scores = np.empty((len(described), 3))
-    evaluate_all(law.numbers, law.table, 2, 0, contacts, described, scores)
-    for k in range(len(described)):
-        static, dynamic, detach = scores[k]
-        mode[described[k]] = Mode.STATIC
+    """Describe each contact, keep that for `augmented_friction`, and take the mode with the highest score."""
+    describe_all(contacts, law.recipe, law.mass)
+    evaluate_all(law.numbers, law.table, 2, 0, contacts, Mode.NONE)
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if not is_described(c):
+            c.mode = Mode.DETACH  # where nothing approaches, no impulse is needed
+            continue
+        static, dynamic, detach = c.answer[0], c.answer[1], c.answer[2]
+        c.mode = Mode.STATIC
         if dynamic > static:
-            mode[described[k]] = Mode.DYNAMIC
+            c.mode = Mode.DYNAMIC
         if detach > max(static, dynamic):
-            mode[described[k]] = Mode.DETACH
-    return mode
+            c.mode = Mode.DETACH
 
 
-@compiled
-def augmented_friction(law, contacts, dynamic):
-    """Friction (k, 5) of the contacts that `augmented_classify` has described."""
-    p_f = np.zeros((len(dynamic), 5))
-    if len(dynamic) == 0:
-        return p_f
-    outputs = np.zeros((len(dynamic), 3))  # that of a point leaves the spin as it is
-    evaluate_all(law.numbers, law.table, 2, 1, contacts, dynamic, outputs)
-    for k in range(len(dynamic)):
-        friction_from(contacts, dynamic[k], outputs[k], p_f[k])
-        add_tilt(contacts, dynamic[k], p_f[k])
-    return p_f
+@lean
+def augmented_friction(law, contacts):
+    """Friction of the dynamic contacts, which `augmented_classify` has described."""
+    for i in range(len(contacts.record)):
+        contacts.record[i].answer[2] = 0.0  # that of a point leaves the spin as it is
+    evaluate_all(law.numbers, law.table, 2, 1, contacts, Mode.DYNAMIC)
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if c.mode == Mode.DYNAMIC:
+            clear(c.p_f)
+            if is_described(c):
+                friction_from(contacts, i, c.answer[:3], c.p_f)
+                add_tilt(contacts, i, c.p_f)
 
 
-@overload(contact.classify)
+@lean_overload(contact.classify)
 def _classify(law, contacts):
     if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
         return lambda law, contacts: augmented_classify(law, contacts)
 
 
-@overload(contact.friction)
-def _friction(law, contacts, dynamic):
+@lean_overload(contact.friction)
+def _friction(law, contacts):
     if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
-        return lambda law, contacts, dynamic: augmented_friction(law, contacts, dynamic)
+        return lambda law, contacts: augmented_friction(law, contacts)
 
 
-@overload(contact.outside)
+@lean_overload(contact.outside)
 def _outside(law, contacts, i):
     if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
 
         def outside(law, contacts, i):
             c = contacts.record[i]
-            return c.memo[SCALE] > 0.0 and beyond(law.numbers, law.table, 2 * (c.kind - 1), c.memo)
+            return is_described(c) and beyond(law.numbers, law.table, 2 * (c.kind - 1), c.memo)
 
         return outside

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 from numpy.typing import ArrayLike
 
 from stiction import checks, contact
 from stiction.bodies import Body
-from stiction.compiled import compiled
+from stiction.compiled import compiled, lean, lean_overload
+from stiction.contact import friction_of
 from stiction.laws.cones import cone_impulses
 from stiction.laws.dantzig import box_impulses
 from stiction.lcp import twist_after
@@ -73,11 +73,12 @@ class CoulombLaw:
 
     def classify(self, contacts: Contacts) -> np.ndarray:
         """Mode of each contact, shape (n,)."""
-        return coulomb_classify(self.compiled, contacts)
+        coulomb_classify(self.compiled, contacts)
+        return contacts.record["mode"].copy()
 
     def friction(self, contacts: Contacts, dynamic: np.ndarray) -> np.ndarray:
         """Friction impulse at the patch's centre (p_x, p_y, m_z, m_x, m_y) of the classified contacts, shape (k, 5)."""
-        return coulomb_friction(self.compiled, contacts, dynamic)
+        return friction_of(coulomb_friction, self.compiled, contacts, dynamic)
 
     def __repr__(self) -> str:
         mu = self.friction_coefficients.tolist()
@@ -86,9 +87,9 @@ class CoulombLaw:
 
 @compiled
 def coulomb_classify(law, contacts):
-    """Solve each contact, keep its friction for `coulomb_friction` and return the modes."""
-    mode = np.empty(len(contacts.record), dtype=np.int64)
-    for i in range(len(mode)):
+    """Solve each contact for its mode, and keep its friction for `coulomb_friction`."""
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
         J = vertex_rows(contacts, i)
         A, b = vertex_problem(contacts, i, J, max(law.softness, _LEAST_SOFTNESS), law.round)
         x = cone_impulses(A, b, law.friction) if law.round else box_impulses(A, b, law.friction)
@@ -98,33 +99,32 @@ def coulomb_classify(law, contacts):
         for k in range(m):
             load += x[k]
         if load <= 0:
-            mode[i] = Mode.DETACH
+            c.mode = Mode.DETACH
         elif _stops(contacts, i, J, x, law.softness):
-            mode[i] = Mode.STATIC
+            c.mode = Mode.STATIC
         else:
-            mode[i] = Mode.DYNAMIC
-    return mode
+            c.mode = Mode.DYNAMIC
 
 
-@compiled
-def coulomb_friction(law, contacts, dynamic):
-    """The friction that `coulomb_classify` has kept, shape (k, 5)."""
-    p_f = np.empty((len(dynamic), 5))
-    for k in range(len(dynamic)):
-        copy(contacts.record[dynamic[k]].memo[:5], p_f[k])
-    return p_f
+@lean
+def coulomb_friction(law, contacts):
+    """The friction that `coulomb_classify` has kept."""
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if c.mode == Mode.DYNAMIC:
+            copy(c.memo[:5], c.p_f)
 
 
-@overload(contact.classify)
+@lean_overload(contact.classify)
 def _classify(law, contacts):
     if isinstance(law, types.NamedTuple) and law.instance_class is CoulombTerms:
         return lambda law, contacts: coulomb_classify(law, contacts)
 
 
-@overload(contact.friction)
-def _friction(law, contacts, dynamic):
+@lean_overload(contact.friction)
+def _friction(law, contacts):
     if isinstance(law, types.NamedTuple) and law.instance_class is CoulombTerms:
-        return lambda law, contacts, dynamic: coulomb_friction(law, contacts, dynamic)
+        return lambda law, contacts: coulomb_friction(law, contacts)
 
 
 @compiled

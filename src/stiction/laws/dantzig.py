@@ -6,7 +6,6 @@ Rows are the vertices' normals, then x and y of each vertex in turn: A x + b = w
 import numpy as np
 
 from stiction.compiled import compiled
-from stiction.contact import numbers_of
 from stiction.semidefinite import solve_semidefinite
 
 
@@ -42,7 +41,7 @@ def _drive(A, x, w, low, high, free, i, n):
         return
     for _ in range(50 + 10 * n):
         direction = -1.0 if w[i] > 0 else 1.0
-        members = numbers_of(free[:i], True)
+        members = np.flatnonzero(free[:i])
         block, side = np.empty((len(members), len(members))), np.empty(len(members))
         for r in range(len(members)):
             side[r] = -direction * A[members[r], i]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.compiled import compiled, inlined, lean
+from stiction.compiled import inlined, lean
 from stiction.lanes import LANES, zeros
 from stiction.laws.description import describe_lanes
 from stiction.laws.frame import GUESS, SCALE, set_frame, target_of, whole_target
@@ -55,25 +55,23 @@ class Recipe(NamedTuple):
     slip: bool  # ... and its velocity
 
 
-@compiled
+@lean
 def describe_all(contacts, recipe, mass):
-    """Write features and frame of every contact that needs a normal impulse into its memo; the numbers of these (k,).
+    """Write features and frame of every contact that needs a normal impulse into its memo.
 
-    One that needs none, since nothing approaches, detaches. Those of one kind and equally many points are described
-    together, in lanes.
+    One that needs none, since nothing approaches, detaches: it is not `frame.is_described`. Those of one kind and
+    equally many points are described together, in lanes.
     """
     n = len(contacts.record)
-    described, found = np.empty(n, dtype=np.int64), np.int64(0)
     present = np.int64(0)  # kinds and numbers of points, as bits
     for i in range(n):
         c = contacts.record[i]
         P = normal_impulse(contacts, i, c.velocity, 0.0, 0.0, 0.0)
         c.memo[SCALE] = 0.0
-        if not P[0] > 0.0:
-            continue
         c.memo[_P], c.memo[_P + 1], c.memo[_P + 2] = P
-        described[found] = i
-        found += 1
+        if not P[0] > 0.0:
+            c.memo[_P] = 0.0
+            continue
         if recipe.rotation != 0:
             describe_state(c, recipe.rotation, recipe.centre, recipe.slip, mass)
             if recipe.scaled:
@@ -84,14 +82,14 @@ def describe_all(contacts, recipe, mass):
         if not present >> key & 1:
             continue
         count = np.int64(0)
-        for k in range(found):
-            if _key(contacts.record[described[k]]) == key:
-                contacts.record[count].place = described[k]
+        for i in range(n):
+            c = contacts.record[i]
+            if c.memo[_P] > 0.0 and _key(c) == key:
+                contacts.record[count].place = i
                 count += 1
-            if count == LANES or (count > 0 and k == found - 1):
+            if count == LANES or (count > 0 and i == n - 1):
                 _describe(contacts, recipe, mass, count)
                 count = np.int64(0)
-    return described[:found]
 
 
 @inlined

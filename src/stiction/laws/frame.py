@@ -9,6 +9,12 @@ GUESS, SCALE, TURN = 72, 75, 77  # places in the memo: guess (3); units of impul
 
 
 @lean
+def is_described(c):
+    """Whether a contact has a description: it needs a normal impulse."""
+    return c.memo[SCALE] > 0.0
+
+
+@lean
 def set_frame(memo, impulse, length, q, r, s, t):
     """Write the units [N s] and [m] and the turn with rows (q, r), (s, t)."""
     memo[SCALE], memo[SCALE + 1] = impulse, length

@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from stiction import checks, contact
 from stiction.bodies import Body
-from stiction.compiled import compiled
+from stiction.compiled import lean, lean_overload
+from stiction.contact import friction_of
 from stiction.laws.residual import checked_weights
 from stiction.laws.slip import patch_friction
 from stiction.patch import Contacts
 from stiction.spatial import copy
+from stiction.state import Mode
 
 INCREMENTS = 8  # parts in which an impact builds up
 
@@ -164,11 +165,12 @@ class ImpactLaw:
 
     def classify(self, contacts: Contacts) -> NDArray[np.int64]:
         """Mode of each contact, shape (n,)."""
-        return impact_classify(self.compiled, contacts)
+        impact_classify(self.compiled, contacts)
+        return contacts.record["mode"].copy()
 
     def friction(self, contacts: Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
         """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
-        return impact_friction(self.compiled, contacts, dynamic)
+        return friction_of(impact_friction, self.compiled, contacts, dynamic)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file holds: a description for JSON, and tensors."""
@@ -198,31 +200,30 @@ class ImpactLaw:
         return f"ImpactLaw({self.body.shape}, friction={m.friction:.3g}, restitution={m.restitution:.3g})"
 
 
-@compiled
+@lean
 def impact_classify(law, contacts):
-    """Solve each contact, keep its friction for `impact_friction` and return the modes."""
-    mode = np.empty(len(contacts.record), dtype=np.int64)
-    for i in range(len(mode)):
-        mode[i] = patch_friction(law, contacts, i)
-    return mode
+    """Solve each contact for its mode, and keep its friction for `impact_friction`."""
+    for i in range(len(contacts.record)):
+        contacts.record[i].mode = patch_friction(law, contacts, i)
 
 
-@compiled
-def impact_friction(law, contacts, dynamic):
-    """The friction that `impact_classify` has kept, shape (k, 5)."""
-    p_f = np.zeros((len(dynamic), 5))
-    for k in range(len(dynamic)):
-        copy(contacts.record[dynamic[k]].memo[:3], p_f[k])
-    return p_f
+@lean
+def impact_friction(law, contacts):
+    """The friction that `impact_classify` has kept."""
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if c.mode == Mode.DYNAMIC:
+            copy(c.memo[:3], c.p_f)
+            c.p_f[3] = c.p_f[4] = 0.0
 
 
-@overload(contact.classify)
+@lean_overload(contact.classify)
 def _classify(law, contacts):
     if isinstance(law, types.NamedTuple) and law.instance_class is ImpactTerms:
         return lambda law, contacts: impact_classify(law, contacts)
 
 
-@overload(contact.friction)
-def _friction(law, contacts, dynamic):
+@lean_overload(contact.friction)
+def _friction(law, contacts):
     if isinstance(law, types.NamedTuple) and law.instance_class is ImpactTerms:
-        return lambda law, contacts, dynamic: impact_friction(law, contacts, dynamic)
+        return lambda law, contacts: impact_friction(law, contacts)

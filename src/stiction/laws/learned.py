@@ -12,6 +12,7 @@ from stiction import checks
 from stiction.bodies import Body
 from stiction.laws.approximators import FARTHEST, Approximator, pack
 from stiction.laws.features import SIZE, describe_all
+from stiction.laws.frame import SCALE
 from stiction.laws.inputs import Inputs
 from stiction.laws.networks import Network
 from stiction.patch import Contacts
@@ -79,7 +80,8 @@ class LearnedLaw(ABC):
 
     def outside(self, contacts: Contacts) -> NDArray[np.bool_]:
         """Whether each contact (n,) lies outside of what the law was trained on: an input beyond the clipping range."""
-        described = describe_all(contacts, self.inputs.recipe, self.body.mass)
+        describe_all(contacts, self.inputs.recipe, self.body.mass)
+        described = np.flatnonzero(contacts.record["memo"][:, SCALE] > 0)
         result = np.zeros(len(contacts.record), dtype=np.bool_)
         for kind in KINDS:
             chosen = described[contacts.record["kind"][described] == kind]

@@ -5,14 +5,14 @@ The orientation may be written in four ways, which the paper compares; impulses 
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import lean
 from stiction.laws.frame import GUESS, set_frame
 
 MATRIX, QUATERNION, EULER, AXIS_ANGLE = 1, 2, 3, 4
 ROTATION_SIZE = {MATRIX: 9, QUATERNION: 4, EULER: 3, AXIS_ANGLE: 3}
 
 
-@compiled
+@lean
 def describe_state(c, rotation, with_centre, with_slip, mass):
     """Write features and frame of contact record `c` into its memo.
 
@@ -42,7 +42,7 @@ def describe_state(c, rotation, with_centre, with_slip, mass):
     set_frame(x, mass, c.diameter, 1.0, 0.0, 0.0, 1.0)
 
 
-@compiled
+@lean
 def _orientation(R, rotation, x):
     """Write the orientation at the start of x; the next free place back."""
     if rotation == MATRIX:
@@ -64,7 +64,7 @@ def _orientation(R, rotation, x):
     return 3
 
 
-@compiled
+@lean
 def _quaternion(R):
     """(w, x, y, z) of a rotation matrix with w >= 0."""
     w2 = 1 + R[0, 0] + R[1, 1] + R[2, 2]

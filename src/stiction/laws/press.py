@@ -6,12 +6,12 @@ load last time are tried first, which is right nearly always.
 
 import numpy as np
 
-from stiction.compiled import compiled
+from stiction.compiled import lean
 from stiction.few import MOST_VERTICES, press_few
 from stiction.lcp import normal_impulse
 
 
-@compiled
+@lean
 def press(contacts, i, points, twist, last, P):
     """Write the normal impulse P = (p_z, m_x, m_y) for a twist (6,); the bits of the vertices that carry it.
 

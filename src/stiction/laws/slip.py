@@ -5,7 +5,7 @@ Coordinates are (x, y, spin about the vertical) at the centre of pressure.
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import lean
 from stiction.few import MOST_VERTICES, ROOM
 from stiction.laws.press import press
 from stiction.laws.residual import OUTPUTS, residual
@@ -20,7 +20,7 @@ _STILL = 2e-3  # [m/s] a surface that sticks at less than this speed is held exa
 _AGREES = 1e-4  # relative change of the normal impulse at which the sweeps have converged
 
 
-@compiled
+@lean
 def patch_friction(law, contacts, i):
     """Mode of contact i; its friction (p_x, p_y, m_z) at the patch's centre goes to its memo."""
     c = contacts.record[i]

@@ -5,17 +5,17 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.core import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from stiction import contact
-from stiction.compiled import compiled
+from stiction.compiled import lean, lean_overload
 from stiction.laws.approximators import evaluate_all
 from stiction.laws.features import WHOLE, Recipe, describe_all
-from stiction.laws.frame import impulse_from
+from stiction.laws.frame import impulse_from, is_described
 from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
-from stiction.state import Kind
+from stiction.spatial import clear
+from stiction.state import Kind, Mode
 
 
 class StatisticalTerms(NamedTuple):
@@ -46,23 +46,24 @@ class StatisticalLaw(LearnedLaw):
 
     def respond(self, contacts: Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Impulses (n, 6); the modes are left open (NONE), to be seen in the motion."""
-        return statistical_impulse(self.compiled, contacts)
+        statistical_impulse(self.compiled, contacts)
+        return contacts.record["impulse"].copy(), contacts.record["mode"].copy()
 
 
-@compiled
+@lean
 def statistical_impulse(law, contacts):
-    """Impulses (n, 6) straight from the networks, and open modes (n,)."""
-    n = len(contacts.record)
-    p = np.zeros((n, 6))
-    described = describe_all(contacts, law.recipe, law.mass)
-    outputs = np.empty((len(described), 6))
-    evaluate_all(law.numbers, law.table, 1, 0, contacts, described, outputs)
-    for k in range(len(described)):
-        impulse_from(contacts, described[k], outputs[k], p[described[k]])
-    return p, np.zeros(n, dtype=np.int64)
+    """Impulses straight from the networks, and open modes."""
+    describe_all(contacts, law.recipe, law.mass)
+    evaluate_all(law.numbers, law.table, 1, 0, contacts, Mode.NONE)
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        c.mode = Mode.NONE
+        clear(c.impulse)
+        if is_described(c):
+            impulse_from(contacts, i, c.answer, c.impulse)
 
 
-@overload(contact.respond)
+@lean_overload(contact.respond)
 def _respond(law, contacts):
     if isinstance(law, types.NamedTuple) and law.instance_class is StatisticalTerms:
         return lambda law, contacts: statistical_impulse(law, contacts)

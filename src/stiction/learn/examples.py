@@ -71,8 +71,8 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> Contacts:
 def make_examples(body: Body, instances: Instances, setting: Setting, inputs: Inputs) -> dict[Kind, Examples]:
     """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach."""
     contacts = contacts_of(body, instances, setting)
-    described = np.zeros(len(instances), dtype=np.bool_)
-    described[describe_all(contacts, inputs.recipe, body.mass)] = True
+    describe_all(contacts, inputs.recipe, body.mass)
+    described = contacts.record.memo[:, SCALE] > 0
     y, whole = np.zeros((len(described), 3)), np.zeros((len(described), WHOLE))
     observe_all(contacts, instances.impulse, y, whole)
     memo = contacts.record.memo

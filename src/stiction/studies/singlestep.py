@@ -136,7 +136,8 @@ def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]
     else:
         p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
     figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
-    impulse = respond(law, fresh.contacts)[0]
+    respond(law, fresh.contacts)
+    impulse = fresh.contacts.record["impulse"]
     wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
     figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
     return figures
