@@ -4,6 +4,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from stiction import Body
+from stiction.contact import contact_impulse
+from stiction.laws.features import describe_all
+from stiction.laws.frame import SCALE
 from stiction.patch import Contacts, new_contacts
 from stiction.stepping import Motion, Setting, begin_step
 
@@ -36,3 +39,15 @@ def random_contacts(body: Body, count: int, rng: np.random.Generator) -> Contact
     twist *= rng.choice([0.0, 1e-3, 0.1, 1.0], size=(count, 1))
     depth = 10 ** rng.uniform(-8, -2.3, count)
     return contacts_from(body, turn.as_quat(scalar_first=True), depth, twist)
+
+
+def handled(law, contacts):
+    """Impulses (n, 6) and modes (n,) of Algorithm 1."""
+    contact_impulse(law, contacts)
+    return contacts.record["impulse"].copy(), contacts.record["mode"].copy()
+
+
+def described_by(contacts, recipe, mass):
+    """Numbers of the contacts that have a description."""
+    describe_all(contacts, recipe, mass)
+    return set(np.flatnonzero(contacts.record["memo"][:, SCALE] > 0).tolist())

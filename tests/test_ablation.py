@@ -7,9 +7,8 @@ pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from contact_states import random_contacts
+from contact_states import described_by, random_contacts
 from stiction import Kind
-from stiction.laws.features import describe_all
 from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.inputs import Inputs
 from stiction.lcp import twist_after
@@ -43,7 +42,7 @@ def test_the_second_network_sees_what_the_first_friction_leaves(box):
     contacts = random_contacts(box, 400, np.random.default_rng(1))
     inputs = Inputs(fold="none", guess=False)
     compared = 0
-    described = set(describe_all(contacts, inputs.recipe, box.mass).tolist())
+    described = described_by(contacts, inputs.recipe, box.mass)
     for i, c in enumerate(contacts.record):
         if c.kind != Kind.POINT or i not in described:
             continue

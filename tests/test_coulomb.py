@@ -5,9 +5,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from conftest import random_states
-from contact_states import random_contacts
+from contact_states import handled, random_contacts
 from stiction import CoulombLaw, InputError, Mode, State, rollout
-from stiction.contact import contact_impulse
 
 
 @pytest.mark.parametrize("cone", ["box", "round"])
@@ -69,7 +68,7 @@ def test_box_law_is_symmetric_under_quarter_turns_but_not_under_an_eighth(prism)
 def test_rigid_law_names_all_three_modes(box):
     contacts = random_contacts(box, 500, np.random.default_rng(5))
     law = CoulombLaw(box, 0.5, softness=0.0)
-    _, mode = contact_impulse(law, contacts)
+    _, mode = handled(law, contacts)
     assert set(np.unique(mode)) == {Mode.STATIC, Mode.DYNAMIC, Mode.DETACH}
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from contact_states import contacts_from, random_contacts
+from contact_states import contacts_from, described_by, random_contacts
 from stiction import Kind
-from stiction.laws.features import FOLDS, OUTPUTS, SIZE, describe_all
+from stiction.laws.features import FOLDS, OUTPUTS, SIZE
 from stiction.laws.frame import friction_from, impulse_from, target_of, whole_target
 from stiction.laws.inputs import Inputs
 
@@ -18,7 +18,7 @@ OTHERS = [Inputs(guess=False), Inputs(scaled=False), Inputs("state"), Inputs("st
 
 def features(contacts, recipe, mass=1.0):
     """Features of all contacts that need a normal impulse, by row; None for the others."""
-    described = set(describe_all(contacts, recipe, mass).tolist())
+    described = described_by(contacts, recipe, mass)
     return [c.memo[: SIZE[Kind(c.kind)]].copy() if i in described else None for i, c in enumerate(contacts.record)]
 
 
@@ -47,7 +47,7 @@ def test_company_changes_no_bit_of_a_description(name, recipe, request):
 def test_targets_give_friction_and_impulse_back(prism, recipe):
     rng = np.random.default_rng(2)
     contacts = random_contacts(prism, 300, rng)
-    described = set(describe_all(contacts, recipe, 1.0).tolist())
+    described = described_by(contacts, recipe, 1.0)
     for i, c in enumerate(contacts.record):
         if i not in described:
             continue

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.articulated import solve_modes
+from stiction.articulated import articulated_impulse
 from stiction.compiled import compiled, lean, lean_jitable, lean_overload
 from stiction.coupled import add_normal, normal_impulses, stiffen
 from stiction.dense import write_applied
@@ -86,7 +86,9 @@ def solve(law, contacts, V_free, L, tolerance, search):
 
 @lean_overload(solve)
 def _solve(law, contacts, V_free, L, tolerance, search):
-    return lambda law, contacts, V_free, L, tolerance, search: solve_modes(law, contacts, V_free, L, tolerance, search)
+    return lambda law, contacts, V_free, L, tolerance, search: articulated_impulse(
+        law, contacts, V_free, L, tolerance, search
+    )
 
 
 @lean_jitable
@@ -110,9 +112,9 @@ def settle(law, contacts, joints, links, room, linear, search, timestep, turn, a
 
 
 @lean_jitable
-def contact_turn(law, contacts, joints, links, room, linear, search, springs, timestep, damps, turn, tolerance):
-    """The same where the engine's step is linear; AGAIN, DONE or UNKNOWN."""
-    if not linearise(joints, springs, links, contacts.record.index, timestep, damps, linear):
+def contact_turn(law, contacts, joints, links, room, linear, search, springs, timestep, damps, tried, turn, tolerance):
+    """The same, AGAIN or DONE; UNKNOWN where the engine's step is not linear, so that `linear` must be `tried`."""
+    if not tried and not linearise(joints, springs, links, contacts.record.index, timestep, damps, linear):
         return UNKNOWN
     answers = len(springs.stiffness) > 0
     done = settle(law, contacts, joints, links, room, linear, search, timestep, turn, answers, tolerance)
@@ -120,18 +122,12 @@ def contact_turn(law, contacts, joints, links, room, linear, search, springs, ti
 
 
 @lean
-def turn_at(address, kind, springs, kind_of_springs, timestep, damps, turn, tolerance):
+def turn_at(address, kind, springs, kind_of_springs, timestep, damps, tried, turn, tolerance):
     """`contact_turn` for a compiled law, with arguments that are kept at addresses."""
     law, contacts, joints, links, room, linear, search = kept(address, kind)
     own = kept(springs, kind_of_springs)
-    return contact_turn(law, contacts, joints, links, room, linear, search, own, timestep, damps, turn, tolerance)
-
-
-@lean
-def settle_at(address, kind, timestep, turn, answers, tolerance):
-    """`settle` for a compiled law, with arguments that are kept at an address."""
-    law, contacts, joints, links, room, linear, search = kept(address, kind)
-    return settle(law, contacts, joints, links, room, linear, search, timestep, turn, answers, tolerance)
+    rest = own, timestep, damps, tried, turn, tolerance
+    return contact_turn(law, contacts, joints, links, room, linear, search, *rest)
 
 
 @lean

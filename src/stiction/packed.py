@@ -78,7 +78,7 @@ class Packed:
 
     def keep(self, arguments: tuple) -> None:
         """Keep other arguments of the same types instead; their arrays must stay where they are."""
-        self._arguments = arguments
+        self.arguments = arguments
         self._write(arguments, self._room)
 
     def entry(self, function: Any, *more: Any) -> Any:

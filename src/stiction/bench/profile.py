@@ -16,6 +16,7 @@ from stiction.bench.timing import pinned, quiet, timed
 from stiction.laws.approximators import evaluate_all
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.features import describe_all
+from stiction.laws.frame import SCALE
 from stiction.laws.modelfile import load
 from stiction.patch import first_contacts, new_contacts
 from stiction.rollouts import CHUNK, rollout
@@ -92,15 +93,12 @@ class _Moment:
         self.contacts = new_contacts(self.hull, len(motion.position))
         self.record = stepping.empty_record(len(motion.position), 1)
         self.whole()
-        kept = np.flatnonzero(self.record.kind[:, 0])
-        self.p, self.mode = self.record.impulse[kept, 0].copy(), self.record.mode[kept, 0].astype(np.int64)
         self.n = self.detect()
         self.touching = first_contacts(self.contacts, self.n)
+        record = self.touching.record
         self.dynamic = np.flatnonzero(law.classify(self.touching) == Mode.DYNAMIC)
-        self.described = self.describe()
-        self.scores = np.empty((len(self.described), 3))
-        self.outputs = np.zeros((len(self.dynamic), 3))
-        self.velocity = self.touching.record["velocity"].copy()
+        self.described = np.flatnonzero(record["memo"][:, SCALE] > 0)
+        self.velocity = record["velocity"].copy()
 
     def reset(self) -> None:
         for part, old in zip(self.motion, self.before):
@@ -114,19 +112,19 @@ class _Moment:
         self.reset()
         return int(stepping.begin_step(self.setting, self.hull, self.contacts, self.motion))
 
-    def describe(self):
-        return describe_all(self.touching, self.terms.recipe, self.terms.mass)
+    def describe(self) -> None:
+        describe_all(self.touching, self.terms.recipe, self.terms.mass)
 
     def networks(self) -> None:
-        for role, chosen, out in ((0, self.described, self.scores), (1, self.dynamic, self.outputs)):
-            evaluate_all(self.terms.numbers, self.terms.table, 2, role, self.touching, chosen, out)
+        for role, mode in ((0, Mode.NONE), (1, Mode.DYNAMIC)):
+            evaluate_all(self.terms.numbers, self.terms.table, 2, role, self.touching, mode)
 
     def restore(self) -> None:
         self.touching.record["velocity"] = self.velocity  # which the end of a step overwrites
 
     def integrate(self) -> None:
         self.restore()
-        stepping.end_contacts(self.touching, self.motion, self.record, 0, self.p, self.mode, self.terms.softness)
+        stepping.end_contacts(self.touching, self.motion, self.record, 0, self.terms.softness)
         stepping.end_step(self.setting, self.contacts, self.motion, self.n, self.terms.softness)
         stepping.write_state(self.record, self.motion, 1)
 

@@ -90,12 +90,13 @@ class Simulation:
 
     def step(self) -> None:
         """Advance by one time step."""
-        if not self._step.is_finite():
+        contact = self._step
+        if not contact.is_finite():
             self._stop()
         _step1(self._model, self._data)
-        n = self._step.touching()
+        n = contact.touching()
         if n:
-            self._step.take(n)
+            contact.take(n)
         else:
             _step2(self._model, self._data)
         self.steps += 1

@@ -5,7 +5,8 @@ between two of them is one compiled call on MuJoCo's arrays.
 """
 
 from collections.abc import Sequence
-from typing import Any, cast
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numba.core import types
@@ -48,51 +49,61 @@ class ContactStep:
         self._scratch = mujoco.MjData(model)
         # Arguments of compiled code, kept in memory: for the links that touch, one set for each number of them.
         self._all = Packed((self.links.room, self.joints, self.placed, self.room, ground))
-        self._is_finite = self._all.entry(linkstep.is_finite_at, types.float64)
-        self._begin = self._all.entry(linkstep.begin_at)
-        self._finish = self._all.entry(linkstep.finish_at, types.int64, types.float64)
-        self._where = self._all.address, self._all.kind
+        where = self._all.address, self._all.kind
+        self.is_finite = partial(self._all.entry(linkstep.is_finite_at, types.float64), *where, _MOST)
+        self._begin = partial(self._all.entry(linkstep.begin_at), *where)
+        self._finish = partial(self._all.entry(linkstep.finish_at, types.int64, types.float64), *where)
         self._springs, self._sprung = Packed(self._no_springs), False
-        self._some: dict[int, _Some] = {}
-
-    def _touching(self, n: int) -> "_Some":
-        if n not in self._some:
-            links = self.links
-            linear, search = new_linear(n, self.model.nv), links.search(n)
-            arguments = links.law, links.contacts, self.joints, self.placed, self.room, linear, search
-            self._some[n] = _Some(arguments, self._springs.kind)
-        return self._some[n]
-
-    def is_finite(self) -> bool:
-        """Whether MuJoCo would take its state as it is."""
-        return self._is_finite(*self._where, _MOST)
+        self._some: dict[int, tuple[Linear, Any]] = {}
+        self._option, self._kept = model.opt, []
 
     def touching(self) -> int:
         """Look where the links are; how many of them touch the ground."""
-        return self.links.find() if self._begin(*self._where) else 0
+        return self.links.find() if self._begin() else 0
 
     def take(self, n: int) -> None:
         """The rest of a step in which n links touch."""
-        model, data, room, option, some = self.model, self.data, self.room, self.model.opt, self._touching(n)
+        model, data, option, tolerance = self.model, self.data, self._option, self.links.tolerance
+        linear, contact_turn = self._some.get(n) or self._turn_of(n)
         timestep, known, damps = option.timestep, option.integrator == _EULER, not option.disableflags & _UNDAMPED
         for turn in range(linkstep.MOST_TURNS):
             _forward_skip(model, data, _VELOCITY, 1)
-            springs, said = self._no_springs, linkstep.UNKNOWN
             if data.nefc or self._sprung:
-                springs, self._sprung = _springs(model, data), data.nefc > 0
-                self._springs.keep(springs)
+                self._sprung = data.nefc > 0
+                self._springs.keep(_springs(model, data))
+            said = linkstep.UNKNOWN
             if known:
-                said = some.turn(springs, self._springs.address, timestep, damps, turn, self.links.tolerance)
+                said = contact_turn(timestep, damps, False, turn, tolerance)
             if said == linkstep.UNKNOWN:
-                self._probe(some.linear, self.links.contacts.record["index"], timestep)
-                said = some.settle(timestep, turn, self._sprung, self.links.tolerance)
+                self._probe(linear, self.links.contacts.record["index"], timestep)
+                said = contact_turn(timestep, damps, True, turn, tolerance)
             if said == linkstep.DONE:
                 break
         _step2(model, data)
-        if self._finish(*self._where, n, timestep):
+        if self._finish(n, timestep):
+            room = self.room
             _integrate(model, room.before, room.rise, timestep)
             linkstep.keep_spins(self._spins, self.joints.qpos, room.before, self.joints.qvel)
             self.joints.qpos[:] = room.before
+
+    def _turn_of(self, n: int) -> tuple[Linear, Any]:
+        """linkstep.contact_turn for n links that touch, and where it finds how they follow impulses."""
+        links, springs = self.links, self._springs
+        linear = new_linear(n, self.model.nv)
+        arguments = links.law, links.contacts, self.joints, self.placed, self.room, linear, links.search(n)
+        if isinstance(links.law, tuple):
+            packed = Packed(arguments)
+            real, whole, truth = types.float64, types.int64, types.boolean
+            entry = packed.entry(linkstep.turn_at, whole, types.TypeRef(springs.kind), real, truth, truth, whole, real)
+            turn = partial(entry, packed.address, packed.kind, springs.address, springs.kind)
+            self._kept.append(packed)
+        else:  # a law in plain Python
+
+            def turn(*rest: Any) -> int:
+                return linkstep.contact_turn(*arguments, springs.arguments, *rest)
+
+        self._some[n] = linear, turn
+        return linear, turn
 
     def _probe(self, linear: Linear, rows: NDArray[np.int64], timestep: float) -> None:
         """What jointspace.linearise finds, by trying: a step of a copy for each direction of each link."""
@@ -115,39 +126,6 @@ class ContactStep:
             self._scratch.xfrc_applied[body, axis] += force
         _step2(self.model, self._scratch)
         return self._scratch.qvel.copy()
-
-
-class _Some:
-    """Compiled calls for links that touch, and their arguments; a law in plain Python is interpreted."""
-
-    def __init__(self, arguments: tuple, kind_of_springs: Any) -> None:
-        self._arguments, self.linear = arguments, cast(Linear, arguments[5])
-        self._kind_of_springs = kind_of_springs
-        if isinstance(arguments[0], tuple):
-            self._packed = packed = Packed(arguments)
-            real, whole, truth = types.float64, types.int64, types.boolean
-            springs = whole, types.TypeRef(kind_of_springs)
-            self._turn = packed.entry(linkstep.turn_at, *springs, real, truth, whole, real)
-            self._settle = packed.entry(linkstep.settle_at, real, whole, truth, real)
-            self._where = packed.address, packed.kind
-        else:
-            self._packed = None
-
-    def turn(
-        self, springs: Springs, address: int, timestep: float, damps: bool, turn: int, tolerance: float
-    ) -> int:
-        """linkstep.contact_turn; the springs are kept at an address, too."""
-        if self._packed is None:
-            return linkstep.contact_turn(*self._arguments, springs, timestep, damps, turn, tolerance)
-        return self._turn(*self._where, address, self._kind_of_springs, timestep, damps, turn, tolerance)
-
-    def settle(self, timestep: float, turn: int, answers: bool, tolerance: float) -> int:
-        """linkstep.settle."""
-        if self._packed is None:
-            done = linkstep.settle(*self._arguments, timestep, turn, answers, tolerance)
-        else:
-            done = self._settle(*self._where, timestep, turn, answers, tolerance)
-        return linkstep.DONE if done else linkstep.AGAIN
 
 
 def _springs(model: Any, data: Any) -> Springs:

@@ -160,8 +160,8 @@ def _between(f, most):
 @lean
 def _into_ellipse(f_x, f_y, most_x, most_y):
     """Scale a friction down to its elliptic limit; where there is no load there is none."""
-    a, b = f_x / most_x, f_y / most_y
+    a, b, most = f_x * most_y, f_y * most_x, most_x * most_y
     excess = a * a + b * b
-    scale = where(excess > 1.0, 1.0 / root(excess), 1.0)
-    scale = where((most_x > 0.0) & (most_y > 0.0), scale, 0.0)
+    scale = where(excess > most * most, most / root(excess), 1.0)
+    scale = where(most > 0.0, scale, 0.0)
     return f_x * scale, f_y * scale
