@@ -74,12 +74,13 @@ def inlined(function: F) -> F:
 
 def lean_overload(function: Callable) -> Callable:
     """numba.extending.overload, for an implementation that is `lean`."""
-    return extending.overload(function, jit_options={"_nrt": False, "nogil": True, "error_model": "numpy"})
+    options: Any = {"_nrt": False, "nogil": True, "error_model": "numpy"}
+    return extending.overload(function, jit_options=options)
 
 
 def lean_jitable(function: F) -> F:
     """numba.extending.register_jitable, likewise: it runs in the interpreter when called from there."""
-    return cast(F, extending.register_jitable(_nrt=False, nogil=True, error_model="numpy")(function))
+    return cast(F, cast(Any, extending.register_jitable)(_nrt=False, nogil=True, error_model="numpy")(function))
 
 
 def _compile(function: F, **options: Any) -> F:

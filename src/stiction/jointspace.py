@@ -122,15 +122,16 @@ class Linear(NamedTuple):
 def new_linear(links: int, dofs: int) -> Linear:
     """Room for so many links and velocities of joints."""
     n = 6 * links
-    square = (np.zeros((dofs, dofs)) for _ in range(3))
     return Linear(
-        np.zeros(n),
-        np.zeros((dofs, n)),
-        np.zeros((n, n)),
-        np.zeros((n, dofs)),
-        *square,
-        np.zeros((dofs, n)),
-        np.zeros(dofs),
+        V=np.zeros(n),
+        R=np.zeros((dofs, n)),
+        L=np.zeros((n, n)),
+        J=np.zeros((n, dofs)),
+        A=np.zeros((dofs, dofs)),
+        late=np.zeros((dofs, dofs)),
+        M=np.zeros((dofs, dofs)),
+        free=np.zeros((dofs, n)),
+        change=np.zeros(dofs),
     )
 
 
@@ -155,8 +156,8 @@ def linearise(joints, springs, links, rows, timestep, damps, out):
         if springs.state[c] == springs.quadratic:
             _add_spring(springs, c, A)
             any_spring = True
-    # What meets velocities in the end: inertia and damping. Constraint forces come from M alone, damping acts on what is
-    # left: (M + h D)^-1 M (M + C)^-1.
+    # What meets velocities in the end: inertia and damping. Constraint forces come from M alone, damping acts on what
+    # is left: (M + h D)^-1 M (M + C)^-1.
     twice = damped and any_spring
     late = out.late if twice else A
     if twice:

@@ -78,9 +78,7 @@ class Contacts(NamedTuple):
 def new_contacts(hull: Hull, size: int, touch: float = TOUCH) -> Contacts:
     """Room for the contacts of `size` bodies; a vertex below the height `touch` [m] is in contact."""
     record = np.zeros(size, dtype=RECORD).view(np.recarray)
-    record.diameter = hull.diameter
-    record.rounding = hull.rounding
-    record.touch = touch
+    record["diameter"], record["rounding"], record["touch"] = hull.diameter, hull.rounding, touch
     touching = np.zeros((size, len(hull.vertices)), dtype=np.int32)
     return Contacts(record, touching, hull.vertices, hull.loops, hull.headings, np.empty(WORK))
 

@@ -27,7 +27,7 @@ def rough_impulses(contacts, L, V, mu_x, mu_y, is_round, effective, room, p_f):
     place, link, impulse = room.place, room.link, room.impulse
     count = np.int64(0)
     for i in range(n):
-        write_points(contacts, i, 0.0, place.reshape(-1), 3 * count, np.int64(1), np.int64(3))
+        write_points(contacts, i, 1.0, 0.0, place.reshape(-1), 3 * count, np.int64(1), np.int64(3))
         for _ in range(number_of_points(contacts.record[i])):
             link[count] = i
             count += 1

@@ -1,4 +1,4 @@
-"""What Algorithm 2 works with: made once, since to make so many small arrays in every step takes longer than their use."""
+"""What Algorithm 2 works with: made once, since to make so many small arrays in every step takes longer than the rest."""
 
 from typing import NamedTuple
 
@@ -71,21 +71,17 @@ def new_search(n: int) -> Search:
         np.zeros(3 * points),
         np.zeros(6 * n),
     )
-    flags = (np.zeros(n, dtype=np.bool_) for _ in range(5))
-    counts = (np.zeros(n, dtype=np.int64) for _ in range(2))
-    frictions = (np.zeros((n, 5)) for _ in range(3))
-    places = (np.zeros(5 * n) for _ in range(6))
     return Search(
-        np.zeros(6 * n),
-        np.zeros(n, dtype=np.int64),
-        *flags,
-        *counts,
-        *frictions,
-        np.zeros((5 * n, 5 * n)),
-        *places,
-        np.zeros((3, 5 * n)),
-        np.zeros((6 * n, 6 * n)),
-        np.zeros((n, 5, 5)),
-        new_held(n),
-        rough,
+        p=np.zeros(6 * n),
+        mode=np.zeros(n, dtype=np.int64),
+        **{name: np.zeros(n, dtype=np.bool_) for name in ("outside", "pressed", "static", "ask", "forced")},
+        **{name: np.zeros(n, dtype=np.int64) for name in ("held", "returned")},
+        **{name: np.zeros((n, 5)) for name in ("p_f", "want", "best_f")},
+        B=np.zeros((5 * n, 5 * n)),
+        **{name: np.zeros(5 * n) for name in ("x", "F", "last_x", "last_F", "best_x", "best_F")},
+        spare=np.zeros((3, 5 * n)),
+        L_b=np.zeros((6 * n, 6 * n)),
+        effective=np.zeros((n, 5, 5)),
+        held_links=new_held(n),
+        rough=rough,
     )

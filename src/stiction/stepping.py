@@ -266,8 +266,10 @@ def empty_record(n: int, steps: int) -> Record:
 
 def check_finite(record: Record, timestep: float) -> None:
     """Refuse a motion that has run out of numbers."""
+    if np.isfinite(record.twist.sum() + record.position.sum()):
+        return  # as good as always, and quickly seen
     lost = ~np.isfinite(record.twist).all(axis=-1) | ~np.isfinite(record.position).all(axis=-1)
-    if lost.any():
+    if lost.any():  # not if finite numbers have only become too large a sum
         throw, step = (int(i) for i in np.argwhere(lost)[0])
         spin = np.linalg.norm(record.twist[throw, 0, 3:])
         raise checks.InputError(
@@ -278,9 +280,12 @@ def check_finite(record: Record, timestep: float) -> None:
 
 def to_motion(body: Body, state: State) -> Motion:
     """States of the body frame (n,) as motion of the centre of mass."""
-    arm = rotation_matrices(state.quaternion) @ body.com
-    velocity = state.velocity + np.cross(state.angular_velocity, arm)
-    return Motion(state.position + arm, state.quaternion.copy(), np.hstack([velocity, state.angular_velocity]))
+    position, twist = state.position, np.concatenate([state.velocity, state.angular_velocity], axis=1)
+    if body.com.any():
+        arm = rotation_matrices(state.quaternion) @ body.com
+        position = position + arm
+        twist[:, :3] += np.cross(state.angular_velocity, arm)
+    return Motion(np.array(position), np.array(state.quaternion), twist)
 
 
 def to_trajectory(body: Body, record: Record, batch_shape: tuple[int, ...], timestep: float) -> Trajectory:

@@ -146,16 +146,17 @@ def _gather(contacts, i, k, room, width, lane):
     room[width * (INERTIA + 3) + lane], room[width * (INERTIA + 4) + lane] = W[4, 4], W[4, 5]
     room[width * (INERTIA + 5) + lane] = W[5, 5]
     room[width * LENGTH + lane] = _length(c)
-    write_points(contacts, i, _towards_load(c), room, width * POINTS + lane, width, width * OF_A_POINT)
+    x, y = _towards_load(c)
+    write_points(contacts, i, x, y, room, width * POINTS + lane, width, width * OF_A_POINT)
 
 
 @inlined
 def _towards_load(c):
-    """Direction [rad] from the patch's centre to its centre of pressure."""
+    """Direction from the patch's centre to its centre of pressure."""
     if c.count <= MOST_POINTS:
-        return 0.0  # of no use
+        return 1.0, 0.0  # of no use
     x, y = -c.memo[_P + 2] / c.memo[_P] - c.centre[0], c.memo[_P + 1] / c.memo[_P] - c.centre[1]
-    return np.arctan2(y, x) if x * x + y * y > (_CENTRAL * c.radius) ** 2 else 0.0
+    return (x, y) if x * x + y * y > (_CENTRAL * c.radius) ** 2 else (1.0, 0.0)
 
 
 @inlined

@@ -9,7 +9,8 @@ from stiction.patch import contact_point, lowest_of_patch
 from stiction.semidefinite import solve_three
 from stiction.state import Kind
 
-MOST_POINTS = 5  # a patch with more vertices is represented by its extreme ones in as many directions
+MOST_POINTS = 5  # of a patch with more vertices, the extreme ones in EXTREMES directions stand for all
+EXTREMES = 4
 _WEIGHT = RELAX  # a row that is free until the sweeps
 _SMALL_LOAD = 1e-12  # share of the whole that is rounding
 
@@ -17,14 +18,16 @@ _SMALL_LOAD = 1e-12  # share of the whole that is rounding
 @lean
 def number_of_points(c):
     """How many points stand for the patch of a record."""
-    return np.int64(1) if c.kind == Kind.POINT else min(np.int64(c.count), np.int64(MOST_POINTS))
+    if c.kind == Kind.POINT:
+        return np.int64(1)
+    return np.int64(c.count) if c.count <= MOST_POINTS else np.int64(EXTREMES)
 
 
 @lean
-def write_points(contacts, i, towards, out, first, step, stride):
+def write_points(contacts, i, x, y, out, first, step, stride):
     """Write the points relative to the centre of mass, all vertices or the extreme ones of many, into a flat array.
 
-    towards: direction [rad] in which the first of the extreme ones lies; where the load is, so that they can carry it
+    x, y: direction in which the first of the extreme ones lies; where the load is, so that they can carry it
     first: place of the first point's x; its y and z are `step` and 2 `step` further, the next point `stride` further
     """
     c = contacts.record[i]
@@ -35,8 +38,8 @@ def write_points(contacts, i, towards, out, first, step, stride):
     for d in range(number_of_points(c)):
         k = np.int64(d)
         if c.count > MOST_POINTS:
-            angle = towards + 2 * d * np.pi / MOST_POINTS
-            k = lowest_of_patch(contacts, i, -np.cos(angle), -np.sin(angle))
+            k = lowest_of_patch(contacts, i, -x, -y)
+            x, y = -y, x  # a quarter turn on
         at = first + d * stride
         out[at], out[at + step], out[at + 2 * step] = contact_point(contacts, i, k)
 
