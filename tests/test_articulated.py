@@ -92,8 +92,7 @@ def test_paper_method_finds_the_same():
         def impulse(f, V1=V1, contacts=system.contacts):
             contacts.record.velocity[0] = V1(f)
             compiled_handler(LAW.compiled, contacts)
-
-        return contacts.record.impulse[0].copy()
+            return contacts.record.impulse[0].copy()
 
         W_up = np.linalg.inv(system.M_up)
         up = system.J_up @ (system.dq_up + H * W_up @ system.tau_up)

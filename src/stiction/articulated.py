@@ -66,8 +66,14 @@ def articulated_impulse(law, contacts, V_free, L, tolerance, search):
     s = search
     n = len(contacts.record)
     mu_x, mu_y, is_round = rough_friction(law)
-    if not _begin(contacts, V_free, s):
+    clear(s.p)
+    for i in range(n):
+        _forget(i, s.mode, s.outside, s.forced, s.held, s.returned, s.p_f)
+    if not pressed_links(contacts, V_free, s.pressed):
         return 0, True
+    copy(s.pressed, s.static)
+    s.held_links.rows[1] = 0
+    first_jacobian(s.B, 1.0)
     share = stiffen(contacts, L, s.L_b)
     effective_friction(contacts, L, share, s.effective)
     begun = slid = False
@@ -81,7 +87,7 @@ def articulated_impulse(law, contacts, V_free, L, tolerance, search):
     while evaluations < MOST_EVALUATIONS:
         balanced(contacts, s.L_b, share, V_free, s.static, s.p_f, law.softness, s.held_links, s.p)
         ask_at(contacts, V_free, L, s.p)
-        modes_at(law, contacts, s)
+        modes_at(law, contacts, s.forced, s.mode, s.ask, s.want)
         evaluations += 1
         goes, pulled = let_go(contacts, s.p, s.static, s.mode, s.p_f, mu_x < 0.0)
         give_up_static(s.static, s.mode, s.held, s.forced)
@@ -106,7 +112,7 @@ def articulated_impulse(law, contacts, V_free, L, tolerance, search):
             known, best, slid = False, np.inf, False
             copy_rows(s.p_f, s.best_f)
             continue
-        friction_at(law, contacts, share, s)
+        friction_at(law, contacts, share, s.ask, s.effective, s.want)
         size = mismatch(contacts, s.p, s.static, s.p_f, s.want, s.x, s.F)
         error = np.sqrt(dot(s.F, s.F))
         if error <= (tolerance if evaluations < STEEP else LOOSE * tolerance) * size:
@@ -145,19 +151,12 @@ def solve_modes(law, contacts, V_free, L, tolerance, search):
 
 
 @lean
-def _begin(contacts, V_free, s):
-    """Nothing is known yet; every link that is pressed may stick. Whether any is."""
-    s.held_links.rows[1] = 0
-    first_jacobian(s.B, 1.0)
-    clear(s.p)
-    any_is = pressed_links(contacts, V_free, s.pressed)
-    for i in range(len(s.pressed)):
-        s.static[i] = s.pressed[i]
-        s.forced[i] = s.outside[i] = False
-        s.held[i] = s.returned[i] = 0
-        s.mode[i] = Mode.DETACH
-        clear(s.p_f[i])
-    return any_is
+def _forget(i, mode, outside, forced, held, returned, p_f):
+    """Nothing is known of link i."""
+    mode[i] = Mode.DETACH
+    outside[i] = forced[i] = False
+    held[i] = returned[i] = 0
+    clear(p_f[i])
 
 
 @lean
@@ -167,36 +166,40 @@ def _keep(x, F, to_x, to_F):
 
 
 @lean_jitable
-def modes_at(law, contacts, s):
-    """The modes that H takes at the V1 in the records, and which links ask for R's friction, into the search.
+def modes_at(law, contacts, forced, mode, ask, want):
+    """The modes (n,) that H takes at the V1 in the records, and which links `ask` (n,) for R's friction.
 
-    Where a link is static, and its friction is not R's whatever C says, what is wanted is the friction that keeps it.
+    forced: links whose friction is R's, whatever C says, (n,)
+    want: gets the friction that keeps the patches of other static links, (n, 5)
     """
     classify(law, contacts)
     for i in range(len(contacts.record)):
         c = contacts.record[i]
         if c.mode == Mode.DETACH and lowest_separation(contacts, i, c.velocity) < 0:
             c.mode = Mode.DYNAMIC  # guard of Algorithm 1: what still approaches does not detach
-        s.mode[i] = c.mode
-        s.ask[i] = c.mode == Mode.DYNAMIC or (c.mode == Mode.STATIC and s.forced[i])
-        clear(s.want[i])
-        if c.mode == Mode.STATIC and not s.forced[i]:
+        mode[i] = c.mode
+        ask[i] = c.mode == Mode.DYNAMIC or (c.mode == Mode.STATIC and forced[i])
+        clear(want[i])
+        if c.mode == Mode.STATIC and not forced[i]:
             if stop_patch(contacts, i, law.softness) != Mode.STATIC:
-                s.mode[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
-            copy(c.friction, s.want[i])
+                mode[i] = Mode.DYNAMIC  # to stop it one would have to pull: as in Algorithm 1, only friction is kept
+            copy(c.friction, want[i])
 
 
 @lean_jitable
-def friction_at(law, contacts, share, s):
-    """R's friction of the links that ask, into search.want, of all links only what has an effect."""
+def friction_at(law, contacts, share, ask, effective, want):
+    """R's friction of the links that `ask`, into `want` (n, 5), of all links only what has an effect.
+
+    effective: what of each link's friction has one, (n, 5, 5); all if the share is 0
+    """
     for i in range(len(contacts.record)):
-        contacts.record[i].mode = Mode.DYNAMIC if s.ask[i] else Mode.DETACH
+        contacts.record[i].mode = Mode.DYNAMIC if ask[i] else Mode.DETACH
     friction(law, contacts)
     for i in range(len(contacts.record)):
         c = contacts.record[i]
-        if s.ask[i]:
+        if ask[i]:
             for k in range(5):
-                s.want[i, k] = c.p_f[k] if np.isfinite(c.p_f[k]) else 0.0
+                want[i, k] = c.p_f[k] if np.isfinite(c.p_f[k]) else 0.0
         if share > 0.0:
-            copy(s.want[i], c.friction)
-            write_applied(s.effective[i], c.friction, s.want[i])
+            copy(want[i], c.friction)
+            write_applied(effective[i], c.friction, want[i])

@@ -15,14 +15,11 @@ def balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p)
     Feet that press against each other through the robot may be held by many impulses. Of these the one nearest to the
     friction p_f is taken, so that what a law has agreed to stays.
     """
-    if share == 0.0:
-        balance(contacts, L_b, V_free, static, p_f, softness, held_links, p)
-        return
     V, back = held_links.twists[3], held_links.impulses[0]
     passes = 1  # what was added is a trace, which only adds up where something is held
     for i in range(len(static)):
         b = 6 * i
-        if static[i]:
+        if static[i] and share > 0.0:
             passes = 2
             write_friction_wrench(contacts.record[i].centre, p_f[i], 1.0, p[b : b + 6])
         else:

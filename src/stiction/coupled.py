@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction.compiled import compiled, lean
+from stiction.compiled import compiled, inlined, lean
 from stiction.contact import write_friction_wrench
 from stiction.dense import factor, solve_columns, solve_factored, write_applied
 from stiction.lcp import MOST_ACTIVE
@@ -159,7 +159,7 @@ def new_held(n):
     )
 
 
-@lean
+@inlined
 def balance(contacts, L, V, static, p_f, softness, held, p):
     """Write impulses p (6 n,) that stop the patches of the `static` links, and give the others their friction p_f
     (n, 5) and the normal impulse with which nothing approaches.
@@ -181,25 +181,24 @@ def balance(contacts, L, V, static, p_f, softness, held, p):
     write_applied(L, p, v2)
     for k in range(6 * n):
         v2[k] += V[k]
-    if number == 0:
-        normal_impulses(contacts, L, v2, static, softness, 0.0, 0.0, held)
-        add_normal(p, held.normal[0])
-        return
-    _hold(contacts, L, static, held)
-    r = held.rows[0]
+    r = _hold(contacts, L, static, held) if number > 0 else np.int64(0)
     if number < n:  # the others feel a system whose static patches do not move
-        _patch_velocity(held, v2, moving)
+        _patch_velocity(held, r, v2, moving)
         for k in range(6 * n):
             after[k] = v2[k]
             for m in range(r):
                 after[k] -= held.grip[m, k] * moving[m]
-        normal_impulses(contacts, held.loose, after, static, softness, 0.0, 0.0, held)
+        system = held.loose if number > 0 else L
+        normal_impulses(contacts, system, after, static, softness, 0.0, 0.0, held)
         add_normal(p, held.normal[0])
+    if number == 0:
+        return
+    if number < n:
         for k in range(6 * n):
             for i in range(n):
                 for m in range(3):
                     v2[k] += L[k, 6 * i + 2 + m] * held.normal[0, 3 * i + m]
-    _patch_velocity(held, v2, moving)
+    _patch_velocity(held, r, v2, moving)
     solve_factored(held.K, r, moving)
     for m in range(r):
         b = 6 * held.owner[m]
@@ -209,7 +208,7 @@ def balance(contacts, L, V, static, p_f, softness, held, p):
 
 @lean
 def _hold(contacts, L, static, held):
-    """Find out what there is to know of these static links."""
+    """Find out what there is to know of these static links; the number of rows of S."""
     n = len(static)
     same, number = held.rows[1] > 0, 0
     for i in range(n):
@@ -217,7 +216,7 @@ def _hold(contacts, L, static, held):
         held.static[i] = static[i]
         number += static[i]
     if same:
-        return
+        return held.rows[0]
     S, SL, K, grip = held.S, held.SL, held.K, held.grip
     r = _write_held_rows(contacts, static, S, held.owner)
     held.rows[0], held.rows[1] = r, 1
@@ -234,7 +233,7 @@ def _hold(contacts, L, static, held):
             K[m, k] = dot(SL[m, b : b + 6], S[k, b : b + 6])
     factor(K, r)
     if number == n:
-        return
+        return r
     for m in range(r):
         for k in range(6 * n):
             grip[m, k] = SL[m, k]
@@ -246,17 +245,18 @@ def _hold(contacts, L, static, held):
             a = SL[m, k]
             for j in range(6 * n):
                 held.loose[k, j] -= a * grip[m, j]
+    return r
 
 
 @lean
-def _patch_velocity(held, v, out):
-    """Write the velocities S v of the static patches."""
-    for m in range(held.rows[0]):
+def _patch_velocity(held, r, v, out):
+    """Write the velocities S v, of r rows, of the static patches."""
+    for m in range(r):
         b = 6 * held.owner[m]
         out[m] = dot(held.S[m, b : b + 6], v[b : b + 6])
 
 
-@lean
+@inlined
 def normal_impulses(contacts, L, V, static, softness, rate, cap, held):
     """The FrictionlessLCP of all links that are not static: their P = (p_z, m_x, m_y), into held.normal[0], (3 n,).
 

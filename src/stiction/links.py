@@ -59,11 +59,11 @@ class Links:
         self.count = 0  # of links that touch
         announce_compilation()
         self.position, self.rotation = np.zeros((len(laws), 3)), np.zeros((len(laws), 3, 3))
-        self._find = []
+        self.finders = []  # entries of `find_at` with what they need, one a law
         for g, (hull, (_law, numbers)) in enumerate(zip(hulls, self._groups)):
             where = self.position, self.rotation, np.int64(starts[g]), np.int64(loop_starts[g])
             packed = Packed((hull, self.room, numbers, *where))
-            self._find.append((packed.entry(find_at, types.int64), packed))
+            self.finders.append((packed.entry(find_at, types.int64), packed))
         self._searches: dict[int, Search] = {}
 
     @property
@@ -83,7 +83,7 @@ class Links:
     def find(self) -> int:
         """`touch` for links that are where `position` and `rotation` say; the number of those that touch."""
         n = 0
-        for find, packed in self._find:
+        for find, packed in self.finders:
             n = find(packed.address, packed.kind, n)
         self.count = n
         return n

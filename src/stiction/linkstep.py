@@ -13,7 +13,7 @@ from stiction.compiled import compiled, lean, lean_jitable, lean_overload
 from stiction.coupled import add_normal, normal_impulses, stiffen
 from stiction.dense import write_applied
 from stiction.jointspace import linearise, place_links
-from stiction.packed import kept
+from stiction.packed import kept, opened
 from stiction.patch import TOUCH, Contacts, detect
 from stiction.spatial import clear, copy
 from stiction.state import Kind, Mode
@@ -92,42 +92,42 @@ def _solve(law, contacts, V_free, L, tolerance, search):
 
 
 @lean_jitable
-def settle(law, contacts, joints, links, room, linear, search, timestep, turn, answers, tolerance):
-    """A turn of the contacts: apply forces that bring their impulses. Whether it was the last one.
+def contact_turn(arguments, kind, springs, kind_of_springs, timestep, damps, tried, turn, tolerance):
+    """A turn of the contacts: apply forces that bring their impulses. AGAIN, or DONE if it was the last one; UNKNOWN
+    where the engine's step is not linear, so that how links follow impulses must be `tried` first.
 
-    linear: a jointspace.Linear; answers: whether something in the engine answers to the impulses but by its L
+    arguments: (law, contacts, joints, links, room, linear, search), or their address and type; springs likewise
     """
-    done = turn > 0 and _came_true(room, linear.V)
+    law, contacts, joints, links, room, linear, search = opened(arguments, kind)
+    own = opened(springs, kind_of_springs)
+    if not tried and not linearise(joints, own, links, contacts.record.index, timestep, damps, linear):
+        return UNKNOWN
+    V, L, n = linear.V, linear.L, len(contacts.record)
+    done = turn > 0 and _came_true(room.V_free, room.foreseen, V)
     if not done:
-        _take_away(room, linear.V, linear.L, turn)
-        V_free = room.V_free[: len(linear.V)]
-        evaluations, solved = solve(law, contacts, V_free, linear.L, tolerance, search)
-        _keep(contacts, joints, links, room, search, linear.L, timestep, turn)
+        _take_away(room.p, V, L, turn, room.V_free)
+        evaluations, solved = solve(law, contacts, room.V_free[: len(V)], L, tolerance, search)
         room.evaluations[0] = evaluations + (room.evaluations[0] if turn > 0 else 0)
         room.solved[0] = solved
-        done = not answers or turn == MOST_TURNS - 1
+        copy(search.p, room.p)
+        for i in range(n):
+            room.mode[i], room.outside[i] = search.mode[i], search.outside[i]
+        _foresee(room.V_free, L, search.p, room.foreseen)
+        _apply(contacts.record, links.body, search.p, timestep, turn, room.applied, joints.xfrc_applied)
+        done = len(own.stiffness) == 0 or turn == MOST_TURNS - 1  # where nothing of the engine answers to the impulses
     if done:
-        _raise_sunk(contacts, joints, room, linear, search, law.softness, timestep)
-    return done
-
-
-@lean_jitable
-def contact_turn(law, contacts, joints, links, room, linear, search, springs, timestep, damps, tried, turn, tolerance):
-    """The same, AGAIN or DONE; UNKNOWN where the engine's step is not linear, so that `linear` must be `tried`."""
-    if not tried and not linearise(joints, springs, links, contacts.record.index, timestep, damps, linear):
-        return UNKNOWN
-    answers = len(springs.stiffness) > 0
-    done = settle(law, contacts, joints, links, room, linear, search, timestep, turn, answers, tolerance)
-    return DONE if done else AGAIN
+        p = search.p  # spent
+        correction(contacts, L, law.softness, timestep, search.static, search.L_b, search.held_links, p)
+        write_applied(linear.R, p, room.rise)
+        copy(joints.qpos, room.before)
+        return DONE
+    return AGAIN
 
 
 @lean
 def turn_at(address, kind, springs, kind_of_springs, timestep, damps, tried, turn, tolerance):
     """`contact_turn` for a compiled law, with arguments that are kept at addresses."""
-    law, contacts, joints, links, room, linear, search = kept(address, kind)
-    own = kept(springs, kind_of_springs)
-    rest = own, timestep, damps, tried, turn, tolerance
-    return contact_turn(law, contacts, joints, links, room, linear, search, *rest)
+    return contact_turn(address, kind, springs, kind_of_springs, timestep, damps, tried, turn, tolerance)
 
 
 @lean
@@ -186,11 +186,26 @@ def is_finite_at(address, kind, most):
 
 
 @lean
-def begin_at(address, kind):
-    """Before contacts are looked for: where the links are; nothing touches yet. Whether any may: see place_links, and
-    finish_at."""
+def touch_at(address, kind, hulls, kind_of_hulls):
+    """Look where the links are, and which of them touch; how many do. What they need is kept at addresses: see
+    finish_at and find_at, whose links are all here."""
     _contacts, joints, links, room, ground = kept(address, kind)
-    note = room.note
+    hull, contacts, numbers, position, rotation, first_vertex, first_loop = kept(hulls, kind_of_hulls)
+    if not begin(joints, links, room.note, ground):
+        return np.int64(0)
+    return find_patches(hull, contacts, np.int64(0), numbers, position, rotation, first_vertex, first_loop)
+
+
+@lean
+def begin_at(address, kind):
+    """`begin` with arguments that are kept at an address."""
+    _contacts, joints, links, room, ground = kept(address, kind)
+    return begin(joints, links, room.note, ground)
+
+
+@lean
+def begin(joints, links, note, ground):
+    """Before contacts are looked for: where the links are; nothing touches yet. Whether any may: see place_links."""
     for i in range(len(note)):
         note[i].mode = Mode.NONE
         note[i].kind = Kind.NONE
@@ -255,64 +270,57 @@ def find_patches(hull, contacts, n, numbers, position, rotation, first_vertex, f
 
 
 @lean
-def correction(contacts, L, softness, timestep, search):
-    """Impulses (6 n,) after which sunk vertices rise by 1 % of their depth a step, at most 1 mm/s, without friction, to
-    where the search has its own, which are spent."""
-    p, still, held = search.p, search.held_links.twists[3], search.held_links
+def correction(contacts, L, softness, timestep, free, L_b, held, p):
+    """Write impulses p (6 n,) after which sunk vertices rise by 1 % of their depth a step, at most 1 mm/s, without
+    friction. free, L_b, held: room, see searching.Search"""
     clear(p)
-    clear(still)
     deepest = 0.0
     for i in range(len(contacts.record)):
         deepest = max(deepest, contacts.record[i].depth)
-        search.static[i] = False
+        free[i] = False
     if deepest >= SETTLED_DEPTH:
-        stiffen(contacts, L, search.L_b)
-        rate, cap = CORRECTION / timestep, CORRECTION_SPEED
-        normal_impulses(contacts, search.L_b, still, search.static, softness, rate, cap, held)
+        still = held.twists[3]
+        clear(still)
+        stiffen(contacts, L, L_b)
+        normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED, held)
         add_normal(p, held.normal[0])
 
 
 @lean
-def _came_true(room, V):
+def _came_true(V_free, foreseen, V):
     """Whether the twists V (6 n,) with the impulses applied are those that were foreseen."""
     wrong = size = 0.0
     for k in range(len(V)):
-        wrong = max(wrong, abs(V[k] - room.foreseen[k]))
-        size = max(size, abs(V[k] - room.V_free[k]))
+        wrong = max(wrong, abs(V[k] - foreseen[k]))
+        size = max(size, abs(V[k] - V_free[k]))
     return wrong <= _FORESEEN * size
 
 
 @lean
-def _take_away(room, V, L, turn):
-    """Twists V_free of links without the impulses that are applied now."""
+def _take_away(p, V, L, turn, V_free):
+    """Write twists V_free of links without the impulses p that are applied now."""
     for r in range(len(V)):
-        room.V_free[r] = V[r]
+        V_free[r] = V[r]
         if turn > 0:
             for k in range(len(V)):
-                room.V_free[r] -= L[r, k] * room.p[k]
+                V_free[r] -= L[r, k] * p[k]
 
 
 @lean
-def _keep(contacts, joints, links, room, search, L, timestep, turn):
-    """Remember the solution and apply its impulses as forces."""
-    n = len(search.mode)
-    for i in range(n):
-        room.mode[i], room.outside[i] = search.mode[i], search.outside[i]
-        forces = joints.xfrc_applied[links.body[contacts.record[i].index]]
+def _foresee(V_free, L, p, foreseen):
+    """Write the twists with the impulses p."""
+    for r in range(len(p)):
+        foreseen[r] = V_free[r]
+        for k in range(len(p)):
+            foreseen[r] += L[r, k] * p[k]
+
+
+@lean
+def _apply(record, body, p, timestep, turn, applied, xfrc_applied):
+    """Apply impulses p as forces, beside those that are not ours, which the first turn takes down."""
+    for i in range(len(record)):
+        forces = xfrc_applied[body[record[i].index]]
         if turn == 0:
-            copy(forces, room.applied[i])
+            copy(forces, applied[i])
         for k in range(6):
-            room.p[6 * i + k] = search.p[6 * i + k]
-            forces[k] = room.applied[i, k] + search.p[6 * i + k] / timestep
-    for r in range(6 * n):
-        room.foreseen[r] = room.V_free[r]
-        for k in range(6 * n):
-            room.foreseen[r] += L[r, k] * room.p[k]
-
-
-@lean
-def _raise_sunk(contacts, joints, room, linear, search, softness, timestep):
-    """Velocity of the joints that raises what has sunk in, and where the joints are now."""
-    correction(contacts, linear.L, softness, timestep, search)
-    write_applied(linear.R, search.p, room.rise)
-    copy(joints.qpos, room.before)
+            forces[k] = applied[i, k] + p[6 * i + k] / timestep

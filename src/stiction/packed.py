@@ -6,7 +6,8 @@ To look at every array of a law, a hull and a batch takes longer than to step on
 from typing import Any, cast
 
 import numpy as np
-from numba import typeof
+from llvmlite import ir
+from numba import extending, typeof
 from numba.core import cgutils, types
 
 from stiction.compiled import intrinsic, lean
@@ -23,6 +24,17 @@ def _uncounted(context, builder, kind, value):
         for k, part in enumerate(cast(Any, kind)):
             new = _uncounted(context, builder, part, builder.extract_value(value, k))
             value = builder.insert_value(value, new, k)
+    return value
+
+
+def _loaded(builder, pointer, kind):
+    """What is kept there, number by number: of those that are not used, none is looked up."""
+    if not isinstance(kind, (ir.LiteralStructType, ir.ArrayType)):
+        return builder.load(pointer)
+    value = ir.Constant(kind, ir.Undefined)
+    parts = kind.elements if isinstance(kind, ir.LiteralStructType) else [kind.element] * kind.count
+    for k, part in enumerate(parts):
+        value = builder.insert_value(value, _loaded(builder, cgutils.gep_inbounds(builder, pointer, 0, k), part), k)
     return value
 
 
@@ -50,10 +62,21 @@ def kept(typing, address, kind):
     """In compiled code: the arguments of that type, at that address."""
 
     def generate(context, builder, signature, args):
-        pointer = context.get_value_type(signature.return_type).as_pointer()
-        return builder.load(builder.inttoptr(args[0], pointer), align=8)
+        kind = context.get_value_type(signature.return_type)
+        return _loaded(builder, builder.inttoptr(args[0], kind.as_pointer()), kind)
 
     return kind.instance_type(types.int64, kind), generate
+
+
+def opened(arguments, kind):
+    """The arguments themselves, or in compiled code those of type `kind` that are kept at an address: to hand them over
+    from function to function takes longer than to look them up in memory."""
+    return arguments
+
+
+@extending.overload(opened, inline="always")
+def _opened(arguments, kind):
+    return lambda arguments, kind: kept(arguments, kind)
 
 
 @lean

@@ -1,4 +1,4 @@
-"""What Algorithm 2 works with: made once, since to make so many small arrays in every step takes longer than the rest."""
+"""What Algorithm 2 works with: made once, since to make so many arrays in every step takes longer than the rest."""
 
 from typing import NamedTuple
 

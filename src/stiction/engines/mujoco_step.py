@@ -52,6 +52,10 @@ class ContactStep:
         where = self._all.address, self._all.kind
         self.is_finite = partial(self._all.entry(linkstep.is_finite_at, types.float64), *where, _MOST)
         self._begin = partial(self._all.entry(linkstep.begin_at), *where)
+        if len(self.links.finders) == 1:  # links of one law: one call for both
+            ((_find, packed),) = self.links.finders
+            touch = self._all.entry(linkstep.touch_at, types.int64, types.TypeRef(packed.kind))
+            self.touching = partial(touch, *where, packed.address, packed.kind)
         self._finish = partial(self._all.entry(linkstep.finish_at, types.int64, types.float64), *where)
         self._springs, self._sprung = Packed(self._no_springs), False
         self._some: dict[int, tuple[Linear, Any]] = {}
@@ -63,6 +67,7 @@ class ContactStep:
 
     def take(self, n: int) -> None:
         """The rest of a step in which n links touch."""
+        self.links.count = n
         model, data, option, tolerance = self.model, self.data, self._option, self.links.tolerance
         linear, contact_turn = self._some.get(n) or self._turn_of(n)
         timestep, known, damps = option.timestep, option.integrator == _EULER, not option.disableflags & _UNDAMPED
@@ -100,7 +105,7 @@ class ContactStep:
         else:  # a law in plain Python
 
             def turn(*rest: Any) -> int:
-                return linkstep.contact_turn(*arguments, springs.arguments, *rest)
+                return linkstep.contact_turn(arguments, None, springs.arguments, None, *rest)
 
         self._some[n] = linear, turn
         return linear, turn
