@@ -16,16 +16,14 @@ def balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p)
     friction p_f is taken, so that what a law has agreed to stays.
     """
     V, back = held_links.twists[3], held_links.impulses[0]
-    passes = 1  # what was added is a trace, which only adds up where something is held
     for i in range(len(static)):
         b = 6 * i
         if static[i] and share > 0.0:
-            passes = 2
             write_friction_wrench(contacts.record[i].centre, p_f[i], 1.0, p[b : b + 6])
         else:
             for k in range(b, b + 6):
                 p[k] = 0.0
-    for _ in range(passes):
+    for _ in range(2 if share > 0.0 else 1):
         for i in range(len(static)):
             b = 6 * i
             write_applied(contacts.record[i].inverse_inertia, p[b : b + 6], back[b : b + 6])

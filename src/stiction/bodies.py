@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction import checks
-from stiction.hull import Hull, build_hull, convex_corners, shrunk
+from stiction.faces import convex_corners, shrunk
+from stiction.hull import Hull, build_hull
 
 _SMALLEST, _LARGEST = 1e-3, 20.0  # plausible sizes of a body given as a mesh file [m]
 _SLACK = 1e-9  # relative slack of the checks on mass properties

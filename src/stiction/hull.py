@@ -11,13 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, HalfspaceIntersection, QhullError
 
-from stiction import checks
 from stiction.compiled import inlined, lean
+from stiction.faces import faces_of, ring
 
 MANY = 16  # up to so many corners are looked at one by one; among more, they are searched for
-_FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
 
 
 class Hull(NamedTuple):
@@ -48,8 +46,8 @@ class Hull(NamedTuple):
 
 def build_hull(vertices, mass: float, inertia, planar: bool, rounding: float = 0.0) -> Hull:
     """Prepare the hull of `vertices` (V, 3), relative to the centre of mass; every vertex must be a corner of it."""
-    faces = [] if planar else _faces(vertices)
-    edges = _polygon_edges(vertices) if planar else {edge for face in faces for edge in _ring(face)}
+    faces = [] if planar else faces_of(vertices)
+    edges = _polygon_edges(vertices) if planar else {edge for face in faces for edge in ring(face)}
     neighbours: list[list[int]] = [[] for _ in vertices]
     for a, b in sorted(edges):
         neighbours[a].append(b)
@@ -89,77 +87,10 @@ def build_hull(vertices, mass: float, inertia, planar: bool, rounding: float = 0
     )
 
 
-def convex_corners(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The corners of the convex hull of `points` (n, 3), in their given order."""
-    try:
-        return points[np.sort(ConvexHull(points).vertices)]
-    except (QhullError, ValueError) as error:
-        raise checks.InputError(
-            f"A body needs at least four corners that do not lie in one plane, got {len(points)} points that do."
-        ) from error
-
-
-def shrunk(vertices: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
-    """Corners of the convex body whose faces lie `distance` [m] further in than those of the hull of `vertices`."""
-    planes = ConvexHull(vertices).equations  # normal . x + offset <= 0
-    _, first = np.unique(np.round(planes, 9), axis=0, return_index=True)
-    planes = planes[np.sort(first)]
-    planes[:, 3] += distance
-    inside = vertices.mean(axis=0)
-    if (planes[:, :3] @ inside + planes[:, 3]).max() >= 0:
-        raise checks.InputError(f"A body cannot be rounded by {distance:g} m: nothing would be left of it.")
-    corners = HalfspaceIntersection(planes, inside).intersections
-    _, first = np.unique(np.round(corners, 9), axis=0, return_index=True)
-    return convex_corners(corners[np.sort(first)])
-
-
-def _faces(vertices) -> list[list[int]]:
-    """Faces as vertex loops, counter-clockwise seen from outside; coplanar triangles are merged."""
-    hull = ConvexHull(vertices)
-    if len(hull.vertices) != len(vertices):
-        raise checks.InputError(
-            f"A body is described by the corners of its convex hull; {len(vertices) - len(hull.vertices)} of "
-            f"{len(vertices)} vertices are not corners."
-        )
-    size = float(np.abs(vertices).max())
-    scale = np.array([1.0, 1.0, 1.0, 1 / size])
-    plane = hull.equations * scale
-    group = np.full(len(hull.simplices), -1)
-    faces = []
-    for seed in range(len(group)):
-        if group[seed] >= 0:
-            continue
-        members, stack = [], [seed]
-        group[seed] = seed
-        while stack:
-            triangle = stack.pop()
-            members.append(triangle)
-            for other in hull.neighbors[triangle]:
-                if group[other] < 0 and np.abs(plane[other] - plane[seed]).max() < _FLAT:
-                    group[other] = seed
-                    stack.append(int(other))
-        corners = np.unique(hull.simplices[members])
-        faces.append(_ordered(vertices, corners, hull.equations[seed, :3]))
-    return faces
-
-
-def _ordered(vertices, corners, normal) -> list[int]:
-    """Corners of one face in counter-clockwise order about its outward normal, the lowest number first."""
-    spokes = vertices[corners] - vertices[corners].mean(axis=0)
-    x = spokes[0] / np.linalg.norm(spokes[0])
-    y = np.cross(normal, x)
-    loop = corners[np.argsort(np.arctan2(spokes @ y, spokes @ x))]
-    return np.roll(loop, -int(loop.argmin())).tolist()
-
-
 def _polygon_edges(vertices) -> set[tuple[int, int]]:
     """Edges of a convex polygon in the x-z plane."""
     spokes = vertices - vertices.mean(axis=0)
-    return set(_ring(np.argsort(np.arctan2(spokes[:, 2], spokes[:, 0])).tolist()))
-
-
-def _ring(loop: list[int]) -> list[tuple[int, int]]:
-    return [(min(a, b), max(a, b)) for a, b in zip(loop, loop[1:] + loop[:1], strict=True)]
+    return set(ring(np.argsort(np.arctan2(spokes[:, 2], spokes[:, 0])).tolist()))
 
 
 def _normal(corners):

@@ -12,6 +12,8 @@ from numba.core import cgutils, types
 
 from stiction.compiled import intrinsic, lean
 
+_USUAL = 1024  # numbers that are room enough for most
+
 
 def _uncounted(context, builder, kind, value):
     """The same value, with arrays that do not count who uses them: Python keeps them."""
@@ -80,13 +82,12 @@ def _opened(arguments, kind):
 
 
 @lean
-def _size_of(arguments):
-    return _size(arguments)
-
-
-@lean
 def _write(arguments, room):
-    _keep(arguments, room)
+    """Write the arguments into `room`, if they have their place there; the bytes they take."""
+    size = _size(arguments)
+    if size <= 8 * len(room):
+        _keep(arguments, room)
+    return size
 
 
 class Packed:
@@ -94,8 +95,11 @@ class Packed:
 
     def __init__(self, arguments: tuple) -> None:
         self.kind = typeof(arguments)
-        self._room = np.empty(-(-_size_of(arguments) // 8), dtype=np.int64)
+        self._room = np.empty(_USUAL, dtype=np.int64)
         self._write = cast(Any, _write).compile((self.kind, typeof(self._room)))
+        size = self._write(arguments, self._room)
+        if size > self._room.nbytes:
+            self._room = np.empty(-(-size // 8), dtype=np.int64)
         self.address = self._room.ctypes.data
         self.keep(arguments)
 

@@ -18,6 +18,7 @@ from stiction.engines import mjcf
 from stiction.engines.mjcf import mujoco
 from stiction.jointspace import Joints, Linear, Placed, Springs, new_linear
 from stiction.links import Links
+from stiction.linkstep import DONE, MOST_TURNS, UNKNOWN
 from stiction.packed import Packed
 
 _EULER = int(mujoco.mjtIntegrator.mjINT_EULER)
@@ -71,18 +72,18 @@ class ContactStep:
         model, data, option, tolerance = self.model, self.data, self._option, self.links.tolerance
         linear, contact_turn = self._some.get(n) or self._turn_of(n)
         timestep, known, damps = option.timestep, option.integrator == _EULER, not option.disableflags & _UNDAMPED
-        for turn in range(linkstep.MOST_TURNS):
+        for turn in range(MOST_TURNS):
             _forward_skip(model, data, _VELOCITY, 1)
             if data.nefc or self._sprung:
                 self._sprung = data.nefc > 0
                 self._springs.keep(_springs(model, data))
-            said = linkstep.UNKNOWN
+            said = UNKNOWN
             if known:
                 said = contact_turn(timestep, damps, False, turn, tolerance)
-            if said == linkstep.UNKNOWN:
+            if said == UNKNOWN:
                 self._probe(linear, self.links.contacts.record["index"], timestep)
                 said = contact_turn(timestep, damps, True, turn, tolerance)
-            if said == linkstep.DONE:
+            if said == DONE:
                 break
         _step2(model, data)
         if self._finish(n, timestep):
