@@ -72,9 +72,9 @@ def inlined(function: F) -> F:
     return _compile(function, _nrt=False, forceinline=True)
 
 
-def lean_overload(function: Callable) -> Callable:
+def lean_overload(function: Callable, **more: Any) -> Callable:
     """numba.extending.overload, for an implementation that is `lean`."""
-    options: Any = {"_nrt": False, "nogil": True, "error_model": "numpy"}
+    options: Any = {"_nrt": False, "nogil": True, "error_model": "numpy", **more}
     return extending.overload(function, jit_options=options)
 
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import extending, typeof
+from numba import typeof
 from numba.core import cgutils, types
 
-from stiction.compiled import intrinsic, lean
+from stiction.compiled import intrinsic, lean, lean_overload
 
 _USUAL = 1024  # numbers that are room enough for most
 
@@ -76,7 +76,8 @@ def opened(arguments, kind):
     return arguments
 
 
-@extending.overload(opened, inline="always")
+# Written out by LLVM. If numba did it (inline="always"), it would take assignments to these arrays for dead code.
+@lean_overload(opened, forceinline=True)
 def _opened(arguments, kind):
     return lambda arguments, kind: kept(arguments, kind)
 

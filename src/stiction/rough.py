@@ -13,7 +13,7 @@ from stiction.spatial import copy
 
 SWEEPS = 60  # at most
 _STILL = 1e-4  # share of the greatest speed before, at which a point has stopped
-_SETTLED = 1e-4  # change in a sweep, relative to the greatest load, at which it is no longer rough
+_SETTLED = 1e-7  # change in a sweep, relative to the greatest load, at which it is no longer rough
 
 
 @lean

@@ -26,7 +26,6 @@ from stiction.engines.mujoco_step import ContactStep
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-_step1, _step2 = mujoco.mj_step1, mujoco.mj_step2
 
 
 class Simulation:
@@ -93,12 +92,7 @@ class Simulation:
         contact = self._step
         if not contact.is_finite():
             self._stop()
-        _step1(self._model, self._data)
-        n = contact.touching()
-        if n:
-            contact.take(n)
-        else:
-            _step2(self._model, self._data)
+        contact.step()
         self.steps += 1
 
     def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:

@@ -22,12 +22,13 @@ from stiction.linkstep import DONE, MOST_TURNS, UNKNOWN
 from stiction.packed import Packed
 
 _EULER = int(mujoco.mjtIntegrator.mjINT_EULER)
-_VELOCITY = int(mujoco.mjtStage.mjSTAGE_VEL)
+_NOTHING, _VELOCITY = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)  # known before
 _QUADRATIC = int(mujoco.mjtConstraintState.mjCNSTRSTATE_QUADRATIC)
 _CONE = int(mujoco.mjtConstraintState.mjCNSTRSTATE_CONE)
 _UNDAMPED = int(mujoco.mjtDisableBit.mjDSBL_EULERDAMP) | int(mujoco.mjtDisableBit.mjDSBL_DAMPER)
 _MOST = 1e10  # MuJoCo takes no greater number in a state
-_step2, _forward_skip, _integrate = mujoco.mj_step2, mujoco.mj_forwardSkip, mujoco.mj_integratePos
+_step1, _step2, _forward_skip = mujoco.mj_step1, mujoco.mj_step2, mujoco.mj_forwardSkip
+_integrate = mujoco.mj_integratePos
 
 
 class ContactStep:
@@ -61,19 +62,36 @@ class ContactStep:
         self._springs, self._sprung = Packed(self._no_springs), False
         self._some: dict[int, tuple[Linear, Any]] = {}
         self._option, self._kept = model.opt, []
+        self._touched, self._sensors = 0, model.nsensor
 
     def touching(self) -> int:
         """Look where the links are; how many of them touch the ground."""
         return self.links.find() if self._begin() else 0
 
-    def take(self, n: int) -> None:
-        """The rest of a step in which n links touch."""
+    def step(self) -> None:
+        """A whole step."""
+        model, data = self.model, self.data
+        # Links that touched in the last step mostly do so again, and then accelerations are needed: one call for all.
+        ahead = self._touched and not self._sensors
+        if ahead:
+            _forward_skip(model, data, _NOTHING, 1)
+        else:
+            _step1(model, data)
+        n = self._touched = self.touching()
+        if n:
+            self._take(n, ahead)
+        else:
+            _step2(model, data)
+
+    def _take(self, n: int, ahead: bool) -> None:
+        """The rest of a step in which n links touch; ahead: whether accelerations without contact are known."""
         self.links.count = n
         model, data, option, tolerance = self.model, self.data, self._option, self.links.tolerance
         linear, contact_turn = self._some.get(n) or self._turn_of(n)
         timestep, known, damps = option.timestep, option.integrator == _EULER, not option.disableflags & _UNDAMPED
         for turn in range(MOST_TURNS):
-            _forward_skip(model, data, _VELOCITY, 1)
+            if turn or not ahead:
+                _forward_skip(model, data, _VELOCITY, 1)
             if data.nefc or self._sprung:
                 self._sprung = data.nefc > 0
                 self._springs.keep(_springs(model, data))
@@ -121,7 +139,7 @@ class ContactStep:
             mujoco.mj_jacBodyCom(model, self.data, J[6 * k : 6 * k + 3], J[6 * k + 3 : 6 * k + 6], body)
         for k in range(len(J)):
             body = int(bodies[k // 6])
-            small = 1e-3 * float(model.body_mass[body]) * (1.0 if k % 6 < 3 else float(self.placed.reach.max()))
+            small = 4e-3 * float(model.body_mass[body]) * (1.0 if k % 6 < 3 else float(self.placed.reach.max()))
             R[:, k] = (self._try(body, k % 6, small / timestep) - still) / small
         linear.V[:], linear.L[:] = J @ still, J @ R
 
