@@ -72,7 +72,7 @@ class ContactStep:
         """A whole step."""
         model, data = self.model, self.data
         # Links that touched in the last step mostly do so again, and then accelerations are needed: one call for all.
-        ahead = self._touched and not self._sensors
+        ahead = self._touched > 0 and not self._sensors
         if ahead:
             _forward_skip(model, data, _NOTHING, 1)
         else:
