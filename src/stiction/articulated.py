@@ -117,6 +117,11 @@ def articulated_impulse(law, contacts, V_free, L, tolerance, search):
         error = np.sqrt(dot(s.F, s.F))
         if error <= (tolerance if evaluations < STEEP else LOOSE * tolerance) * size:
             solved = True
+            if evaluations == 1 and error > 0.0:  # a rough law's friction: near enough, but the law knows better
+                for i in range(n):
+                    if not s.static[i]:
+                        copy(s.want[i], s.p_f[i])
+                balanced(contacts, s.L_b, share, V_free, s.static, s.p_f, law.softness, s.held_links, s.p)
             break
         if error < best:
             best = error
