@@ -17,7 +17,7 @@ NAMES = ("trees", "gp", "svm")
 def outputs(approximator, x):
     numbers, table = pack([approximator])
     out = np.empty((len(x), approximator.sizes[-1]))
-    space = np.empty((2, SPACE // 2), dtype=np.float32)
+    space = np.empty(SPACE, dtype=np.float32)
     for k, values in enumerate(x):
         standardise(numbers, table, 0, values, space, 0)
         evaluate(numbers, table, 0, 1, space, np.array([k]), out)

@@ -28,7 +28,7 @@ def test_evaluate_agrees_with_numpy():
 
 
 def filled(numbers, table, row, inputs):
-    space = np.empty((2, SPACE // 2), dtype=np.float32)
+    space = np.empty(SPACE, dtype=np.float32)
     for place, x in enumerate(inputs):
         standardise(numbers, table, row, x, space, place)
     return space

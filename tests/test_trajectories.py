@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from stiction.cli import STUDIES, main
-from stiction.studies import motions, trajectories
+from stiction.cli import main
+from stiction.studies import listed, motions, trajectories
 from stiction.studies.motion_tables import number
 
 pytest.importorskip("dartpy")
@@ -67,10 +67,10 @@ def test_all_names_what_failed_and_runs_the_others(tmp_path, monkeypatch, capsys
         if name in ("events", "slope"):
             raise OSError("the disk is full")
 
-    monkeypatch.setattr("stiction.cli._reproduce", reproduce)
+    monkeypatch.setattr("stiction.studies.listed.run", reproduce)
     assert main(["reproduce", "all", "--quick", "--out", str(tmp_path)]) == 1
     assert len(ran) == len(set(ran)) >= 7
-    assert f"2 of {len(STUDIES)} studies failed: events, slope." in capsys.readouterr().err
+    assert f"2 of {len(listed.STUDIES)} studies failed: events, slope." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,14 @@ _SLACK = 1e-12  # relative rounding slack of the guards
 
 
 @lean
-def balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p):
-    """`balance` in the system itself, into p (6 n,): where L was stiffened, what that has added is taken back.
+def balanced(contacts, V_free, share, p_f, softness, s):
+    """`balance` in the system itself, for the static links of the search s and the friction p_f (n, 5) of the others,
+    into s.p: where L was stiffened, what that has added is taken back.
 
     Feet that press against each other through the robot may be held by many impulses. Of these the one nearest to the
     friction p_f is taken, so that what a law has agreed to stays.
     """
-    V, back = held_links.twists[3], held_links.impulses[0]
+    static, p, V, back = s.static, s.p, s.held_links.twists[3], s.held_links.impulses[0]
     for i in range(len(static)):
         b = 6 * i
         if static[i] and share > 0.0:
@@ -29,7 +30,7 @@ def balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p)
             write_applied(contacts.record[i].inverse_inertia, p[b : b + 6], back[b : b + 6])
             for k in range(b, b + 6):
                 V[k] = V_free[k] - share * back[k]
-        balance(contacts, L_b, V, static, p_f, softness, held_links, p)
+        balance(contacts, s.L_b, V, static, p_f, softness, s.held_links, p)
 
 
 @lean
@@ -48,33 +49,33 @@ def ask_at(contacts, V_free, L, p):
 
 
 @lean
-def work_guard(contacts, L, L_b, share, V_free, static, p_f, scaled, softness, held_links, p):
+def work_guard(contacts, V_free, L, share, softness, s):
     """The guards of Algorithm 1 for the whole system: no friction without normal impulse, no energy from contact.
 
-    Friction is scaled down in p (6 n,) until both hold; whether nothing had to be scaled. scaled: room, (n, 5)
+    Friction is scaled down in s.p until both hold; whether nothing had to be scaled.
     """
-    n = len(static)
     free = True
-    for i in range(n):
+    for i in range(len(s.static)):
         for k in range(5):
-            if not static[i] and not p[6 * i + 2] > 0.0 and p_f[i, k] != 0.0:
-                p_f[i, k] = 0.0
+            if not s.static[i] and not s.p[6 * i + 2] > 0.0 and s.p_f[i, k] != 0.0:
+                s.p_f[i, k] = 0.0
                 free = False
     if not free:
-        balanced(contacts, L_b, share, V_free, static, p_f, softness, held_links, p)
-    if _gains_nothing(L, V_free, p):
+        balanced(contacts, V_free, share, s.p_f, softness, s)
+    if _gains_nothing(L, V_free, s.p):
         return free
+    scaled = s.want  # which is spent
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = 0.5 * (low + high)
-        _scale(p_f, middle, scaled)
-        balanced(contacts, L_b, share, V_free, static, scaled, softness, held_links, p)
-        if _gains_nothing(L, V_free, p):
+        _scale(s.p_f, middle, scaled)
+        balanced(contacts, V_free, share, scaled, softness, s)
+        if _gains_nothing(L, V_free, s.p):
             low = middle
         else:
             high = middle
-    _scale(p_f, low, scaled)
-    balanced(contacts, L_b, share, V_free, static, scaled, softness, held_links, p)
+    _scale(s.p_f, low, scaled)
+    balanced(contacts, V_free, share, scaled, softness, s)
     return False
 
 

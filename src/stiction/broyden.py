@@ -1,18 +1,22 @@
 """The search of Algorithm 2 for the friction of sliding links: Broyden's method, on p_f alone.
 
 What is sought is the zero of F(x), what the law wants less what it has been given; x and F are (5 n,), torques divided
-by a radius.
+by a radius. `s` is a searching.Search.
 """
 
+import numpy as np
+
 from stiction.compiled import lean
-from stiction.dense import write_applied
+from stiction.dense import copy_matrix, write_applied
 from stiction.spatial import copy, dot
 
 
 @lean
-def mismatch(contacts, p, static, p_f, want, x, F):
-    """Write the friction of the sliding links and how far the law wants it elsewhere, into x and F; a size back."""
+def mismatch(contacts, s):
+    """Write the friction of the sliding links and how far the law wants it elsewhere, into x and F; |F| and a size to
+    compare it with back."""
     size = 0.0
+    static, p, p_f, want, x, F = s.static, s.p, s.p_f, s.want, s.x, s.F
     for i in range(len(static)):
         size += abs(p[6 * i + 2])
         for k in range(5):
@@ -20,7 +24,7 @@ def mismatch(contacts, p, static, p_f, want, x, F):
             x[at] = 0.0 if static[i] else p_f[i, k] / arm
             F[at] = 0.0 if static[i] else (want[i, k] - p_f[i, k]) / arm
             size += abs(x[at])
-    return size
+    return np.sqrt(dot(F, F)), size
 
 
 @lean
@@ -39,38 +43,56 @@ def first_jacobian(B, share):
 
 
 @lean
-def copy_rows(source, out):
-    """Write the rows of `source` into `out`."""
-    for i in range(len(source)):
-        copy(source[i], out[i])
+def keep_best(s):
+    """Keep where the search is, as where F was least."""
+    copy(s.x, s.best_x)
+    copy(s.F, s.best_F)
+    copy_matrix(s.p_f, s.best_f)
 
 
 @lean
-def learn_jacobian(B, x, F, last_x, last_F, spare):
-    """Broyden's update (1965) of the inverse Jacobian B from the last two places. spare: room, (3, 5 n)"""
-    n = len(x)
-    s, y, By = spare[0], spare[1], spare[2]
+def return_to_best(s):
+    """Go on from where F was least."""
+    copy(s.best_x, s.x)
+    copy(s.best_F, s.F)
+
+
+@lean
+def take_wanted(s):
+    """Give the sliding links the friction that the law wants."""
+    for i in range(len(s.static)):
+        if not s.static[i]:
+            copy(s.want[i], s.p_f[i])
+
+
+@lean
+def learn_jacobian(s):
+    """Broyden's update (1965) of the inverse Jacobian B from the last two places."""
+    B, x, F, last_x, last_F, n = s.B, s.x, s.F, s.last_x, s.last_F, len(s.x)
+    step, y, By = s.spare[0], s.spare[1], s.spare[2]
     for k in range(n):
-        s[k], y[k] = x[k] - last_x[k], F[k] - last_F[k]
+        step[k], y[k] = x[k] - last_x[k], F[k] - last_F[k]
     write_applied(B, y, By)
-    below = dot(s, By)
-    if abs(below) <= 1e-14 * dot(s, s):
+    below = dot(step, By)
+    if abs(below) <= 1e-14 * dot(step, step):
         return
     sB = y  # which is spent
     for k in range(n):
         sB[k] = 0.0
         for r in range(n):
-            sB[k] += s[r] * B[r, k]
+            sB[k] += step[r] * B[r, k]
     for r in range(n):
         for k in range(n):
-            B[r, k] += (s[r] - By[r]) * sB[k] / below
+            B[r, k] += (step[r] - By[r]) * sB[k] / below
 
 
 @lean
-def advance(contacts, B, x, F, p_f, spare):
-    """Move the friction p_f (n, 5) from x by a quasi-Newton step."""
-    step = spare[0]
-    write_applied(B, F, step)
+def advance(contacts, s):
+    """Move the friction p_f from x by a quasi-Newton step; where it was is kept as the last place."""
+    x, p_f, step = s.x, s.p_f, s.spare[0]
+    copy(x, s.last_x)
+    copy(s.F, s.last_F)
+    write_applied(s.B, s.F, step)
     for i in range(len(p_f)):
         for k in range(5):
             arm = 1.0 if k < 2 else _arm(contacts, i)

@@ -1,6 +1,7 @@
 """Refusals: one clear sentence that says what was wrong, what was got and what is allowed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,3 +66,12 @@ def choice(name: str, value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
     return value
+
+
+def require(command: str, modules: Mapping[str, str]) -> None:
+    """Refuse a command whose extras, importable name -> extra, are not installed: before it has worked for minutes."""
+    missing = {module: extra for module, extra in modules.items() if find_spec(module) is None}
+    if missing:
+        raise InputError(
+            f"`{command}` needs {' and '.join(missing)}: pip install 'stiction[{','.join(missing.values())}]'"
+        )

@@ -2,61 +2,26 @@
 
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
 import tyro
 
 import stiction
+from stiction.checks import require
 from stiction.data.options import CollectOptions
 from stiction.data.recording_options import IdentifyOptions, ImportOptions
 from stiction.learn.switches import Switches
-
-# Studies that `reproduce` runs: the module of the same name in stiction.studies, and what it needs besides the core,
-# as importable name -> extra that brings it.
-StudyName = Literal[
-    "agreement",
-    "trajectories",
-    "events",
-    "anisotropy",
-    "nsgs",
-    "slope",
-    "efficiency",
-    "ablation",
-    "chain",
-    "robot",
-    "tosses",
-    "all",
-]
-_PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
-STUDIES: dict[StudyName, dict[str, str]] = {
-    "trajectories": {"dartpy": "dart", **_PAGE},
-    "events": {"dartpy": "dart", **_PAGE},
-    "anisotropy": {"mujoco": "mujoco", **_PAGE},
-    "slope": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
-    "nsgs": {"dartpy": "dart", **_PAGE},
-    "efficiency": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
-    "ablation": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
-    "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
-    "robot": {"mujoco": "mujoco", **_PAGE},
-    "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
-    "tosses": {**_PAGE, "pyarrow": "record"},
-}
+from stiction.studies import listed
 
 Triple = Annotated[tuple[float, float, float], tyro.conf.arg(metavar="X Y Z")]
 OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(optional)")]
 
 
-class StudyError(Exception):
-    """Some studies of `reproduce all` failed; the message names them."""
-
-
 def reproduce(
-    name: Annotated[StudyName, tyro.conf.Positional],
+    name: Annotated[listed.Name, tyro.conf.Positional],
     /,
     *,
     out: Path,
@@ -98,37 +63,10 @@ def reproduce(
     if data is not None and name not in ("tosses", "all"):
         raise stiction.InputError(f"The study {name} works on no recordings; --data is for tosses.")
     if name == "all":
-        _reproduce_all(out, scale, seed, data)
+        listed.run_all(out, scale, seed, data)
     else:
         files = {"law": law, "data": data}
-        _reproduce(name, out, scale, seed, **{key: file for key, file in files.items() if file is not None})
-
-
-def _reproduce(name: StudyName, out: Path, scale: str, seed: int, **rest) -> None:
-    _require(f"reproduce {name}", STUDIES[name])
-    import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed, **rest)
-
-
-def _reproduce_all(out: Path, scale: str, seed: int, data: Path | None) -> None:
-    """Run every study in order; one that fails is named, and the others still run."""
-    failed = []
-    for number, name in enumerate(STUDIES, 1):
-        print(f"\n── {name} ({number} of {len(STUDIES)})", flush=True)
-        if name == "tosses" and data is None:
-            print("Left out: it needs recordings, given by --data.")
-            continue
-        if name == "ablation" and scale != "quick":
-            print("Left out: it trains for hours. Run it by its name.")
-            continue
-        try:
-            _reproduce(name, out, scale, seed, **({"data": data} if name == "tosses" else {}))
-        except Exception as error:  # whatever it is, the other studies do not depend on it
-            failed.append(name)
-            if not isinstance(error, stiction.InputError | OSError):
-                traceback.print_exc()
-            print(f"stiction: {name} failed: {error}", file=sys.stderr)
-    if failed:
-        raise StudyError(f"{len(failed)} of {len(STUDIES)} studies failed: {', '.join(failed)}.")
+        listed.run(name, out, scale, seed, **{key: file for key, file in files.items() if file is not None})
 
 
 def simulate(
@@ -214,7 +152,7 @@ def _save_run(path: Path, run: "stiction.Trajectory") -> None:
 def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
     """Throw a body many times in a ground truth and keep its contacts, to train a law on."""
     needs = {"pyarrow": "train", "joblib": "train"}
-    _require("collect", needs | ({"ray": "cluster"} if options.executor == "ray" else {}))
+    require("collect", needs | ({"ray": "cluster"} if options.executor == "ray" else {}))
     import_module("stiction.data.options").run(options)
 
 
@@ -246,7 +184,7 @@ def train(
         time_budget: Train for about this long instead [s]; the result then depends on the machine.
         seed: Seed of all that is drawn.
     """
-    _require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})
+    require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})
     from stiction.data.training import train_from
 
     how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden, "floor": floor}
@@ -271,7 +209,7 @@ def evaluate(
         seed: Seed of the fresh throws.
         json: Write the figures to this file.
     """
-    _require("evaluate", {"pyarrow": "train"})
+    require("evaluate", {"pyarrow": "train"})
     from stiction.laws.impact import ImpactLaw
 
     identified = stiction.load(law)
@@ -299,19 +237,19 @@ def view(
         open: Open the browser.
         seed: Seed of the random throws.
     """
-    _require("view", {"viser": "report"})
+    require("view", {"viser": "report"})
     import_module("stiction.report.viewer").serve(law, host=host, port=port, seed=seed, open_browser=open)
 
 
 def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
     """Read recorded poses of tosses, check them against mechanics, and keep them in SI units and our axes."""
-    _require("import", {"pyarrow": "record"})
+    require("import", {"pyarrow": "record"})
     import_module("stiction.data.recording_options").run_import(options)
 
 
 def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> None:
     """Fit a body and its contact law to recorded tosses."""
-    _require("identify", {"pyarrow": "record"})
+    require("identify", {"pyarrow": "record"})
     figures = import_module("stiction.data.recording_options").run_identify(options)
     if options.json is not None:
         from stiction.results import versions, write_json
@@ -358,7 +296,7 @@ def bench(
     """
     if quick and full:
         raise stiction.InputError("Give --quick or --full, not both.")
-    _require("bench", {"matplotlib": "report"} if plot is not None else {})
+    require("bench", {"matplotlib": "report"} if plot is not None else {})
     scale = "quick" if quick else "full" if full else "usual"
     files = {"json": json, "plot": plot, "markdown_file": markdown}
     import_module("stiction.bench.run").run(scale, only=cases, repeat=repeat, seed=seed, **files)
@@ -376,15 +314,6 @@ COMMANDS = {
     "view": view,
     "bench": bench,
 }
-
-
-def _require(command: str, modules: dict[str, str]) -> None:
-    """Refuse a command whose extras are not installed, before it has worked for minutes."""
-    missing = {module: extra for module, extra in modules.items() if find_spec(module) is None}
-    if missing:
-        raise stiction.InputError(
-            f"`{command}` needs {' and '.join(missing)}: pip install 'stiction[{','.join(missing.values())}]'"
-        )
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -407,7 +336,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output has seen enough; nothing more may be written to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, StudyError) as error:  # a folder that cannot be made, a full disk
+    except (OSError, listed.StudyError) as error:  # a folder that cannot be made, a full disk
         print(f"stiction: {error}", file=sys.stderr)
         return 1
     except stiction.InputError as error:

@@ -7,13 +7,13 @@ in plain Python the interpreter runs it; one contact is a batch of one.
 from typing import Protocol
 
 import numpy as np
-from numba.core import types
 
 from stiction.bodies import Body
 from stiction.checks import InputError
 from stiction.compiled import inlined, lean, lean_jitable, lean_overload
 from stiction.lcp import lowest_separation, normal_impulse, write_twist_after
 from stiction.patch import Contacts
+from stiction.reference import fields_of
 from stiction.spatial import clear, copy
 from stiction.state import Mode
 from stiction.stopping import write_static_impulse
@@ -98,6 +98,15 @@ def friction_of(how, law, contacts, dynamic):
     return contacts.record["p_f"][dynamic]
 
 
+@lean
+def noted_friction(law, contacts):
+    """R of a compiled law whose C has come upon the friction and left it in the first five numbers of the memo."""
+    for i in range(len(contacts.record)):
+        c = contacts.record[i]
+        if c.mode == Mode.DYNAMIC:
+            copy(c.memo[:5], c.p_f)
+
+
 def outside(law, contacts, i):
     """Whether contact `i`, as classified last, lies outside of the training range; overloaded for learned laws."""
     return bool(law.outside(contacts)[i]) if hasattr(law, "outside") else False
@@ -105,8 +114,7 @@ def outside(law, contacts, i):
 
 @lean_overload(outside)
 def _outside(law, contacts, i):
-    learned = isinstance(law, types.NamedTuple) and hasattr(law.instance_class, "recipe")
-    if not learned:
+    if "recipe" not in fields_of(law):
         return lambda law, contacts, i: False
 
 
@@ -121,7 +129,7 @@ def rough_friction(law):
 
 @lean_overload(rough_friction)
 def _rough_friction(law):
-    fields = law.instance_class._fields if isinstance(law, types.NamedTuple) else ()
+    fields = fields_of(law)
     if "recipe" in fields:
         return lambda law: (law.recipe.friction[0], law.recipe.friction[1], law.recipe.round)
     if "friction" in fields and "round" in fields:
@@ -161,8 +169,7 @@ def respond(law, contacts):
 
 @lean_overload(respond)
 def _respond(law, contacts):
-    answers_by_itself = isinstance(law, types.NamedTuple) and hasattr(law.instance_class, "ANSWERS_BY_ITSELF")
-    if not answers_by_itself:
+    if not fields_of(law) or not hasattr(law.instance_class, "ANSWERS_BY_ITSELF"):
         return lambda law, contacts: contact_impulse(law, contacts)
 
 

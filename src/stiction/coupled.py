@@ -10,9 +10,9 @@ import numpy as np
 
 from stiction.compiled import compiled, inlined, lean
 from stiction.contact import write_friction_wrench
-from stiction.dense import factor, solve_columns, solve_factored, write_applied
+from stiction.dense import copy_matrix, factor, solve_columns, solve_factored, write_applied
 from stiction.lcp import MOST_ACTIVE
-from stiction.loads import Loads, admit, new_loads
+from stiction.loads import Loads, admit, carry, new_loads
 from stiction.patch import contact_xy, patch_vertex, vertex_height
 from stiction.spatial import dot
 from stiction.stopping import write_patch_rows
@@ -20,6 +20,7 @@ from stiction.stopping import write_patch_rows
 STIFFENING = 1e-8  # share of a link's own mobility that a direction without mobility is given, to choose among impulses
 _IMMOBILE = 1e-9  # a direction with less than this share of the free link's mobility has none
 _TINY = 1e-12
+_VERTEX = (1 << 32) - 1  # the part of a label that tells the vertex, see `_label`
 
 
 @lean
@@ -29,9 +30,9 @@ def stiffen(contacts, L, out):
     A hinged chain cannot move out of its plane, so that impulses across it have no effect and no unique size. The
     least one is wanted, measured by what it would do to the free link: a trace of the free link's mobility chooses it.
     """
-    _copy_matrix(L, out)
+    copy_matrix(L, out)
     mobile = cholesky(out, contacts)
-    _copy_matrix(L, out)
+    copy_matrix(L, out)
     if mobile:
         return 0.0
     for i in range(len(L) // 6):
@@ -40,13 +41,6 @@ def stiffen(contacts, L, out):
             for m in range(6):
                 out[6 * i + k, 6 * i + m] += STIFFENING * own[k, m]
     return STIFFENING
-
-
-@lean
-def _copy_matrix(A, out):
-    for r in range(A.shape[0]):
-        for k in range(A.shape[1]):
-            out[r, k] = A[r, k]
 
 
 @lean
@@ -84,13 +78,14 @@ def effective_friction(contacts, L, share, out):
             continue
         xx, xy, yy, spin = _slide_mobility(L, 6 * i, c.centre)
         own_xx, _own_xy, own_yy, own_spin = _slide_mobility(c.inverse_inertia, 0, c.centre)
-        half, split = 0.5 * (xx + yy), np.hypot(0.5 * (xx - yy), xy)
+        half, skew = 0.5 * (xx + yy), 0.5 * (xx - yy)
+        split = np.sqrt(skew * skew + xy * xy)
         out[i, 0, 0] = out[i, 1, 1] = 1.0
         if half - split <= _IMMOBILE * (own_xx + own_yy):  # it slides along one line only
-            angle = 0.5 * np.arctan2(2 * xy, xx - yy)
-            x, y = np.cos(angle), np.sin(angle)
-            out[i, 0, 0], out[i, 1, 1] = x * x, y * y
-            out[i, 0, 1] = out[i, 1, 0] = x * y
+            # (x x, x y, y y) of its direction (x, y); along x if it cannot move at all.
+            x, y = (skew / split, xy / split) if split > 0.0 else (1.0, 0.0)
+            out[i, 0, 0], out[i, 1, 1] = 0.5 + 0.5 * x, 0.5 - 0.5 * x
+            out[i, 0, 1] = out[i, 1, 0] = 0.5 * y
         if spin > _IMMOBILE * own_spin:
             for k in range(2, 5):
                 out[i, k, k] = 1.0
@@ -256,7 +251,7 @@ def _patch_velocity(held, r, v, out):
         out[m] = dot(held.S[m, b : b + 6], v[b : b + 6])
 
 
-@inlined
+@lean
 def normal_impulses(contacts, L, V, static, softness, rate, cap, held):
     """The FrictionlessLCP of all links that are not static: their P = (p_z, m_x, m_y), into held.normal[0], (3 n,).
 
@@ -267,9 +262,16 @@ def normal_impulses(contacts, L, V, static, softness, rate, cap, held):
     active, scale, vertices = np.int64(0), 0.0, 0
     for i in range(n):
         vertices += contacts.record[i].count
-        for k in range(3 * i, 3 * i + 3):
-            P[k] = 0.0
+    if _try_again(contacts, L, V, static, softness, rate, cap, room, vertices):
+        active = room.count[0]
     for _ in range(4 * vertices + 40):
+        for k in range(3 * n):
+            P[k] = 0.0
+        for m in range(active):
+            k = 3 * (room.number[m] >> 32)
+            P[k] += room.load[m]
+            P[k + 1] += room.load[m] * room.place[m, 1]
+            P[k + 2] -= room.load[m] * room.place[m, 0]
         for i in range(n):
             for k in range(3):
                 total = 0.0
@@ -281,18 +283,47 @@ def normal_impulses(contacts, L, V, static, softness, rate, cap, held):
         scale = max(scale, largest)
         if not gap < -_TINY * scale:
             break
-        room.number[active] = _label(link, vertex)
-        room.place[active, 0], room.place[active, 1] = contact_xy(contacts, link, vertex)
-        for k in range(active + 1):
-            room.gram[k, active] = room.gram[active, k] = _coupling(L, room, k, active)
+        _note_vertex(contacts, L, room, active, link, vertex)
         active = admit(room, active, gap, softness)
-        for k in range(3 * n):
-            P[k] = 0.0
-        for m in range(active):
-            k = 3 * (room.number[m] >> 32)
-            P[k] += room.load[m]
-            P[k + 1] += room.load[m] * room.place[m, 1]
-            P[k + 2] -= room.load[m] * room.place[m, 0]
+    room.count[0] = active
+
+
+@lean
+def _try_again(contacts, L, V, static, softness, rate, cap, room, vertices):
+    """Whether the vertices that carried load the last time, or all if they are not more than two, may do so again;
+    their loads then."""
+    if room.count[0] == 0 and vertices <= 2:
+        for i in range(len(static)):
+            for k in range(contacts.record[i].count):
+                room.number[room.count[0]] = _label(i, k)
+                room.count[0] += 1
+    active = room.count[0]
+    for m in range(active):
+        link, vertex = room.number[m] >> 32, room.number[m] & _VERTEX
+        if static[link]:
+            return False
+        _note_vertex(contacts, L, room, m, link, vertex)
+        x, y, at = room.place[m, 0], room.place[m, 1], 6 * link + 2
+        room.load[m] = _target(contacts, link, vertex, rate, cap) - (V[at] + y * V[at + 1] - x * V[at + 2])
+    return active > 0 and carry(room, active, softness)
+
+
+@lean
+def _note_vertex(contacts, L, room, active, link, vertex):
+    """Put a vertex behind the first `active` ones, with how they and it respond to each other."""
+    room.number[active] = _label(link, vertex)
+    room.place[active, 0], room.place[active, 1] = contact_xy(contacts, link, vertex)
+    for k in range(active + 1):
+        room.gram[k, active] = room.gram[active, k] = _coupling(L, room, k, active)
+
+
+@inlined
+def _target(contacts, i, k, rate, cap):
+    """Speed [m/s] at which the k-th vertex of link i is to separate."""
+    if not rate > 0.0:
+        return 0.0
+    c = contacts.record[i]
+    return min(rate * max(0.0, -vertex_height(contacts.vertices, c, patch_vertex(contacts, i, k))), cap)
 
 
 @lean
@@ -330,10 +361,7 @@ def _worst(contacts, u, static, rate, cap, number, active):
         for k in range(c.count):
             x, y = contact_xy(contacts, i, k)
             speed = u[3 * i] + y * u[3 * i + 1] - x * u[3 * i + 2]
-            target = 0.0
-            if rate > 0:
-                depth = -vertex_height(contacts.vertices, c, patch_vertex(contacts, i, k))
-                target = min(rate * max(0.0, depth), cap)
+            target = _target(contacts, i, k, rate, cap)
             largest = max(largest, abs(speed), target)
             if speed - target < lowest:
                 known = False

@@ -51,6 +51,22 @@ def solve_columns(A, n, X):
 
 
 @lean
+def clear_matrix(A):
+    """Fill with zeros."""
+    for r in range(A.shape[0]):
+        for k in range(A.shape[1]):
+            A[r, k] = 0.0
+
+
+@lean
+def copy_matrix(A, out):
+    """Write A into `out`."""
+    for r in range(A.shape[0]):
+        for k in range(A.shape[1]):
+            out[r, k] = A[r, k]
+
+
+@lean
 def write_applied(A, x, out):
     """Write the product of a matrix and a vector into `out`."""
     for r in range(A.shape[0]):

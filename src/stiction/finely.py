@@ -7,6 +7,7 @@ from stiction.contact import respond
 from stiction.labels import observed_mode
 from stiction.lcp import normal_impulse, write_twist_after
 from stiction.patch import first_contacts
+from stiction.reference import by_reference
 from stiction.spatial import copy, rotation_matrix
 from stiction.state import Kind, Mode
 from stiction.stepping import SETTLED_DEPTH, Setting, begin_body, correct_body, move_body, write_state
@@ -18,6 +19,8 @@ MOST_CUTS = 40  # cuts at impacts in one time step after which a body that chatt
 @lean
 def simulate_finely(law, setting, hull, contacts, motion, record):
     """As `simulate`, with time steps in `setting.substeps` parts that end where a corner reaches the ground."""
+    law, hull, contacts = by_reference(law), by_reference(hull), by_reference(contacts)
+    setting, motion, record = by_reference(setting), by_reference(motion), by_reference(record)
     write_state(record, motion, 0)
     for i in range(len(motion.position)):
         for t in range(record.mode.shape[1]):
@@ -95,7 +98,7 @@ def substep(law, setting, hull, contacts, motion, record, i, t, longest, cuts):
         part = Setting(taken, setting.gravity, setting.substeps)
         n = begin_body(part, hull, contacts, motion, i, np.int64(0))
         keep_spin_energy(hull, contacts, motion, i, before, n)
-        touching = first_contacts(contacts, n)
+        touching = by_reference(first_contacts(contacts, n))
         if n == 0:
             break
         c = contacts.record[0]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stiction.compiled import lean
-from stiction.dense import factor, multiply, solve_columns, solve_factored
+from stiction.dense import clear_matrix, factor, multiply, solve_columns, solve_factored
 
 
 class Joints(NamedTuple):
@@ -145,12 +145,12 @@ def linearise(joints, springs, links, rows, timestep, damps, out):
     V, R, L, J, A = out.V, out.R, out.L, out.J, out.A
     if _has_no_closed_form(joints, springs):
         return False
-    _clear(J)
+    clear_matrix(J)
     for k in range(len(rows)):
         _write_jacobian(joints, links, rows[k], J[6 * k : 6 * k + 6])
     damped = damps and _any(joints.dof_damping)
     any_spring = False
-    _clear(A)  # what the impulses meet: inertia and springs, or inertia and damping
+    clear_matrix(A)  # what the impulses meet: inertia and springs, or inertia and damping
     _add_inertia(joints, A)
     for c in range(len(springs.stiffness)):
         if springs.state[c] == springs.quadratic:
@@ -161,7 +161,7 @@ def linearise(joints, springs, links, rows, timestep, damps, out):
     twice = damped and any_spring
     late = out.late if twice else A
     if twice:
-        _clear(late)
+        clear_matrix(late)
         _add_inertia(joints, late)
     if damped:
         _add_damping(joints, timestep, late)
@@ -171,7 +171,7 @@ def linearise(joints, springs, links, rows, timestep, damps, out):
             R[k, r] = J[r, k]
     solve_columns(A, size, R)
     if twice:
-        _clear(out.M)
+        clear_matrix(out.M)
         _add_inertia(joints, out.M)
         for k in range(size):
             for r in range(n):
@@ -190,13 +190,6 @@ def linearise(joints, springs, links, rows, timestep, damps, out):
             V[r] += J[r, k] * (joints.qvel[k] + timestep * change[k])
     multiply(J, R, L)
     return True
-
-
-@lean
-def _clear(A):
-    for r in range(A.shape[0]):
-        for k in range(A.shape[1]):
-            A[r, k] = 0.0
 
 
 @lean

@@ -59,11 +59,11 @@ class Links:
         self.count = 0  # of links that touch
         announce_compilation()
         self.position, self.rotation = np.zeros((len(laws), 3)), np.zeros((len(laws), 3, 3))
-        self.finders = []  # entries of `find_at` with what they need, one a law
+        self.groups: list[Packed] = []  # what `find_at` needs for the links of each law
         for g, (hull, (_law, numbers)) in enumerate(zip(hulls, self._groups)):
             where = self.position, self.rotation, np.int64(starts[g]), np.int64(loop_starts[g])
-            packed = Packed((hull, self.room, numbers, *where))
-            self.finders.append((packed.entry(find_at, types.int64), packed))
+            self.groups.append(Packed((hull, self.room, numbers, *where)))
+        self._find = self.groups[0].entry(find_at, types.int64)  # all are of one type
         self._searches: dict[int, Search] = {}
 
     @property
@@ -77,16 +77,10 @@ class Links:
         position: of the links' centres of mass [m], (n, 3); rotation: body to world, (n, 3, 3)
         """
         self.position[:], self.rotation[:] = position, rotation
-        self.find()
+        self.count = 0
+        for group in self.groups:
+            self.count = self._find(group.address, group.kind, self.count)
         return self.contacts.record["index"]
-
-    def find(self) -> int:
-        """`touch` for links that are where `position` and `rotation` say; the number of those that touch."""
-        n = 0
-        for find, packed in self.finders:
-            n = find(packed.address, packed.kind, n)
-        self.count = n
-        return n
 
     def search(self, n: int) -> Search:
         """What Algorithm 2 works with for n links; always the same."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from stiction.articulated import articulated_impulse
 from stiction.compiled import compiled, lean, lean_jitable, lean_overload
-from stiction.coupled import add_normal, normal_impulses, stiffen
+from stiction.coupled import add_normal, normal_impulses
 from stiction.dense import write_applied
 from stiction.jointspace import linearise, place_links
 from stiction.packed import kept, opened
@@ -117,7 +117,7 @@ def contact_turn(arguments, kind, springs, kind_of_springs, timestep, damps, tri
         done = len(own.stiffness) == 0 or turn == MOST_TURNS - 1  # where nothing of the engine answers to the impulses
     if done:
         p = search.p  # spent
-        correction(contacts, L, law.softness, timestep, search.static, search.L_b, search.held_links, p)
+        correction(contacts, law.softness, timestep, search)
         write_applied(linear.R, p, room.rise)
         copy(joints.qpos, room.before)
         return DONE
@@ -133,7 +133,7 @@ def turn_at(address, kind, springs, kind_of_springs, timestep, damps, tried, tur
 @lean
 def finish_at(address, kind, n, timestep):
     """`finish` with arguments that are kept at an address."""
-    contacts, joints, links, room, _ground = kept(address, kind)
+    contacts, joints, links, room, _ground, _groups = kept(address, kind)
     return finish(contacts.record, n, links.body, joints.xfrc_applied, joints.qpos, joints.qvel, room, timestep)
 
 
@@ -174,7 +174,7 @@ def finish(record, n, body, xfrc_applied, qpos, qvel, room, timestep):
 @lean
 def is_finite_at(address, kind, most):
     """Whether all positions and velocities of the joints are numbers of at most that size; see finish_at."""
-    _contacts, joints, _links, _room, _ground = kept(address, kind)
+    _contacts, joints, _links, _room, _ground, _groups = kept(address, kind)
     qpos, qvel = joints.qpos, joints.qvel
     for k in range(len(qpos)):
         if not abs(qpos[k]) <= most:
@@ -186,21 +186,15 @@ def is_finite_at(address, kind, most):
 
 
 @lean
-def touch_at(address, kind, hulls, kind_of_hulls):
-    """Look where the links are, and which of them touch; how many do. What they need is kept at addresses: see
-    finish_at and find_at, whose links are all here."""
-    _contacts, joints, links, room, ground = kept(address, kind)
-    hull, contacts, numbers, position, rotation, first_vertex, first_loop = kept(hulls, kind_of_hulls)
-    if not begin(joints, links, room.note, ground):
-        return np.int64(0)
-    return find_patches(hull, contacts, np.int64(0), numbers, position, rotation, first_vertex, first_loop)
-
-
-@lean
-def begin_at(address, kind):
-    """`begin` with arguments that are kept at an address."""
-    _contacts, joints, links, room, ground = kept(address, kind)
-    return begin(joints, links, room.note, ground)
+def touch_at(address, kind, kind_of_hulls):
+    """Look where the links are, and which of them touch; how many do. See finish_at; the groups are addresses of what
+    find_at needs for the links of each law, of type `kind_of_hulls`."""
+    _contacts, joints, links, room, ground, groups = kept(address, kind)
+    n = np.int64(0)
+    if begin(joints, links, room.note, ground):
+        for g in range(len(groups)):
+            n = find_at(groups[g], kind_of_hulls, n)
+    return n
 
 
 @lean
@@ -270,9 +264,10 @@ def find_patches(hull, contacts, n, numbers, position, rotation, first_vertex, f
 
 
 @lean
-def correction(contacts, L, softness, timestep, free, L_b, held, p):
+def correction(contacts, softness, timestep, search):
     """Write impulses p (6 n,) after which sunk vertices rise by 1 % of their depth a step, at most 1 mm/s, without
-    friction. free, L_b, held: room, see searching.Search"""
+    friction, into what Algorithm 2 has left of the search."""
+    p, free, held = search.p, search.static, search.held_links
     clear(p)
     deepest = 0.0
     for i in range(len(contacts.record)):
@@ -281,8 +276,7 @@ def correction(contacts, L, softness, timestep, free, L_b, held, p):
     if deepest >= SETTLED_DEPTH:
         still = held.twists[3]
         clear(still)
-        stiffen(contacts, L, L_b)
-        normal_impulses(contacts, L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED, held)
+        normal_impulses(contacts, search.L_b, still, free, softness, CORRECTION / timestep, CORRECTION_SPEED, held)
         add_normal(p, held.normal[0])
 
 

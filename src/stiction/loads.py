@@ -16,6 +16,7 @@ class Loads(NamedTuple):
 
     load: [N s]; number: what tells a vertex from others; place: its (x, y), (m, 2)
     gram: how fast each rises for a unit push on each, (m, m); system, coupling, relief, free: room to solve in
+    count: how many carried load last time, (1,), for those who ask
     """
 
     load: np.ndarray
@@ -26,6 +27,7 @@ class Loads(NamedTuple):
     coupling: np.ndarray
     relief: np.ndarray
     free: np.ndarray
+    count: np.ndarray
 
 
 @compiled
@@ -44,7 +46,24 @@ def new_loads(most):
         rest[3 * m : 4 * m],
         rest[4 * m :],
         np.zeros(m, dtype=np.bool_),
+        np.zeros(1, dtype=np.int64),
     )
+
+
+@lean
+def carry(loads, active, softness):
+    """Whether the first `active` vertices close their gaps, which `load` holds, together and without a pull; with the
+    loads that they carry then."""
+    load = loads.load
+    for k in range(active):
+        for m in range(active):
+            loads.system[k, m] = loads.gram[k, m]
+        loads.system[k, k] *= 1 + softness
+    solve_in_place(loads.system, load, loads.free, active)
+    for k in range(active):
+        if not (loads.free[k] and 0.0 <= load[k] < np.inf):
+            return False
+    return True
 
 
 @lean

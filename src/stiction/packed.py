@@ -6,38 +6,13 @@ To look at every array of a law, a hull and a batch takes longer than to step on
 from typing import Any, cast
 
 import numpy as np
-from llvmlite import ir
 from numba import typeof
-from numba.core import cgutils, types
+from numba.core import types
 
 from stiction.compiled import intrinsic, lean, lean_overload
+from stiction.reference import look_up, referred, uncounted
 
 _USUAL = 1024  # numbers that are room enough for most
-
-
-def _uncounted(context, builder, kind, value):
-    """The same value, with arrays that do not count who uses them: Python keeps them."""
-    if isinstance(kind, types.Array):
-        array = context.make_array(kind)(context, builder, value)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
-        for k, part in enumerate(cast(Any, kind)):
-            new = _uncounted(context, builder, part, builder.extract_value(value, k))
-            value = builder.insert_value(value, new, k)
-    return value
-
-
-def _loaded(builder, pointer, kind):
-    """What is kept there, number by number: of those that are not used, none is looked up."""
-    if not isinstance(kind, (ir.LiteralStructType, ir.ArrayType)):
-        return builder.load(pointer)
-    value = ir.Constant(kind, ir.Undefined)
-    parts = kind.elements if isinstance(kind, ir.LiteralStructType) else [kind.element] * kind.count
-    for k, part in enumerate(parts):
-        value = builder.insert_value(value, _loaded(builder, cgutils.gep_inbounds(builder, pointer, 0, k), part), k)
-    return value
 
 
 @intrinsic
@@ -51,7 +26,7 @@ def _size(typing, value):
 @intrinsic
 def _keep(typing, value, room):
     def generate(context, builder, signature, args):
-        value = _uncounted(context, builder, signature.args[0], args[0])
+        value = uncounted(context, builder, signature.args[0], args[0])
         data = context.make_array(signature.args[1])(context, builder, args[1]).data
         builder.store(value, builder.bitcast(data, value.type.as_pointer()), align=8)
         return context.get_dummy_value()
@@ -61,13 +36,14 @@ def _keep(typing, value, room):
 
 @intrinsic
 def kept(typing, address, kind):
-    """In compiled code: the arguments of that type, at that address."""
+    """In compiled code: the arguments of that type, at that address; NamedTuples by reference."""
 
     def generate(context, builder, signature, args):
-        kind = context.get_value_type(signature.return_type)
-        return _loaded(builder, builder.inttoptr(args[0], kind.as_pointer()), kind)
+        own = kind.instance_type
+        pointer = builder.inttoptr(args[0], context.get_value_type(own).as_pointer())
+        return look_up(context, builder, own, pointer)
 
-    return kind.instance_type(types.int64, kind), generate
+    return referred(kind.instance_type)(types.int64, kind), generate
 
 
 def opened(arguments, kind):

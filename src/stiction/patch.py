@@ -307,7 +307,7 @@ def _measure(contacts, i, sums):
         c.kind = Kind.SURFACE
     else:
         c.kind = Kind.LINE
-        _line_axis(contacts, i, 0.5 * np.arctan2(2 * xy, xx - yy))
+        _line_axis(contacts, i, xx, xy, yy)
 
 
 @inlined
@@ -349,11 +349,13 @@ def _listed_means(contacts, i):
 
 
 @lean
-def _line_axis(contacts, i, angle):
+def _line_axis(contacts, i, xx, xy, yy):
     """Axis of a line patch: through both points of a pair, whatever their depths, else along the spread."""
     c = contacts.record[i]
-    c.axis[0], c.axis[1] = np.cos(angle), np.sin(angle)
-    if c.count == 2:
+    if c.count > 2:
+        angle = 0.5 * np.arctan2(2 * xy, xx - yy)
+        c.axis[0], c.axis[1] = np.cos(angle), np.sin(angle)
+    else:
         last = c.count - 1  # the centre lies in the middle of the pair
         x, y, z = contact_point(contacts, i, last)
         x, y, z = x - c.centre[0], y - c.centre[1], z - c.centre[2]

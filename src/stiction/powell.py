@@ -6,9 +6,7 @@ from scipy.optimize import root
 from stiction.balancing import ask_at, balanced
 from stiction.compiled import compiled
 from stiction.contact import contact_impulse, outside
-from stiction.coupled import stiffen
-from stiction.holding import pressed_links
-from stiction.state import Mode
+from stiction.holding import begin
 
 POWELL_TOLERANCE = 0.005  # the paper's
 
@@ -19,13 +17,10 @@ def solve_powell(law, contacts, V_free, L, search):
     MINPACK's own verdict is not relied upon: solved says that the residual is small.
     """
     n = len(contacts.record)
-    search.p[:], search.p_f[:], search.mode[:], search.outside[:] = 0, 0, Mode.DETACH, False
-    if not pressed_links(contacts, V_free, search.static):
+    share, pressed = begin(contacts, V_free, L, search)
+    if not pressed:
         return 0, True
-    share = stiffen(contacts, L, search.L_b)
-    search.held_links.rows[1] = 0
-    held = search.L_b, share, V_free, search.static, search.p_f, 0.0, search.held_links, search.p
-    balanced(contacts, *held)
+    balanced(contacts, V_free, share, search.p_f, 0.0, search)
     guess = search.p.copy()
     count = 0
 

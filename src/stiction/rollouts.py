@@ -91,9 +91,11 @@ def rollout(
                 for done in pool.map(run, begins):
                     advance(done)
     timestep = every * setting.timestep
-    if finite and not hasattr(law, "respond"):  # a law without physics may blow up, which is its user's to see
+    # A law without physics may blow up, which is its user's to see.
+    if finite and not hasattr(law, "respond") and not _ends_finite(record):
         check_finite(record, timestep)
-    record.position[..., 2] += ground
+    if ground != 0.0:
+        record.position[..., 2] += ground
     return to_trajectory(law.body, record, state.batch_shape, timestep)
 
 
@@ -127,6 +129,11 @@ def _simulate(law, chunk: slice, setting: Setting, state: State, record: Record)
         step.py_func(law, setting, law.body.hull, contacts, motion, record)
     else:
         step(terms, setting, law.body.hull, contacts, motion, record)
+
+
+def _ends_finite(record: Record) -> bool:
+    """Whether the last states are finite, and so all are: what is no number stays none in every later step."""
+    return bool(np.isfinite(sum(part[:, -1].sum() for part in record[:3])))
 
 
 def _thin_out(whole: Record, every: int, part: Record) -> None:

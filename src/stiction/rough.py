@@ -6,8 +6,8 @@ small steps only. Coulomb's law for the whole system has no such trouble, and le
 
 import numpy as np
 
-from stiction.compiled import lean
-from stiction.dense import write_applied
+from stiction.compiled import inlined, lean
+from stiction.dense import clear_matrix, write_applied
 from stiction.laws.points import number_of_points, write_points
 from stiction.spatial import copy
 
@@ -17,36 +17,31 @@ _SETTLED = 1e-7  # change in a sweep, relative to the greatest load, at which it
 
 
 @lean
-def rough_impulses(contacts, L, V, mu_x, mu_y, is_round, effective, room, p_f):
-    """Write friction p_f (n, 5) at the patches' centres, for twists V (6 n,) without contact and inverse inertia L;
-    whether any point that carries load slides back.
-
-    effective: of coupled.effective_friction; room: a searching.Rough
-    """
-    n = len(contacts.record)
+def rough_impulses(contacts, V, mu_x, mu_y, is_round, s):
+    """Write friction s.p_f (n, 5) at the patches' centres, for twists V (6 n,) without contact and inverse inertia
+    s.L_b; whether any point that carries load slides back. s: a searching.Search"""
+    room, p_f = s.rough, s.p_f
     place, link, impulse = room.place, room.link, room.impulse
-    count = np.int64(0)
+    n, count = len(contacts.record), np.int64(0)
     for i in range(n):
-        write_points(contacts, i, 1.0, 0.0, place.reshape(-1), 3 * count, np.int64(1), np.int64(3))
+        write_points(contacts, i, 1.0, 0.0, place, 3 * count, np.int64(1), np.int64(3))
         for _ in range(number_of_points(contacts.record[i])):
             link[count] = i
             count += 1
     for j in range(count):
-        _write_response(L, link[j], place[j], room.response, room.own, 3 * j)
+        _write_response(s.L_b, link[j], place, room.response, room.own, 3 * j)
         impulse[3 * j] = impulse[3 * j + 1] = impulse[3 * j + 2] = 0.0
     copy(V, room.twist)
     before = max(_fastest(room, count, -1.0))
     for _ in range(SWEEPS):
-        if _sweep(room, count, mu_x, mu_y, is_round, effective):
+        if _sweep(room, count, mu_x, mu_y, is_round, s.effective):
             break
     _up, slip = _fastest(room, count, 0.0)
-    for i in range(n):
-        for k in range(5):
-            p_f[i, k] = 0.0
+    clear_matrix(p_f)
     for j in range(count):
         i = link[j]
         c = contacts.record[i]
-        x, y, z = place[j, 0] - c.centre[0], place[j, 1] - c.centre[1], place[j, 2] - c.centre[2]
+        x, y, z = place[3 * j] - c.centre[0], place[3 * j + 1] - c.centre[1], place[3 * j + 2] - c.centre[2]
         f_x, f_y = impulse[3 * j + 1], impulse[3 * j + 2]
         p_f[i, 0] += f_x
         p_f[i, 1] += f_y
@@ -55,31 +50,31 @@ def rough_impulses(contacts, L, V, mu_x, mu_y, is_round, effective, room, p_f):
         p_f[i, 4] += z * f_x
     for i in range(n):
         copy(p_f[i], contacts.record[i].friction)
-        write_applied(effective[i], contacts.record[i].friction, p_f[i])
+        write_applied(s.effective[i], contacts.record[i].friction, p_f[i])
     return slip > _STILL * before
 
 
 @lean
 def _write_response(L, i, place, response, own, r):
-    """Write how all twists follow an impulse on a point along z, x and y, into rows r, r + 1, r + 2 of `response`, and
-    1 / how fast the point itself does into `own`; 0 for a direction without mobility."""
+    """Write how all twists follow an impulse on the point of place[r : r + 3] along z, x and y, into rows r, r + 1,
+    r + 2 of `response`, and 1 / how fast the point itself does into `own`; 0 for a direction without mobility."""
     b = 6 * i
-    x, y, z = place
+    x, y, z = place[r], place[r + 1], place[r + 2]
     for k in range(response.shape[1]):
         response[r, k] = L[k, b + 2] + y * L[k, b + 3] - x * L[k, b + 4]
         response[r + 1, k] = L[k, b] + z * L[k, b + 4] - y * L[k, b + 5]
         response[r + 2, k] = L[k, b + 1] - z * L[k, b + 3] + x * L[k, b + 5]
-    own[r], _x, _y = _velocity(place, response[r], b)
-    _z, own[r + 1], _y = _velocity(place, response[r + 1], b)
-    _z, _x, own[r + 2] = _velocity(place, response[r + 2], b)
+    own[r], _x, _y = _velocity(place, r, response[r], b)
+    _z, own[r + 1], _y = _velocity(place, r, response[r + 1], b)
+    _z, _x, own[r + 2] = _velocity(place, r, response[r + 2], b)
     for k in range(r, r + 3):
         own[k] = 1.0 / own[k] if own[k] > 0.0 else 0.0
 
 
-@lean
-def _velocity(place, v, b):
-    """Velocity of a point along z, x and y, whose link's twist begins at v[b]."""
-    x, y, z = place
+@inlined
+def _velocity(place, r, v, b):
+    """Velocity of the point at place[r : r + 3] along z, x and y, whose link's twist begins at v[b]."""
+    x, y, z = place[r], place[r + 1], place[r + 2]
     up = v[b + 2] + y * v[b + 3] - x * v[b + 4]
     return up, v[b] + z * v[b + 4] - y * v[b + 5], v[b + 1] - z * v[b + 3] + x * v[b + 5]
 
@@ -87,16 +82,16 @@ def _velocity(place, v, b):
 @lean
 def _sweep(room, count, mu_x, mu_y, is_round, effective):
     """Bring each point to rest in turn, as far as friction and a push can; whether none had to change any more."""
-    place, link, response, own, impulse, v = room
+    place, link, response, own, impulse, v = room.place, room.link, room.response, room.own, room.impulse, room.twist
     most = change = 0.0
     for j in range(count):
         r = 3 * j
-        up, _x, _y = _velocity(place[j], v, 6 * link[j])
+        up, _x, _y = _velocity(place, r, v, 6 * link[j])
         load = _target(impulse[r], up, own[r])
         load = load if load > 0.0 else 0.0
         change = max(change, abs(load - impulse[r]))
         _set(impulse, v, response, r, load)
-        _up, along_x, along_y = _velocity(place[j], v, 6 * link[j])
+        _up, along_x, along_y = _velocity(place, r, v, 6 * link[j])
         f_x = _target(impulse[r + 1], along_x, own[r + 1])
         f_y = _target(impulse[r + 2], along_y, own[r + 2])
         E = effective[link[j]]
@@ -114,18 +109,18 @@ def _fastest(room, count, least):
     up = along = 0.0
     for j in range(count):
         if room.impulse[3 * j] > least:
-            z, x, y = _velocity(room.place[j], room.twist, 6 * room.link[j])
+            z, x, y = _velocity(room.place, 3 * j, room.twist, 6 * room.link[j])
             up, along = max(up, abs(z)), max(along, abs(x), abs(y))
     return up, along
 
 
-@lean
+@inlined
 def _target(impulse, speed, own):
     """The impulse that brings a speed to rest; none without mobility."""
     return impulse - speed * own if own > 0.0 else 0.0
 
 
-@lean
+@inlined
 def _within(x, y, limit_x, limit_y, is_round):
     """The friction (x, y) brought into its box, or into its ellipse along the line to the origin."""
     if not is_round:
@@ -139,7 +134,7 @@ def _within(x, y, limit_x, limit_y, is_round):
     return x * scale, y * scale
 
 
-@lean
+@inlined
 def _set(impulse, v, response, r, new):
     """Change the impulse of row r, and all twists with it."""
     change = new - impulse[r]
@@ -149,7 +144,7 @@ def _set(impulse, v, response, r, new):
             v[k] += response[r, k] * change
 
 
-@lean
+@inlined
 def _set_both(impulse, v, response, r, x, y):
     """As `_set`, for rows r and r + 1."""
     d_x, d_y = x - impulse[r], y - impulse[r + 1]

@@ -11,7 +11,8 @@ from stiction.laws.points import MOST_POINTS
 class Rough(NamedTuple):
     """Points of all patches, and Coulomb's law for them: see `rough`.
 
-    place: (m, 3), link: (m,); response: how all twists follow an impulse along z, x, y of each, (3 m, 6 n)
+    place: x, y and z of each, (3 m,); link: (m,)
+    response: how all twists follow an impulse along z, x, y of each, (3 m, 6 n)
     own: 1 / how fast the point itself does, (3 m,); impulse: (3 m,); twist: with these impulses, (6 n,)
     """
 
@@ -64,7 +65,7 @@ def new_search(n: int) -> Search:
     """Room for n links."""
     points = MOST_POINTS * n
     rough = Rough(
-        np.zeros((points, 3)),
+        np.zeros(3 * points),
         np.zeros(points, dtype=np.int64),
         np.zeros((3 * points, 6 * n)),
         np.zeros(3 * points),

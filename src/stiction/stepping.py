@@ -15,6 +15,7 @@ from stiction.contact import respond
 from stiction.labels import observed_mode
 from stiction.lcp import normal_impulse, write_twist_after
 from stiction.patch import detect, first_contacts
+from stiction.reference import by_reference
 from stiction.spatial import copy, rotate, rotation_matrices, rotation_matrix, sandwich
 from stiction.state import Kind, Mode, State, Trajectory
 
@@ -82,11 +83,12 @@ def check_start(body: Body, state: State) -> None:
 @lean
 def simulate(law, setting, hull, contacts, motion, record):
     """Step a chunk of bodies through all steps of `record`; compiled for a compiled law, interpreted for any other."""
+    law = by_reference(law)
     write_state(record, motion, 0)
     for t in range(record.mode.shape[1]):
         n = begin_step(setting, hull, contacts, motion)
         if n > 0:
-            touching = first_contacts(contacts, n)
+            touching = by_reference(first_contacts(contacts, n))
             respond(law, touching)
             end_contacts(touching, motion, record, t, law.softness)
         end_step(setting, contacts, motion, n, law.softness)

@@ -47,8 +47,8 @@ class Scale:
 
 
 SCALES = {
-    "quick": Scale(repeats=8, rounds=3, throws=8, batch=512, limit=0.5, swings=1, bodies=(1, 1000)),
-    "usual": Scale(repeats=12, rounds=5, throws=24, batch=1024, limit=4.0, swings=4, bodies=(1, 1000)),
+    "quick": Scale(repeats=8, rounds=5, throws=8, batch=512, limit=0.5, swings=1, bodies=(1, 1000)),
+    "usual": Scale(repeats=12, rounds=7, throws=24, batch=1024, limit=4.0, swings=4, bodies=(1, 1000)),
     "full": Scale(
         repeats=25, rounds=9, throws=64, batch=1024, limit=30.0, swings=10, bodies=(1, 1000, 100_000), cold=True
     ),

@@ -50,23 +50,18 @@ class ContactStep:
         self._no_springs = _springs(model, mujoco.MjData(model))
         self._scratch = mujoco.MjData(model)
         # Arguments of compiled code, kept in memory: for the links that touch, one set for each number of them.
-        self._all = Packed((self.links.room, self.joints, self.placed, self.room, ground))
+        groups = self.links.groups
+        hulls = np.array([group.address for group in groups])
+        self._all = Packed((self.links.room, self.joints, self.placed, self.room, ground, hulls))
         where = self._all.address, self._all.kind
         self.is_finite = partial(self._all.entry(linkstep.is_finite_at, types.float64), *where, _MOST)
-        self._begin = partial(self._all.entry(linkstep.begin_at), *where)
-        if len(self.links.finders) == 1:  # links of one law: one call for both
-            ((_find, packed),) = self.links.finders
-            touch = self._all.entry(linkstep.touch_at, types.int64, types.TypeRef(packed.kind))
-            self.touching = partial(touch, *where, packed.address, packed.kind)
+        touch = self._all.entry(linkstep.touch_at, types.TypeRef(groups[0].kind))
+        self._touch = partial(touch, *where, groups[0].kind)
         self._finish = partial(self._all.entry(linkstep.finish_at, types.int64, types.float64), *where)
         self._springs, self._sprung = Packed(self._no_springs), False
         self._some: dict[int, tuple[Linear, Any]] = {}
         self._option, self._kept = model.opt, []
         self._touched, self._sensors = 0, model.nsensor
-
-    def touching(self) -> int:
-        """Look where the links are; how many of them touch the ground."""
-        return self.links.find() if self._begin() else 0
 
     def step(self) -> None:
         """A whole step."""
@@ -77,7 +72,7 @@ class ContactStep:
             _forward_skip(model, data, _NOTHING, 1)
         else:
             _step1(model, data)
-        n = self._touched = self.touching()
+        n = self._touched = self._touch()
         if n:
             self._take(n, ahead)
         else:

@@ -53,7 +53,7 @@ def evaluate_all(numbers, table, roles, role, contacts, mode):
     The table has `roles` approximators for each kind of patch; `role` is the number of the wanted one. The values of
     layers are in `contacts.room` meanwhile.
     """
-    space = contacts.room[: SPACE // 2].view(np.float32).reshape(2, SPACE // 2)
+    space = contacts.room[: SPACE // 2].view(np.float32)
     n = len(contacts.record)
     for kind in range(len(table) // roles):
         row, count = roles * kind + role, np.int64(0)
@@ -73,7 +73,7 @@ def standardise(numbers, table, row, x, space, place):
     """Write the inputs x for approximator `row`, standardised and clipped, as number `place` of those in `space`."""
     at, n = table[row, 1], table[row, 2]
     mean, scale = numbers[at : at + n], numbers[at + n : at + 2 * n]
-    z = space[0, place * WIDEST : place * WIDEST + n]
+    z = space[place * WIDEST : place * WIDEST + n]
     for k in range(n):
         value = (np.float32(x[k]) - mean[k]) * scale[k]
         value = value if value > np.float32(-FARTHEST) else np.float32(-FARTHEST)
@@ -89,7 +89,7 @@ def evaluate(numbers, table, row, count, space, places, out):
         evaluate_network(numbers, at, layout, n, count, space, places, out)
         return
     for k in range(count):
-        z, y = space[0, k * WIDEST : k * WIDEST + n], out[places[k]]
+        z, y = space[k * WIDEST : k * WIDEST + n], out[places[k]]
         if table[row, 0] == 1:
             evaluate_kernels(numbers, at, layout, z, y)
         else:

@@ -4,7 +4,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import NDArray
 
 from stiction import contact
@@ -15,8 +14,12 @@ from stiction.laws.features import OUTPUTS, Recipe, describe_all
 from stiction.laws.frame import friction_from, is_described
 from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
+from stiction.reference import is_of
 from stiction.spatial import clear
 from stiction.state import Kind, Mode
+
+# Not plain numbers, for each of which numba would compile the networks once more.
+_ROLES, _C, _R = np.int64(2), np.int64(0), np.int64(1)
 
 
 class AugmentedTerms(NamedTuple):
@@ -59,7 +62,7 @@ class AugmentedLaw(LearnedLaw):
 def augmented_classify(law, contacts):
     """Describe each contact, keep that for `augmented_friction`, and take the mode with the highest score."""
     describe_all(contacts, law.recipe, law.mass)
-    evaluate_all(law.numbers, law.table, 2, 0, contacts, Mode.NONE)
+    evaluate_all(law.numbers, law.table, _ROLES, _C, contacts, Mode.NONE)
     for i in range(len(contacts.record)):
         c = contacts.record[i]
         if not is_described(c):
@@ -78,7 +81,7 @@ def augmented_friction(law, contacts):
     """Friction of the dynamic contacts, which `augmented_classify` has described."""
     for i in range(len(contacts.record)):
         contacts.record[i].answer[2] = 0.0  # that of a point leaves the spin as it is
-    evaluate_all(law.numbers, law.table, 2, 1, contacts, Mode.DYNAMIC)
+    evaluate_all(law.numbers, law.table, _ROLES, _R, contacts, Mode.DYNAMIC)
     for i in range(len(contacts.record)):
         c = contacts.record[i]
         if c.mode == Mode.DYNAMIC:
@@ -90,19 +93,19 @@ def augmented_friction(law, contacts):
 
 @lean_overload(contact.classify)
 def _classify(law, contacts):
-    if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
+    if is_of(law, AugmentedTerms):
         return lambda law, contacts: augmented_classify(law, contacts)
 
 
 @lean_overload(contact.friction)
 def _friction(law, contacts):
-    if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
+    if is_of(law, AugmentedTerms):
         return lambda law, contacts: augmented_friction(law, contacts)
 
 
 @lean_overload(contact.outside)
 def _outside(law, contacts, i):
-    if isinstance(law, types.NamedTuple) and law.instance_class is AugmentedTerms:
+    if is_of(law, AugmentedTerms):
 
         def outside(law, contacts, i):
             c = contacts.record[i]

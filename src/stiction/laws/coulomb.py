@@ -8,18 +8,18 @@ friction of greatest dissipation; an ellipse where mu_x and mu_y differ.
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import ArrayLike
 
 from stiction import checks, contact
 from stiction.bodies import Body
-from stiction.compiled import compiled, lean, lean_overload
-from stiction.contact import friction_of
+from stiction.compiled import compiled, lean_overload
+from stiction.contact import friction_of, noted_friction
 from stiction.laws.cones import cone_impulses
 from stiction.laws.dantzig import box_impulses
 from stiction.lcp import twist_after
 from stiction.patch import Contacts, contact_point
-from stiction.spatial import apply, copy, dot
+from stiction.reference import is_of
+from stiction.spatial import apply, dot
 from stiction.state import Kind, Mode
 
 DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own response by which a contact yields
@@ -78,7 +78,7 @@ class CoulombLaw:
 
     def friction(self, contacts: Contacts, dynamic: np.ndarray) -> np.ndarray:
         """Friction impulse at the patch's centre (p_x, p_y, m_z, m_x, m_y) of the classified contacts, shape (k, 5)."""
-        return friction_of(coulomb_friction, self.compiled, contacts, dynamic)
+        return friction_of(noted_friction, self.compiled, contacts, dynamic)
 
     def __repr__(self) -> str:
         mu = self.friction_coefficients.tolist()
@@ -87,7 +87,7 @@ class CoulombLaw:
 
 @compiled
 def coulomb_classify(law, contacts):
-    """Solve each contact for its mode, and keep its friction for `coulomb_friction`."""
+    """Solve each contact for its mode, and keep its friction for `noted_friction`."""
     for i in range(len(contacts.record)):
         c = contacts.record[i]
         J = vertex_rows(contacts, i)
@@ -106,25 +106,16 @@ def coulomb_classify(law, contacts):
             c.mode = Mode.DYNAMIC
 
 
-@lean
-def coulomb_friction(law, contacts):
-    """The friction that `coulomb_classify` has kept."""
-    for i in range(len(contacts.record)):
-        c = contacts.record[i]
-        if c.mode == Mode.DYNAMIC:
-            copy(c.memo[:5], c.p_f)
-
-
 @lean_overload(contact.classify)
 def _classify(law, contacts):
-    if isinstance(law, types.NamedTuple) and law.instance_class is CoulombTerms:
+    if is_of(law, CoulombTerms):
         return lambda law, contacts: coulomb_classify(law, contacts)
 
 
 @lean_overload(contact.friction)
 def _friction(law, contacts):
-    if isinstance(law, types.NamedTuple) and law.instance_class is CoulombTerms:
-        return lambda law, contacts: coulomb_friction(law, contacts)
+    if is_of(law, CoulombTerms):
+        return lambda law, contacts: noted_friction(law, contacts)
 
 
 @compiled

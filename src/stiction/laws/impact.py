@@ -9,18 +9,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import ArrayLike, NDArray
 
 from stiction import checks, contact
 from stiction.bodies import Body
 from stiction.compiled import lean, lean_overload
-from stiction.contact import friction_of
+from stiction.contact import friction_of, noted_friction
 from stiction.laws.residual import checked_weights
 from stiction.laws.slip import patch_friction
 from stiction.patch import Contacts
-from stiction.spatial import copy
-from stiction.state import Mode
+from stiction.reference import is_of
 
 INCREMENTS = 8  # parts in which an impact builds up
 
@@ -170,7 +168,7 @@ class ImpactLaw:
 
     def friction(self, contacts: Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
         """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
-        return friction_of(impact_friction, self.compiled, contacts, dynamic)
+        return friction_of(noted_friction, self.compiled, contacts, dynamic)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file holds: a description for JSON, and tensors."""
@@ -202,28 +200,20 @@ class ImpactLaw:
 
 @lean
 def impact_classify(law, contacts):
-    """Solve each contact for its mode, and keep its friction for `impact_friction`."""
-    for i in range(len(contacts.record)):
-        contacts.record[i].mode = patch_friction(law, contacts, i)
-
-
-@lean
-def impact_friction(law, contacts):
-    """The friction that `impact_classify` has kept."""
+    """Solve each contact for its mode, and keep its friction for `noted_friction`."""
     for i in range(len(contacts.record)):
         c = contacts.record[i]
-        if c.mode == Mode.DYNAMIC:
-            copy(c.memo[:3], c.p_f)
-            c.p_f[3] = c.p_f[4] = 0.0
+        c.mode = patch_friction(law, contacts, i)
+        c.memo[3] = c.memo[4] = 0.0
 
 
 @lean_overload(contact.classify)
 def _classify(law, contacts):
-    if isinstance(law, types.NamedTuple) and law.instance_class is ImpactTerms:
+    if is_of(law, ImpactTerms):
         return lambda law, contacts: impact_classify(law, contacts)
 
 
 @lean_overload(contact.friction)
 def _friction(law, contacts):
-    if isinstance(law, types.NamedTuple) and law.instance_class is ImpactTerms:
-        return lambda law, contacts: impact_friction(law, contacts)
+    if is_of(law, ImpactTerms):
+        return lambda law, contacts: noted_friction(law, contacts)

@@ -87,16 +87,17 @@ class Network:
 def evaluate_network(numbers, at, layout, n, count, space, places, out):
     """Write the outputs for the first `count` of the standardised inputs (n,) in `space`, as rows `places` of `out`.
 
-    space: (2, SPACE / 2), for the values of two layers in turn
+    space: (SPACE,), for the values of two layers in turn, a half each
 
     Weights are read once for TOGETHER contacts. What becomes of one does not depend on the others.
     """
     layers = layout[0]
     for layer in range(layers):
         m = layout[1 + layer]
-        value, new = space[layer % 2], space[1 - layer % 2]
+        odd, half = layer % 2 == 1, SPACE // 2
+        value, new = (space[half:], space[:half]) if odd else (space[:half], space[half:])
         write_layer(numbers, at, n, m, count, value, new, np.int64(WIDEST), layer < layers - 1)
         at, n = at + (n + 1) * (-(-m // WIDE) * WIDE), m
     for k in range(count):
         for j in range(n):
-            out[places[k], j] = space[layers % 2, k * WIDEST + j]
+            out[places[k], j] = space[layers % 2 * (SPACE // 2) + k * WIDEST + j]

@@ -4,7 +4,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba.core import types
 from numpy.typing import NDArray
 
 from stiction import contact
@@ -14,6 +13,7 @@ from stiction.laws.features import WHOLE, Recipe, describe_all
 from stiction.laws.frame import impulse_from, is_described
 from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
+from stiction.reference import is_of
 from stiction.spatial import clear
 from stiction.state import Kind, Mode
 
@@ -65,5 +65,5 @@ def statistical_impulse(law, contacts):
 
 @lean_overload(contact.respond)
 def _respond(law, contacts):
-    if isinstance(law, types.NamedTuple) and law.instance_class is StatisticalTerms:
+    if is_of(law, StatisticalTerms):
         return lambda law, contacts: statistical_impulse(law, contacts)

@@ -1,0 +1,72 @@
+"""The studies that `stiction reproduce` knows: what each needs, and how one or all of them are run."""
+
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal
+
+from stiction.checks import InputError, require
+
+Name = Literal[
+    "agreement",
+    "trajectories",
+    "events",
+    "anisotropy",
+    "nsgs",
+    "slope",
+    "efficiency",
+    "ablation",
+    "chain",
+    "robot",
+    "tosses",
+    "all",
+]
+# In the order in which `all` runs them: the module of the same name, and what it needs besides the core, as importable
+# name -> extra that brings it.
+_PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
+STUDIES: dict[Name, dict[str, str]] = {
+    "trajectories": {"dartpy": "dart", **_PAGE},
+    "events": {"dartpy": "dart", **_PAGE},
+    "anisotropy": {"mujoco": "mujoco", **_PAGE},
+    "slope": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
+    "nsgs": {"dartpy": "dart", **_PAGE},
+    "efficiency": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
+    "ablation": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
+    "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
+    "robot": {"mujoco": "mujoco", **_PAGE},
+    "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
+    "tosses": {**_PAGE, "pyarrow": "record"},
+}
+
+
+class StudyError(Exception):
+    """Some studies of `reproduce all` failed; the message names them."""
+
+
+def run(name: Name, out: Path, scale: str, seed: int, **rest: Any) -> None:
+    """Run one study."""
+    require(f"reproduce {name}", STUDIES[name])
+    import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed, **rest)
+
+
+def run_all(out: Path, scale: str, seed: int, data: Path | None) -> None:
+    """Run every study in order; one that fails is named, and the others still run."""
+    failed = []
+    for number, name in enumerate(STUDIES, 1):
+        print(f"\n── {name} ({number} of {len(STUDIES)})", flush=True)
+        if name == "tosses" and data is None:
+            print("Left out: it needs recordings, given by --data.")
+            continue
+        if name == "ablation" and scale != "quick":
+            print("Left out: it trains for hours. Run it by its name.")
+            continue
+        try:
+            run(name, out, scale, seed, **({"data": data} if name == "tosses" else {}))
+        except Exception as error:  # whatever it is, the other studies do not depend on it
+            failed.append(name)
+            if not isinstance(error, InputError | OSError):
+                traceback.print_exc()
+            print(f"stiction: {name} failed: {error}", file=sys.stderr)
+    if failed:
+        raise StudyError(f"{len(failed)} of {len(STUDIES)} studies failed: {', '.join(failed)}.")
