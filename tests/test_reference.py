@@ -1,5 +1,8 @@
 """NamedTuples by reference in compiled code: what is read and written through them."""
 
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -68,3 +71,35 @@ def test_what_is_kept_at_an_address_is_found_there_and_may_be_changed():
 def test_the_interpreter_takes_the_tuple_itself():
     outer = _outer()
     assert by_reference(outer) is outer
+
+
+_FOREIGN = """
+import numpy as np
+from typing import NamedTuple
+from stiction.packed import Packed
+
+class Mine(NamedTuple):
+    values: np.ndarray
+
+Packed((Mine(np.zeros(2)),))
+"""
+_OWN = """
+import numpy as np
+from stiction.packed import Packed, _write
+
+Packed((np.zeros(2), 1.0))
+print(sum(_write.stats.cache_hits.values()), sum(_write.stats.cache_misses.values()))
+"""
+
+
+def test_what_a_user_has_compiled_for_own_types_does_not_stop_other_processes(tmp_path):
+    def run(code: str, **more: str) -> str:
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), **more}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    (tmp_path / "mine.py").write_text(_FOREIGN)
+    run("import mine", PYTHONPATH=str(tmp_path))
+    assert run(_OWN) == "0 1"
+    run("import mine", PYTHONPATH=str(tmp_path))
+    assert run(_OWN) == "1 0"  # and what is our own is kept

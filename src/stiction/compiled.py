@@ -16,6 +16,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import extending
 from numba.core import config as numba_config
+from numba.core import types
+from numba.core.caching import FunctionCache
 
 config = cast(Any, numba_config)  # numba sets its options as attributes at run time
 intrinsic = cast(Any, extending.intrinsic)  # what it returns is called without the first argument, which it adds
@@ -55,6 +57,24 @@ _announced = False
 F = TypeVar("F", bound=Callable)
 
 
+class _Cache(FunctionCache):
+    """Keeps what was compiled for the package's own types. The list of what is kept holds all types, so that another
+    process, which may not have a user's module, could not even read it."""
+
+    def save_overload(self, sig, data) -> None:
+        if all(_is_own(kind) for kind in getattr(sig, "args", sig)):
+            super().save_overload(sig, data)
+
+
+def _is_own(kind: Any) -> bool:
+    """Whether a numba type can be read without modules beyond this package and numba's."""
+    if isinstance(kind, types.BaseNamedTuple) and cast(Any, kind).instance_class.__module__.split(".")[0] != "stiction":
+        return False
+    parts = tuple(cast(Any, kind)) if isinstance(kind, types.BaseTuple) else ()
+    inside = (getattr(kind, "kind", None), getattr(kind, "instance_type", None))  # of a reference, of a type's type
+    return all(_is_own(part) for part in (*parts, *(part for part in inside if isinstance(part, types.Type))))
+
+
 def compiled(function: F) -> F:
     """Compile `function` with numba (no Python objects, no GIL) and cache the machine code on disk."""
     return _compile(function, _nrt=True)  # said aloud, or it would be taken over from a lean caller
@@ -88,7 +108,10 @@ def _compile(function: F, **options: Any) -> F:
     if _FOLDER is not None:
         config.CACHE_DIR = _FOLDER
     try:
-        return cast(F, numba.njit(cache=_FOLDER is not None, nogil=True, error_model="numpy", **options)(function))
+        dispatcher = cast(Any, numba.njit(nogil=True, error_model="numpy", **options)(function))
+        if _FOLDER is not None:
+            dispatcher._cache = _Cache(dispatcher.py_func)  # what njit(cache=True) does, with a cache of our own
+        return cast(F, dispatcher)
     finally:
         config.CACHE_DIR = before
 
