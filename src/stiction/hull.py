@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import inlined, lean
+from stiction.compiled import inlined, lean, lean_jitable
 from stiction.faces import faces_of, ring
 
 MANY = 16  # up to so many corners are looked at one by one; among more, they are searched for
@@ -29,7 +29,9 @@ class Hull(NamedTuple):
     loops: NDArray[np.int32]  # vertex numbers, each face's loop twice; cut by loop_offsets
     loop_offsets: NDArray[np.int32]  # (F + 1,)
     moments: NDArray[np.float64]  # (n + F, 9): running sums of x, y, z, xx, yy, zz, xy, xz, yz along each loop
-    headings: NDArray[np.float64]  # angle in `frames` of the edge after each place of `loops`, rising along each loop
+    headings: NDArray[
+        np.float64
+    ]  # `bearing` in `frames` of the edge after each place of `loops`, rising along each loop
     normals: NDArray[np.float64]  # (F, 3) outward
     frames: NDArray[np.float64]  # (F, 2, 3) axes of each face's plane, right-handed about its normal
     clearance: NDArray[np.float64]  # (F,) distance from the face's plane to the nearest vertex off the face
@@ -107,14 +109,14 @@ def _frame(corners, normal):
 
 
 def _headings(vertices, faces, frames) -> NDArray[np.float64]:
-    """Directions [rad] of the edges along each doubled loop, from 0 of its first edge upwards."""
+    """Bearings of the edges along each doubled loop, from 0 of its first edge upwards."""
     blocks = [np.zeros(0)]
     for face, frame in zip(faces, frames, strict=True):
         edges = (np.roll(vertices[face], -1, axis=0) - vertices[face]) @ frame.T
-        heading = np.arctan2(edges[:, 1], edges[:, 0])
+        heading = np.array([bearing(x, y) for x, y in edges])
         heading[0] = 0.0
-        once = np.maximum.accumulate(heading % (2 * np.pi))  # rounding must not put two long edges out of order
-        blocks.append(np.concatenate([once, once + 2 * np.pi]))
+        once = np.maximum.accumulate(heading)  # rounding must not put two long edges out of order
+        blocks.append(np.concatenate([once, once + 4.0]))
     return np.concatenate(blocks)
 
 
@@ -223,14 +225,23 @@ def facing(hull, vertex, dx, dy, dz):
     return face, place
 
 
+@lean_jitable
+def bearing(x, y):
+    """A number from 0 to 4 that rises with the angle of a direction from 0 to 2 pi, without its trigonometry."""
+    size = abs(x) + abs(y)
+    if not size > 0.0:
+        return 0.0
+    return 1.0 - x / size if y >= 0.0 else 3.0 + x / size
+
+
 @lean
 def lowest_place(headings, first, size, a, b):
     """Place in a face's loop of the vertex where a x + b y is smallest, (x, y) in the face's frame.
 
-    That falls along an edge of heading t while cos(t - t0) < 0, t0 = atan2(b, a): it ends with the first edge at
-    t >= t0 + 3/2 pi.
+    That falls along an edge while its direction is more than a right angle from (a, b): it ends with the first edge
+    that has come three right angles from there, to (b, -a).
     """
-    turn = (np.arctan2(b, a) + 1.5 * np.pi) % (2 * np.pi)
+    turn = bearing(b, -a)
     low, high = np.int64(0), np.int64(size)
     while low < high:
         middle = (low + high) // 2

@@ -221,6 +221,8 @@ def _touching_run(vertices, c, loop, lowest):
         count = ahead + behind + 1
         return 0 if count == size else (lowest - behind) % size, count
     peak = _last_that(vertices, c, loop, lowest, lowest + size, True)
+    if vertex_height(vertices, c, loop[peak % size]) <= c.touch:
+        return 0, size
     ahead = _last_that(vertices, c, loop, lowest, peak, False)
     behind = size + lowest - _last_that(vertices, c, loop, size + lowest, peak, False)
     count = min(size, ahead - lowest + behind + 1)
