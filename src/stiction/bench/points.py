@@ -115,6 +115,7 @@ def _entries(builders: dict[str, Build], size: Scale, seed: int) -> tuple[list[_
     for n in size.points:
         body = Body.prism(n, RADIUS, HEIGHT, MASS)
         law = AugmentedLaw.untrained(body, seed)
+        rollout(law, both[0], 1)  # to compile it, if need be, is not what the limit is for
         entries.append(_Entry(ROLLED, n, partial(_roll_both, law, both), np.ones((2, 1), dtype=np.int64), ROLLOUT))
         built: dict[str, Stage] = {STEPPED: StepperStage(law, both)}
         built |= {
