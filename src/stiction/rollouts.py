@@ -26,7 +26,9 @@ from stiction.stepping import (
     to_trajectory,
 )
 
-CHUNK = 256  # bodies stepped together: enough to fill the processor, few enough for its cache
+CHUNK = 256  # bodies stepped together, at most: enough to fill the processor, few enough for its cache
+_FEWEST = 64  # in a chunk of several threads, of which each is to have _SHARES chunks: one may be slower than others
+_SHARES = 4
 
 
 def rollout(
@@ -54,7 +56,7 @@ def rollout(
     seed: of the samples
     every: keep each so-manieth state only. A step of the trajectory is then as many time steps: its impulse is their
         sum, its mode and kind are those of the last. What is not kept takes no memory.
-    threads: for a batch of more than CHUNK bodies; all processors by default. The result has the same bits with any.
+    threads: for a batch; all processors by default. The result has the same bits with any.
     progress: show a bar
     finite: refuse a motion that runs out of numbers
     """
@@ -70,10 +72,13 @@ def rollout(
     check_start(law.body, start)
     flat = start.reshape(int(np.prod(state.batch_shape)))
     record = empty_record(len(flat.position), steps // every)
+    if getattr(law, "compiled", None) is None:
+        threads = 1
+    size = CHUNK if threads == 1 else min(CHUNK, max(_FEWEST, -(-len(flat.position) // (_SHARES * threads))))
     announce_compilation()
 
     def run(begin: int) -> int:
-        chunk = slice(begin, begin + CHUNK)
+        chunk = slice(begin, begin + size)
         part = Record(*(field[chunk] for field in record))
         whole = part if every == 1 else empty_record(len(part.mode), steps)
         _simulate(law, chunk, setting, flat[chunk], whole)
@@ -81,9 +86,9 @@ def rollout(
             _thin_out(whole, every, part)
         return len(part.mode)
 
-    begins = range(0, len(flat.position), CHUNK)
+    begins = range(0, len(flat.position), size)
     with _bar(progress, len(flat.position)) as advance:
-        if threads == 1 or len(begins) < 2 or getattr(law, "compiled", None) is None:
+        if threads == 1 or len(begins) < 2:
             for begin in begins:
                 advance(run(begin))
         else:
