@@ -14,10 +14,6 @@ from stiction.laws.modelfile import load
 from stiction.rollouts import rollout
 
 THREADS = {1: "1 thread", 2: "2 threads"}
-ALONE = "stiction, in turns of its own"
-_ALONE = (
-    4  # times as many rounds of ours alone: what a second thread brings is small beside how a machine's speed varies
-)
 
 
 def run(size: Scale, seed: int, begin: Begin) -> Measured:
@@ -36,23 +32,15 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     if len(threads) == 1:
         notes.append("There is one core only, so that two threads were left out.")
     runs = {f"{name}, {THREADS[k]}": _turn(work, k) for name, work in works.items() for k in threads}
-    alone = {f"{ALONE}, {THREADS[k]}": _turn(works[ROLLED], k) for k in threads}
-    advance = begin(
-        f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1) + len(alone) * (_ALONE * size.rounds + 1)
-    )
-    least = least_times(runs, size.rounds, advance) | least_times(alone, _ALONE * size.rounds, advance)
+    advance = begin(f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1))
+    least = least_times(runs, size.rounds, advance)
     if stage is not None:
         stage.close()
     steps = size.batch * size.steps
     figures = {
-        name: {THREADS[k]: 1e6 * float(least[f"{name}, {THREADS[k]}"][0]) / steps for k in threads}
-        for name in (*works, ALONE)
+        name: {THREADS[k]: 1e6 * float(least[f"{name}, {THREADS[k]}"][0]) / steps for k in threads} for name in works
     }
-    notes = [
-        f"{size.batch:,} throws of {size.steps} steps in one call. In turns of its own: one thread and two in turn, the "
-        f"least of {_ALONE * size.rounds} each.",
-        *notes,
-    ]
+    notes = [f"{size.batch:,} throws of {size.steps} steps in one call.", *notes]
     return Measured(
         "batch", "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
         {MUJOCO_ROLLED: ROLLED}, notes,
