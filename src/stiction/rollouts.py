@@ -1,7 +1,7 @@
 """Rollouts: whole motions of one body or of a batch of any size, in chunks and threads, recorded as often as wanted."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -72,13 +72,9 @@ def rollout(
     check_start(law.body, start)
     flat = start.reshape(int(np.prod(state.batch_shape)))
     record = empty_record(len(flat.position), steps // every)
-    if getattr(law, "compiled", None) is None:
-        threads = 1
-    size = CHUNK if threads == 1 else min(CHUNK, max(_FEWEST, -(-len(flat.position) // (_SHARES * threads))))
     announce_compilation()
 
-    def run(begin: int) -> int:
-        chunk = slice(begin, begin + size)
+    def run(chunk: slice) -> int:
         part = Record(*(field[chunk] for field in record))
         whole = part if every == 1 else empty_record(len(part.mode), steps)
         _simulate(law, chunk, setting, flat[chunk], whole)
@@ -86,15 +82,8 @@ def rollout(
             _thin_out(whole, every, part)
         return len(part.mode)
 
-    begins = range(0, len(flat.position), size)
     with _bar(progress, len(flat.position)) as advance:
-        if threads == 1 or len(begins) < 2:
-            for begin in begins:
-                advance(run(begin))
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                for done in pool.map(run, begins):
-                    advance(done)
+        _run_chunks(run, len(flat.position), threads if getattr(law, "compiled", None) is not None else 1, advance)
     timestep = every * setting.timestep
     # A law without physics may blow up, which is its user's to see.
     if finite and not hasattr(law, "respond") and not _ends_finite(record):
@@ -102,6 +91,19 @@ def rollout(
     if ground != 0.0:
         record.position[..., 2] += ground
     return to_trajectory(law.body, record, state.batch_shape, timestep)
+
+
+def _run_chunks(run: Callable[[slice], int], bodies: int, threads: int, advance: Callable[[int], object]) -> None:
+    """Have all chunks of the bodies run, in as many threads, and tell how many bodies each has done."""
+    size = CHUNK if threads == 1 else min(CHUNK, max(_FEWEST, -(-bodies // (_SHARES * threads))))
+    chunks = [slice(begin, begin + size) for begin in range(0, bodies, size)]
+    if threads == 1 or len(chunks) < 2:
+        for chunk in chunks:
+            advance(run(chunk))
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for done in pool.map(run, chunks):
+            advance(done)
 
 
 def setting_of(law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:

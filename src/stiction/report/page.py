@@ -14,24 +14,11 @@ from typing import Any
 import numpy as np
 
 from stiction import checks, results
+from stiction.report.order import ORDER
 from stiction.report.section import Plot, Replay, Section, Table
 from stiction.report.shapes import MODE_COLORS, RUN_COLORS, hex_color
 from stiction.state import Trajectory
 
-# The order of a story: that the physics is right, what the law does, where it goes beyond the paper, what it costs.
-ORDER = (
-    "agreement",
-    "trajectories",
-    "events",
-    "anisotropy",
-    "nsgs",
-    "slope",
-    "efficiency",
-    "ablation",
-    "chain",
-    "robot",
-    "tosses",
-)
 _FORMAT = 1
 _HERE = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9-]*")

@@ -7,25 +7,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from stiction.checks import InputError, require
+from stiction.report.order import StudyName
 
-Name = Literal[
-    "agreement",
-    "trajectories",
-    "events",
-    "anisotropy",
-    "nsgs",
-    "slope",
-    "efficiency",
-    "ablation",
-    "chain",
-    "robot",
-    "tosses",
-    "all",
-]
+Name = Literal[StudyName, "all"]
 # In the order in which `all` runs them: the module of the same name, and what it needs besides the core, as importable
 # name -> extra that brings it.
 _PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
-STUDIES: dict[Name, dict[str, str]] = {
+STUDIES: dict[StudyName, dict[str, str]] = {
     "trajectories": {"dartpy": "dart", **_PAGE},
     "events": {"dartpy": "dart", **_PAGE},
     "anisotropy": {"mujoco": "mujoco", **_PAGE},
@@ -44,7 +32,7 @@ class StudyError(Exception):
     """Some studies of `reproduce all` failed; the message names them."""
 
 
-def run(name: Name, out: Path, scale: str, seed: int, **rest: Any) -> None:
+def run(name: StudyName, out: Path, scale: str, seed: int, **rest: Any) -> None:
     """Run one study."""
     require(f"reproduce {name}", STUDIES[name])
     import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed, **rest)

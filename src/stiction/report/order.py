@@ -1,0 +1,19 @@
+"""The studies by name, in the order of a story: that the physics is right, what the law does, where it goes beyond the
+paper, what it costs."""
+
+from typing import Literal, get_args
+
+StudyName = Literal[
+    "agreement",
+    "trajectories",
+    "events",
+    "anisotropy",
+    "nsgs",
+    "slope",
+    "efficiency",
+    "ablation",
+    "chain",
+    "robot",
+    "tosses",
+]
+ORDER: tuple[StudyName, ...] = get_args(StudyName)
