@@ -1,0 +1,135 @@
+#include "algorithm1.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "normal_impulse.hpp"
+#include "static_impulse.hpp"
+
+namespace stiction {
+
+void algorithm1(Law& law, const Contacts& contacts) {
+    law.classify(contacts);  // line 2: c <- C(q, v1)
+    for (Contact& c : contacts)
+        if (c.mode == Mode::DETACH && c.lowest_separation(c.velocity) < 0.0)
+            c.mode = Mode::DYNAMIC;  // guard: what still approaches does not detach
+    law.friction(contacts);  // line 8: p_f <- R(q, v1)
+    for (Contact& c : contacts) {
+        if (c.mode == Mode::STATIC)  // lines 3-6
+            c.mode = stop_patch(c, law.softness);
+        else if (c.mode == Mode::DYNAMIC)  // lines 7-11
+            c.mode = slide_patch(c, c.friction, law.softness);
+        else  // lines 12-14
+            c.impulse = {};
+    }
+}
+
+void Law::respond(const Contacts& contacts) { algorithm1(*this, contacts); }
+
+namespace {
+
+constexpr double SLACK = 1e-12;   // relative rounding slack of the guards
+constexpr double SCALE = 1e-3;    // relative step at which a scale of friction is good enough
+constexpr double AGREES = 1e-9;   // relative difference at which two normal impulses are the same
+
+/// p = T_f p_f + T_n p_n, with the friction scaled.
+Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double softness) {
+    Wrench p = friction_wrench(c.centre, p_f, scale);
+    const Twist v2 = c.after(p);                            // line 9
+    const Normal p_n = normal_impulse(c, v2, softness);     // line 10
+    p.linear.z += p_n.p_z;                                  // line 11
+    p.angular.x += p_n.m_x;
+    p.angular.y += p_n.m_y;
+    return p;
+}
+
+/// Kinetic energy that an impulse adds, p . (v1 + M^-1 p / 2) [J], beyond what rounding explains.
+double energy_gained(const Contact& c, const Wrench& p) {
+    const Twist& v = c.velocity;
+    const Twist sum = v + c.after(p);
+    const auto size = [](const Vector& a, const Vector& b) {
+        return std::fabs(a.x * b.x) + std::fabs(a.y * b.y) + std::fabs(a.z * b.z);
+    };
+    return 0.5 * dot(p, sum) - SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular));
+}
+
+/// The largest scale of the friction, to within SCALE, with which the contact presses and adds no energy.
+///
+/// The energy after the step is convex in the scale, and at 0 not above the old one, so that such a scale exists.
+Wrench scaled_down(Contact& c, const Friction& p_f, double softness, double gained_at_one) {
+    Wrench p = with_normal(c, p_f, 0.0, softness);
+    double below = energy_gained(c, p), above = gained_at_one;
+    if (c.restitution.e0 > 0.0 && !(below <= 0.0)) {  // vertices that bounce unequally can gain energy
+        c.restitution.e0 = 0.0;
+        p = with_normal(c, p_f, 0.0, softness);
+        below = energy_gained(c, p);
+    }
+    double low = 0.0, high = 1.0;
+    for (int turn = 0; turn < 1100 && p.linear.z > 0.0 && high - low > SCALE * high; ++turn) {
+        // Where the chord between a scale that holds and one that does not meets zero, a convex energy holds. Every
+        // other time the middle is tried, which brings the upper end down.
+        const bool by_chord = turn % 2 == 0 && below < 0.0 && above < std::numeric_limits<double>::infinity();
+        const double middle = low + (by_chord ? below / (below - above) : 0.5) * (high - low);
+        const Wrench trial = with_normal(c, p_f, middle, softness);
+        const double gained = trial.linear.z > 0.0 ? energy_gained(c, trial) : std::numeric_limits<double>::infinity();
+        if (gained <= 0.0) {
+            p = trial, below = gained;
+            if (middle - low <= SCALE * middle) break;
+            low = middle;
+        } else {
+            high = middle, above = gained;
+        }
+    }
+    return p;
+}
+
+}  // namespace
+
+Mode stop_patch(Contact& c, double softness) {
+    const Wrench p = static_impulse(c);
+    const Friction p_f = friction_part(c, p);
+    const Wrench pushed = with_normal(c, p_f, 1.0, softness);
+    const double close = AGREES * std::fabs(p.linear.z);
+    c.friction = p_f;
+    if (p.linear.z > 0.0 && std::fabs(pushed.linear.z - p.linear.z) <= close &&
+        std::fabs(pushed.angular.x - p.angular.x) <= close * c.diameter &&
+        std::fabs(pushed.angular.y - p.angular.y) <= close * c.diameter) {
+        c.impulse = p;
+        return Mode::STATIC;
+    }
+    return slide_patch(c, p_f, softness);
+}
+
+Mode slide_patch(Contact& c, const Friction& p_f, double softness) {
+    c.impulse = with_normal(c, p_f, 1.0, softness);
+    const double gained =
+        c.impulse.linear.z > 0.0 ? energy_gained(c, c.impulse) : std::numeric_limits<double>::infinity();
+    if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, softness, gained);
+    if (c.impulse.linear.z > 0.0) return Mode::DYNAMIC;
+    c.impulse = {};
+    return Mode::DETACH;
+}
+
+Wrench friction_wrench(const Vector& centre, const Friction& f, double scale) {
+    if (!std::isfinite(f.p_x + f.p_y + f.m_z + f.m_x + f.m_y)) return {};
+    const double x = scale * f.p_x, y = scale * f.p_y;
+    return {{x, y, 0.0},
+            {scale * f.m_x - centre.z * y, scale * f.m_y + centre.z * x, scale * f.m_z + centre.x * y - centre.y * x}};
+}
+
+Friction friction_part(const Contact& c, const Wrench& p) {
+    const double m_z = p.angular.z - (c.centre.x * p.linear.y - c.centre.y * p.linear.x);
+    return tilted(c, {p.linear.x, p.linear.y, m_z});
+}
+
+Friction tilted(const Contact& c, Friction f) {
+    const Vector& a = c.axis;
+    const double flat = a.x * a.x + a.y * a.y;
+    if (flat > 0.0) {  // the forces that make the spin act across the line at its ends
+        f.m_x -= f.m_z * a.z * a.x / flat;
+        f.m_y -= f.m_z * a.z * a.y / flat;
+    }
+    return f;
+}
+
+}  // namespace stiction

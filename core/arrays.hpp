@@ -1,0 +1,43 @@
+// NumPy arrays as the bindings take and give them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "math.hpp"
+
+namespace stiction {
+
+namespace nb = nanobind;
+
+/// An array of numbers from Python, of any number of axes; it is converted where it must be, and only read.
+template <class T, int... Shape>
+using Input = nb::ndarray<const T, nb::shape<Shape...>, nb::c_contig, nb::device::cpu>;
+/// An array that is written to: it must be just of this type and shape.
+template <class T, int... Shape> using Output = nb::ndarray<T, nb::shape<Shape...>, nb::c_contig, nb::device::cpu>;
+
+/// A new NumPy array that owns its numbers.
+template <class T> nb::ndarray<nb::numpy, T> new_array(const std::vector<std::size_t>& shape, T** data) {
+    std::size_t size = 1;
+    for (std::size_t n : shape) size *= n;
+    auto memory = std::make_unique<T[]>(size);
+    *data = memory.get();
+    nb::capsule owner(memory.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
+}
+
+inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }
+inline Twist twist_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
+inline Wrench wrench_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
+inline Tensor tensor_from(const double* x) { return {x[0], x[1], x[2], x[4], x[5], x[8]}; }
+inline Quaternion quaternion_from(const double* x) { return {x[0], x[1], x[2], x[3]}; }
+inline void write(const Vector& v, double* out) { out[0] = v.x, out[1] = v.y, out[2] = v.z; }
+inline void write(const Twist& v, double* out) { write(v.linear, out), write(v.angular, out + 3); }
+inline void write(const Wrench& v, double* out) { write(v.linear, out), write(v.angular, out + 3); }
+inline void write(const Quaternion& q, double* out) { out[0] = q.w, out[1] = q.x, out[2] = q.y, out[3] = q.z; }
+
+}  // namespace stiction

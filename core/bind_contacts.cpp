@@ -1,0 +1,208 @@
+// Bodies and their contacts, for Python: hulls, patches, and what physics settles exactly.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+
+#include "algorithm1.hpp"
+#include "arrays.hpp"
+#include "held_contacts.hpp"
+#include "labels.hpp"
+#include "normal_impulse.hpp"
+#include "patch.hpp"
+#include "static_impulse.hpp"
+#include "step.hpp"
+
+namespace stiction {
+namespace {
+
+/// The fields of a Contact that Python sees, as a NumPy dtype.
+nb::object contact_dtype() {
+    nb::list names, formats, offsets;
+    const auto field = [&](const char* name, const char* format, std::size_t offset) {
+        names.append(name), formats.append(format), offsets.append(offset);
+    };
+    field("index", "i8", offsetof(Contact, index));
+    field("rotation", "(3,3)f8", offsetof(Contact, rotation));
+    field("height", "f8", offsetof(Contact, height));
+    field("velocity", "6f8", offsetof(Contact, velocity));
+    field("inverse_mass", "3f8", offsetof(Contact, mobility));
+    field("kind", "i8", offsetof(Contact, kind));
+    field("depth", "f8", offsetof(Contact, depth));
+    field("count", "i8", offsetof(Contact, count));
+    field("centre", "3f8", offsetof(Contact, centre));
+    field("axis", "3f8", offsetof(Contact, axis));
+    field("radius", "f8", offsetof(Contact, radius));
+    field("diameter", "f8", offsetof(Contact, diameter));
+    field("timestep", "f8", offsetof(Contact, timestep));
+    field("fall", "f8", offsetof(Contact, fall));
+    field("restitution", "3f8", offsetof(Contact, restitution));
+    field("mode", "i8", offsetof(Contact, mode));
+    field("friction", "5f8", offsetof(Contact, friction));
+    field("impulse", "6f8", offsetof(Contact, impulse));
+    const std::size_t notes = offsetof(Contact, description);
+    field("features", "71f8", notes + offsetof(Description, features));
+    field("guess", "3f8", notes + offsetof(Description, guess));
+    field("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));
+    field("unit_length", "f8", notes + offsetof(Description, unit_length));
+    field("turn", "4f8", notes + offsetof(Description, turn));
+    nb::dict description;
+    description["names"] = names, description["formats"] = formats, description["offsets"] = offsets;
+    description["itemsize"] = sizeof(Contact);
+    return nb::module_::import_("numpy").attr("dtype")(description);
+}
+
+/// All contacts as one structured array, a view.
+nb::object record_of(const HeldContacts& contacts) {
+    static nb::object* dtype = new nb::object(contact_dtype());  // lives as long as the process
+    const std::size_t shape[1] = {static_cast<std::size_t>(contacts.size()) * sizeof(Contact)};
+    nb::ndarray<nb::numpy, std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(contacts.begin()), 1, shape, nb::cast(contacts.memory));
+    nb::object numpy = nb::module_::import_("numpy");
+    return nb::cast(bytes).attr("view")(*dtype).attr("view")(numpy.attr("recarray"));
+}
+
+/// M^-1 of all contacts, (n, 6, 6).
+auto inverse_inertia(const HeldContacts& contacts) {
+    double* out;
+    auto result = new_array<double>({std::size_t(contacts.size()), 6, 6}, &out);
+    std::fill(out, out + 36 * contacts.size(), 0.0);
+    for (const Contact& c : contacts) {
+        const Mobility& W = c.mobility;
+        const double angular[9] = {W.angular.xx, W.angular.xy, W.angular.xz, W.angular.xy, W.angular.yy,
+                                   W.angular.yz, W.angular.xz, W.angular.yz, W.angular.zz};
+        out[0] = W.linear.x, out[7] = W.linear.y, out[14] = W.linear.z;
+        for (int k = 0; k < 9; ++k) out[6 * (3 + k / 3) + 3 + k % 3] = angular[k];
+        out += 36;
+    }
+    return result;
+}
+
+const Contact& checked(const HeldContacts& contacts, int i) {
+    if (i < 0 || i >= contacts.size()) throw nb::index_error("There is no contact of that number.");
+    return contacts[i];
+}
+
+auto points_of(const HeldContacts& contacts, int i) {
+    const Contact& c = checked(contacts, i);
+    double* out;
+    auto result = new_array<double>({std::size_t(c.count), 3}, &out);
+    for (int k = 0; k < c.count; ++k) write(c.point(k), out + 3 * k);
+    return result;
+}
+
+auto vertices_of(const HeldContacts& contacts, int i) {
+    const Contact& c = checked(contacts, i);
+    std::int64_t* out;
+    auto result = new_array<std::int64_t>({std::size_t(c.count)}, &out);
+    for (int k = 0; k < c.count; ++k) out[k] = c.vertex(k);
+    return result;
+}
+
+std::vector<Vector> vectors_from(const Input<double, -1, 3>& rows) {
+    std::vector<Vector> out;
+    for (std::size_t k = 0; k < rows.shape(0); ++k) out.push_back(vector_from(rows.data() + 3 * k));
+    return out;
+}
+
+/// Line 1 and detection for states at the centre of mass; the bodies that touch.
+HeldContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
+                                   Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
+                                   Input<double, 3> gravity, double touch) {
+    const int n = static_cast<int>(position.shape(0));
+    if (quaternion.shape(0) != position.shape(0) || twist.shape(0) != position.shape(0))
+        throw nb::value_error("position, quaternion and twist must have as many rows.");
+    auto memory = std::make_shared<ContactMemory>(n, static_cast<int>(hull->vertices.size()), hull);
+    const Setting setting{timestep, vector_from(gravity.data())};
+    for (int i = 0; i < n; ++i) {
+        Moving moving{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+                      twist_from(twist.data() + 6 * i)};
+        begin_body(setting, *hull, *memory, i, moving, touch);
+    }
+    return HeldContacts(memory->all());
+}
+
+/// v1 of states without a look at the ground, (n, 6).
+auto free_twists(const Hull& hull, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
+                 Input<double, 3> gravity) {
+    double* out;
+    auto result = new_array<double>({twist.shape(0), 6}, &out);
+    const Setting setting{timestep, vector_from(gravity.data())};
+    for (std::size_t i = 0; i < twist.shape(0); ++i) {
+        const Rotation R = quaternion_from(quaternion.data() + 4 * i).matrix();
+        write(free_twist(hull, R, setting, twist_from(twist.data() + 6 * i)), out + 6 * i);
+    }
+    return result;
+}
+
+/// Impulse and mode of each contact, from the twists after the step (n, 6): p = M (v' - v1).
+nb::tuple observe(const HeldContacts& contacts, Input<double, -1, 6> after) {
+    if (after.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
+    double* impulse;
+    std::int8_t* mode;
+    auto impulses = new_array<double>({std::size_t(contacts.size()), 6}, &impulse);
+    auto modes = new_array<std::int8_t>({std::size_t(contacts.size())}, &mode);
+    for (int i = 0; i < contacts.size(); ++i) {
+        const Contact& c = contacts[i];
+        const Twist now = twist_from(after.data() + 6 * i), change = now - c.velocity;
+        const Wrench p{c.hull->mass * change.linear, c.rotation.turned(c.hull->inertia) * change.angular};
+        write(p, impulse + 6 * i);
+        mode[i] = static_cast<std::int8_t>(observed_mode(c, now, p));
+    }
+    return nb::make_tuple(impulses, modes);
+}
+
+nb::tuple as_tuple(const Normal& n) { return nb::make_tuple(n.p_z, n.m_x, n.m_y); }
+
+}  // namespace
+
+void bind_contacts(nb::module_& m) {
+    nb::class_<Hull>(m, "Hull", "The convex hull of a body, prepared for contact queries.")
+        .def("__init__",
+             [](Hull* self, Input<double, -1, 3> vertices, const std::vector<std::vector<int>>& faces, double mass,
+                Input<double, 3, 3> inertia, bool planar, double rounding) {
+                 for (const auto& face : faces)
+                     for (int v : face)
+                         if (v < 0 || v >= static_cast<int>(vertices.shape(0)))
+                             throw nb::value_error("A face names a vertex that is not there.");
+                 new (self) Hull(vectors_from(vertices), faces, mass, tensor_from(inertia.data()), planar, rounding);
+             })
+        .def_ro("diameter", &Hull::diameter, "Greatest extent [m].")
+        .def("extreme_vertex", [](const Hull& hull, Input<double, 3> d) { return hull.extreme_vertex(vector_from(d.data())); },
+             "Number of the vertex farthest in a direction, body axes.");
+
+    nb::class_<ContactMemory>(m, "ContactMemory", "Memory of contacts.");
+    nb::class_<HeldContacts>(m, "Contacts", "Contacts of some bodies in one step: what laws are asked about.")
+        .def("__len__", [](const HeldContacts& all) { return all.size(); })
+        .def_prop_ro("record", &record_of, "One row a contact, a view: what laws read.")
+        .def_prop_ro("inverse_inertia", &inverse_inertia, nb::rv_policy::automatic, "M^-1 of each contact, (n, 6, 6).")
+        .def("points", &points_of, "Contact points (k, 3) of contact i, relative to the centre of mass [m].")
+        .def("vertices", &vertices_of, "Numbers (k,) of the touching vertices of contact i.")
+        .def("normal_impulse",
+             [](const HeldContacts& all, int i, Input<double, 6> twist, double softness, double rate, double cap) {
+                 return as_tuple(normal_impulse(checked(all, i), twist_from(twist.data()), softness, {rate, cap}));
+             },
+             nb::arg("i"), nb::arg("twist"), nb::arg("softness") = 0.0, nb::arg("rate") = 0.0, nb::arg("cap") = 0.0,
+             "The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.")
+        .def("static_impulse",
+             [](const HeldContacts& all, int i) {
+                 double* out;
+                 auto result = new_array<double>({6}, &out);
+                 write(static_impulse(checked(all, i)), out);
+                 return result;
+             },
+             "The impulse (6,) that stops the patch of contact i.")
+        .def("lowest_separation",
+             [](const HeldContacts& all, int i, Input<double, 6> twist) {
+                 return checked(all, i).lowest_separation(twist_from(twist.data()));
+             },
+             "Smallest upward speed [m/s] of the contact points of contact i for a twist.")
+        .def("observe", &observe, "Impulses (n, 6) and modes (n,) of contacts, from the twists after the step (n, 6).");
+
+    m.def("touching", &touching, nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"), nb::arg("twist"),
+          nb::arg("timestep"), nb::arg("gravity"), nb::arg("touch") = TOUCH,
+          "The contacts of bodies at the begin of a step, with v1; states are at the centre of mass.");
+    m.def("free_twists", &free_twists, "v1 (n, 6) of bodies, wherever the ground is.");
+    m.attr("TOUCH") = TOUCH;
+}
+
+}  // namespace stiction

@@ -1,0 +1,34 @@
+// What the data decides: the classifier C and the regressor R of the paper.
+#pragma once
+
+#include "contact.hpp"
+
+namespace stiction {
+
+/// A Coulomb law that is roughly a given law: a place to begin a search. Negative: none is known.
+struct RoughFriction {
+    double mu_x = -1.0, mu_y = -1.0;
+    bool round = true;  ///< the cone: round (elliptic), or a box along the axes
+};
+
+class Law {
+  public:
+    virtual ~Law() = default;
+
+    /// C(q, v1): write the mode of each contact.
+    virtual void classify(const Contacts& contacts) = 0;
+    /// R(q, v1): write the friction of each contact whose mode is DYNAMIC. `classify` was asked about them before.
+    virtual void friction(const Contacts& contacts) = 0;
+    /// Impulse and mode of each contact: Algorithm 1, unless a law answers with whole impulses by itself.
+    virtual void respond(const Contacts& contacts);
+    /// Whether a contact, as classified last, lies outside of what the law was trained on.
+    virtual bool outside(const Contact&) const { return false; }
+    virtual RoughFriction rough() const { return {}; }
+    /// Forget what happened to bodies so far; a motion of this many begins.
+    virtual void begin(int /*bodies*/) {}
+
+    /// Share of its own response by which a loaded contact yields; 0 is rigid and exact.
+    double softness = 0.0;
+};
+
+}  // namespace stiction

@@ -1,0 +1,146 @@
+// Small value types of rigid-body mechanics: vectors, rotations, twists, wrenches and what an impulse does to a body.
+//
+// Types that are templates serve one body (T = double) and eight bodies side by side (T = Wide, see simd.hpp) with the
+// same formulas in the same order, so that both give the same bits. Twists and wrenches are taken at the centre of
+// mass in world axes.
+#pragma once
+
+#include <cmath>
+
+namespace stiction {
+
+/// A vector of three components.
+template <class T> struct Vec3 {
+    T x{}, y{}, z{};
+
+    friend Vec3 operator+(const Vec3& a, const Vec3& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+    friend Vec3 operator-(const Vec3& a, const Vec3& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+    friend Vec3 operator*(const T& s, const Vec3& a) { return {s * a.x, s * a.y, s * a.z}; }
+    Vec3& operator+=(const Vec3& b) { return *this = *this + b; }
+};
+using Vector = Vec3<double>;
+
+template <class T> inline T dot(const Vec3<T>& a, const Vec3<T>& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+
+template <class T> inline Vec3<T> cross(const Vec3<T>& a, const Vec3<T>& b) {
+    return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+inline double length(const Vector& a) { return std::sqrt(dot(a, a)); }
+
+/// A symmetric 3 x 3 matrix.
+template <class T> struct Symmetric3 {
+    T xx{}, xy{}, xz{}, yy{}, yz{}, zz{};
+
+    friend Vec3<T> operator*(const Symmetric3& A, const Vec3<T>& v) {
+        return {A.xx * v.x + A.xy * v.y + A.xz * v.z, A.xy * v.x + A.yy * v.y + A.yz * v.z,
+                A.xz * v.x + A.yz * v.y + A.zz * v.z};
+    }
+};
+using Tensor = Symmetric3<double>;
+
+/// A rotation matrix, body to world, by its rows.
+struct Rotation {
+    Vector x, y, z;
+
+    /// Of a vector in body axes, the same vector in world axes.
+    Vector operator*(const Vector& v) const { return {dot(x, v), dot(y, v), dot(z, v)}; }
+    /// Of a vector in world axes, the same vector in body axes.
+    Vector inverse(const Vector& v) const {
+        return {x.x * v.x + y.x * v.y + z.x * v.z, x.y * v.x + y.y * v.y + z.y * v.z,
+                x.z * v.x + y.z * v.y + z.z * v.z};
+    }
+    /// R A R^T: a tensor in body axes, expressed in world axes.
+    Tensor turned(const Tensor& A) const {
+        const Vector a = A * x, b = A * y, c = A * z;
+        return {dot(a, x), dot(b, x), dot(c, x), dot(b, y), dot(c, y), dot(c, z)};
+    }
+};
+
+/// A unit quaternion, body to world.
+struct Quaternion {
+    double w{1}, x{}, y{}, z{};
+
+    Rotation matrix() const {
+        return {{1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)},
+                {2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)},
+                {2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)}};
+    }
+
+    /// Turn by a rotation vector in world axes [rad].
+    void turn(const Vector& by) {
+        const double angle = length(by);
+        // sin(angle / 2) / angle, by its series where the quotient would lose digits.
+        const double half = angle < 1e-4 ? 0.5 - angle * angle / 48 : std::sin(0.5 * angle) / angle;
+        const double a = angle == 0.0 ? 1.0 : std::cos(0.5 * angle);
+        const double b = half * by.x, c = half * by.y, d = half * by.z;
+        const Quaternion q{a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y,
+                           a * y - b * z + c * w + d * x, a * z + b * y - c * x + d * w};
+        // One Newton step to unit length: it has no effect at all on a body at rest.
+        const double scale = 1.5 - 0.5 * (q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
+        *this = {q.w * scale, q.x * scale, q.y * scale, q.z * scale};
+    }
+};
+
+/// Velocity of a body: of its centre of mass [m/s], and its angular velocity [rad/s].
+template <class T> struct TwistOf {
+    Vec3<T> linear, angular;
+
+    friend TwistOf operator+(const TwistOf& a, const TwistOf& b) {
+        return {a.linear + b.linear, a.angular + b.angular};
+    }
+    friend TwistOf operator-(const TwistOf& a, const TwistOf& b) {
+        return {a.linear - b.linear, a.angular - b.angular};
+    }
+    friend TwistOf operator*(const T& s, const TwistOf& a) { return {s * a.linear, s * a.angular}; }
+
+    /// Velocity of the body's point at r, relative to its centre of mass.
+    Vec3<T> at(const Vec3<T>& r) const {
+        return {linear.x + r.z * angular.y - r.y * angular.z, linear.y - r.z * angular.x + r.x * angular.z,
+                linear.z + r.y * angular.x - r.x * angular.y};
+    }
+    /// Upward speed of the body's points above (x, y).
+    T rise(const T& x, const T& y) const { return linear.z + y * angular.x - x * angular.y; }
+};
+using Twist = TwistOf<double>;
+
+/// An impulse on a body [N s] and its torque about the centre of mass [N m s].
+template <class T> struct WrenchOf {
+    Vec3<T> linear, angular;
+
+    friend WrenchOf operator+(const WrenchOf& a, const WrenchOf& b) {
+        return {a.linear + b.linear, a.angular + b.angular};
+    }
+    friend WrenchOf operator-(const WrenchOf& a, const WrenchOf& b) {
+        return {a.linear - b.linear, a.angular - b.angular};
+    }
+    friend WrenchOf operator*(const T& s, const WrenchOf& a) { return {s * a.linear, s * a.angular}; }
+
+    /// Of an impulse f on the body's point at r.
+    static WrenchOf at(const Vec3<T>& r, const Vec3<T>& f) { return {f, cross(r, f)}; }
+};
+using Wrench = WrenchOf<double>;
+
+/// Work of a wrench on a twist.
+template <class T> inline T dot(const WrenchOf<T>& p, const TwistOf<T>& v) {
+    return p.linear.x * v.linear.x + p.linear.y * v.linear.y + p.linear.z * v.linear.z + p.angular.x * v.angular.x +
+           p.angular.y * v.angular.y + p.angular.z * v.angular.z;
+}
+
+/// M^-1 of a free body: how an impulse changes its twist. It couples no force to turning. A planar body has zeros in
+/// the directions in which it cannot move.
+template <class T> struct MobilityOf {
+    Vec3<T> linear;          ///< 1 / mass, along x, y and z
+    Symmetric3<T> angular;   ///< inverse of the inertia
+
+    friend TwistOf<T> operator*(const MobilityOf& W, const WrenchOf<T>& p) {
+        return {{W.linear.x * p.linear.x, W.linear.y * p.linear.y, W.linear.z * p.linear.z}, W.angular * p.angular};
+    }
+    /// How fast points above (x, y) rise for a unit push upwards at (a, b).
+    T rise(const T& x, const T& y, const T& a, const T& b) const {
+        return linear.z + y * (angular.xx * b - angular.xy * a) - x * (angular.xy * b - angular.yy * a);
+    }
+};
+using Mobility = MobilityOf<double>;
+
+}  // namespace stiction

@@ -1,0 +1,175 @@
+#include "normal_impulse.hpp"
+
+#include <optional>
+
+namespace stiction {
+namespace {
+
+constexpr double ROUNDING = 1e-12;
+constexpr int MOST_LOADED = 8;  // three suffice for a rigid contact, more serve a soft one
+
+Normal one_vertex(const Contact& c, const Twist& v, Targets targets) {
+    const Vector p = c.point(0);
+    const double missing = targets.of(c, 0, p) - v.rise(p.x, p.y);
+    if (!(missing > 0.0)) return {};
+    const double n = missing / c.mobility.rise(p.x, p.y, p.x, p.y);
+    return {n, n * p.y, -n * p.x};
+}
+
+/// Nothing where the responses of the two vertices are too alike for a closed form.
+std::optional<Normal> two_vertices(const Contact& c, const Twist& v, Targets targets) {
+    const Vector p = c.point(0), q = c.point(1);
+    const double up = v.rise(p.x, p.y), vp = v.rise(q.x, q.y);
+    const double target = targets.of(c, 0, p), other = targets.of(c, 1, q);
+    const double a = target - up, b = other - vp;  // what is missing in each
+    const double slack = ROUNDING * std::max({std::fabs(up), std::fabs(vp), target, other});
+    if (!(std::max(a, b) > slack)) return Normal{};
+    const double own = c.mobility.rise(p.x, p.y, p.x, p.y), its = c.mobility.rise(q.x, q.y, q.x, q.y);
+    const double both = c.mobility.rise(p.x, p.y, q.x, q.y), determinant = own * its - both * both;
+    if (!(determinant > 1e-9 * own * its)) return {};
+    double n = (a * its - b * both) / determinant, m = (b * own - a * both) / determinant;
+    if (n < 0.0 || m < 0.0) {  // then one vertex alone carries, and lifts the other
+        const bool first = a > 0.0 && b * own <= both * a;
+        n = first ? a / own : 0.0;
+        m = first ? 0.0 : b / its;
+    }
+    return Normal{n + m, n * p.y + m * q.y, -n * p.x - m * q.x};
+}
+
+/// Depths of the vertices of a patch on a face: depth = d + e y - f x.
+struct DepthPlane {
+    double d, e, f;
+
+    explicit DepthPlane(const Contact& c) {
+        const int n = static_cast<int>(c.count);
+        const Vector p = c.point(0), q = c.point(n / 3), r = c.point(2 * n / 3);
+        const double area = (q.x - p.x) * (r.y - p.y) - (r.x - p.x) * (q.y - p.y);
+        const double slope_x = ((q.z - p.z) * (r.y - p.y) - (r.z - p.z) * (q.y - p.y)) / area;
+        const double slope_y = ((r.z - p.z) * (q.x - p.x) - (q.z - p.z) * (r.x - p.x)) / area;
+        d = -2.0 * (p.z + c.height) + 2.0 * (slope_x * p.x + slope_y * p.y);  // contact points lie at mid-depth
+        e = -2.0 * slope_y;
+        f = 2.0 * slope_x;
+    }
+};
+
+/// Whether (x, y) lies on the inner side of the polygon of `number` vertices of the patch, `stride` apart.
+bool is_within(const Contact& c, double x, double y, int number, double stride) {
+    Vector before = c.point(static_cast<int>((number - 1) * stride));
+    for (int k = 0; k < number; ++k) {
+        const Vector now = c.point(static_cast<int>(k * stride));
+        // Seen from above, the vertices of a face that looks down run clockwise.
+        if (!((now.x - before.x) * (y - before.y) - (now.y - before.y) * (x - before.x) <= 0.0)) return false;
+        before = now;
+    }
+    return true;
+}
+
+/// Whether (x, y) lies within the polygon of the patch's vertices; of many, within that of some of them.
+bool is_within(const Contact& c, double x, double y) {
+    const int n = static_cast<int>(c.count);
+    if (n <= MANY) return is_within(c, x, y, n, 1.0);
+    return is_within(c, x, y, 4, 0.25 * n) || is_within(c, x, y, MANY, static_cast<double>(n) / MANY);
+}
+
+/// A face that presses as a whole. Nothing where part of it would have to pull, that is, where the centre of pressure
+/// lies outside of it, or where the targets are not linear.
+std::optional<Normal> whole_face(const Contact& c, const Twist& before, Targets targets) {
+    double u = before.linear.z, v = before.angular.x, w = before.angular.y;
+    if (targets.rate > 0.0) {
+        const DepthPlane depth(c);
+        const Vector p = c.point(c.lowest(-depth.f, depth.e));  // where it is shallowest
+        if (targets.rate * (depth.d + depth.e * p.y - depth.f * p.x) >= targets.cap) {
+            u -= targets.cap;
+        } else if (targets.rate * c.depth <= targets.cap) {
+            u -= targets.rate * depth.d, v -= targets.rate * depth.e, w -= targets.rate * depth.f;
+        } else {
+            return {};
+        }
+    } else if (c.restitution.e0 > 0.0) {
+        return {};
+    }
+    const Tensor& I = c.mobility.angular;
+    const double determinant = I.xx * I.yy - I.xy * I.xy;
+    const double p_z = -u / c.mobility.linear.z;
+    const double m_x = (I.xy * w - I.yy * v) / determinant, m_y = (I.xy * v - I.xx * w) / determinant;
+    if (p_z > 0.0 && is_within(c, -m_y / p_z, m_x / p_z)) return Normal{p_z, m_x, m_y};
+    return {};
+}
+
+/// Any patch, by the dual active-set method.
+class Search {
+  public:
+    Search(const Contact& contact, const Twist& before, Targets targets) : c(contact), before(before), targets(targets) {}
+
+    Normal solve(double softness) {
+        const auto response = [&](const Vertex& a, const Vertex& b) { return c.mobility.rise(a.x, a.y, b.x, b.y); };
+        const auto worst = [&](const Loads<MOST_LOADED>&) { return most_violated(); };
+        solve_frictionless(loads, softness, static_cast<int>(c.count), worst, response);
+        return total();
+    }
+
+  private:
+    const Contact& c;
+    const Twist& before;
+    const Targets targets;
+    Loads<MOST_LOADED> loads;
+
+    Normal total() const {
+        Normal sum;
+        for (int k = 0; k < loads.size(); ++k) {
+            sum.p_z += loads.load(k);
+            sum.m_x += loads.load(k) * loads.vertex(k).y;
+            sum.m_y -= loads.load(k) * loads.vertex(k).x;
+        }
+        return sum;
+    }
+
+    void look_at(int k, const Twist& now, bool skip_loaded, Violation& worst) const {
+        const Vector p = c.point(k);
+        const double speed = now.rise(p.x, p.y), target = targets.of(c, k, p);
+        worst.largest = std::max({worst.largest, std::fabs(speed), target});
+        if (speed - target < worst.gap && !(skip_loaded && loads.has(0, k)))
+            worst.gap = speed - target, worst.vertex = {0, k, p.x, p.y};
+    }
+
+    Violation most_violated() const {
+        const Normal sum = total();
+        Twist now = before;
+        now.linear.z += c.mobility.linear.z * sum.p_z;
+        now.angular.x += c.mobility.angular.xx * sum.m_x + c.mobility.angular.xy * sum.m_y;
+        now.angular.y += c.mobility.angular.xy * sum.m_x + c.mobility.angular.yy * sum.m_y;
+        Violation worst;
+        if (c.count <= MANY || c.face < 0 || c.restitution.e0 > 0.0) {
+            for (int k = 0; k < c.count; ++k) look_at(k, now, true, worst);
+            return worst;
+        }
+        // Not every vertex is looked at: the speed is linear, and so is what is missing, but for the cap. A vertex that
+        // carries load has reached its target, and counts as no violation by itself.
+        const double v = now.angular.x, w = now.angular.y;
+        look_at(c.lowest(-w, v), now, false, worst);
+        look_at(c.lowest(w, -v), now, false, worst);
+        if (targets.rate > 0.0) {
+            const DepthPlane depth(c);
+            look_at(c.lowest(targets.rate * depth.f - w, v - targets.rate * depth.e), now, false, worst);
+        }
+        return worst;
+    }
+};
+
+}  // namespace
+
+Normal normal_impulse(const Contact& c, const Twist& before, double softness, Targets targets) {
+    if (softness == 0.0) {
+        std::optional<Normal> quick;
+        if (c.count == 1)
+            quick = one_vertex(c, before, targets);
+        else if (c.count == 2)
+            quick = two_vertices(c, before, targets);
+        else if (c.face >= 0 && c.kind == Kind::SURFACE)
+            quick = whole_face(c, before, targets);
+        if (quick) return *quick;
+    }
+    return Search(c, before, targets).solve(softness);
+}
+
+}  // namespace stiction

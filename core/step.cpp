@@ -1,0 +1,123 @@
+#include "step.hpp"
+
+#include <algorithm>
+
+#include "labels.hpp"
+#include "normal_impulse.hpp"
+#include "patch.hpp"
+
+namespace stiction {
+
+Twist free_twist(const Hull& hull, const Rotation& R, const Setting& setting, const Twist& twist) {
+    const double h = setting.timestep;
+    Twist v1 = twist;
+    if (hull.planar) {
+        v1.linear.x += h * setting.gravity.x;
+        v1.linear.z += h * setting.gravity.z;
+        return v1;
+    }
+    v1.linear += h * setting.gravity;
+    const Vector spin = R.inverse(twist.angular);  // in body axes, where the inertia stays the same
+    v1.angular += h * (R * (hull.inverse_inertia * cross(hull.inertia * spin, spin)));
+    return v1;
+}
+
+Mobility mobility_of(const Hull& hull, const Rotation& R) {
+    const double per_mass = 1 / hull.mass;
+    if (hull.planar) return {{per_mass, 0.0, per_mass}, {.yy = 1 / hull.inertia.yy}};
+    return {{per_mass, per_mass, per_mass}, R.turned(hull.inverse_inertia)};
+}
+
+bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& moving, double touch) {
+    Contact& c = memory.next();
+    c.hull = &hull;
+    c.touch = touch;
+    c.diameter = hull.diameter;
+    c.height = moving.position.z;
+    c.rotation = moving.quaternion.matrix();
+    moving.twist = free_twist(hull, c.rotation, setting, moving.twist);
+    if (!detect(c, memory.next_touching())) return false;
+    c.index = index;
+    c.velocity = moving.twist;
+    c.mobility = mobility_of(hull, c.rotation);
+    c.timestep = setting.timestep;
+    c.fall = std::max(0.0, -setting.timestep * setting.gravity.z);
+    c.restitution = {};
+    c.mode = Mode::NONE;
+    memory.admit();
+    return true;
+}
+
+Twist depth_correction(const Contact& c, double softness, double timestep) {
+    if (c.depth < SETTLED_DEPTH) return {};
+    const Normal p = normal_impulse(c, {}, softness, {CORRECTION / timestep, CORRECTION_SPEED});
+    return c.mobility * Wrench{{0.0, 0.0, p.p_z}, {p.m_x, p.m_y, 0.0}};
+}
+
+void move_body(Moving& moving, const Twist& correction, double h) {
+    moving.position += h * correction.linear;
+    moving.position += h * moving.twist.linear;
+    moving.quaternion.turn(h * moving.twist.angular + h * correction.angular);
+}
+
+void Record::write_state(int body, int state, const Moving& m) {
+    const std::size_t at = std::size_t(body) * (kept + 1) + state;
+    double* p = position + 3 * at;
+    p[0] = m.position.x, p[1] = m.position.y, p[2] = m.position.z;
+    double* q = quaternion + 4 * at;
+    q[0] = m.quaternion.w, q[1] = m.quaternion.x, q[2] = m.quaternion.y, q[3] = m.quaternion.z;
+    double* v = twist + 6 * at;
+    v[0] = m.twist.linear.x, v[1] = m.twist.linear.y, v[2] = m.twist.linear.z;
+    v[3] = m.twist.angular.x, v[4] = m.twist.angular.y, v[5] = m.twist.angular.z;
+}
+
+void Record::write_contact(int body, int t, const Wrench& p, Mode m, Kind k) {
+    const std::size_t at = std::size_t(body) * kept + t / every;
+    double* sum = impulse + 6 * at;
+    if (t % every == 0) std::fill(sum, sum + 6, 0.0);
+    sum[0] += p.linear.x, sum[1] += p.linear.y, sum[2] += p.linear.z;
+    sum[3] += p.angular.x, sum[4] += p.angular.y, sum[5] += p.angular.z;
+    mode[at] = static_cast<std::int8_t>(m), kind[at] = static_cast<std::int8_t>(k);
+}
+
+namespace {
+
+/// Give a body in contact its new velocity, v = v1 + M^-1 p, and name what happened.
+void end_contact(Contact& c, double softness, Twist& twist) {
+    const bool at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && softness == 0.0;
+    twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
+    // A soft law never stops a patch exactly, and a statistical one has no modes: these are named by what is seen.
+    if (softness > 0.0 || c.mode == Mode::NONE) c.mode = observed_mode(c, twist, c.impulse);
+}
+
+}  // namespace
+
+void simulate(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
+              int first, Record& record) {
+    const int n = static_cast<int>(bodies.size()), steps = record.kept * record.every;
+    for (int i = 0; i < n; ++i) record.write_state(first + i, 0, bodies[i]);
+    for (int t = 0; t < steps; ++t) {
+        memory.clear();
+        for (int i = 0; i < n; ++i) begin_body(setting, hull, memory, first + i, bodies[i], TOUCH);
+        const Contacts contacts = memory.all();
+        if (contacts.size() > 0) law.respond(contacts);
+        const bool keep = (t + 1) % record.every == 0;
+        Contact* next = contacts.begin();
+        for (int i = 0; i < n; ++i) {
+            Moving& body = bodies[i];
+            Twist correction;
+            if (next != contacts.end() && next->index == first + i) {
+                Contact& c = *next++;
+                end_contact(c, law.softness, body.twist);
+                record.write_contact(first + i, t, c.impulse, c.mode, c.kind);
+                correction = depth_correction(c, law.softness, setting.timestep);
+            } else {
+                record.write_contact(first + i, t, {}, Mode::NONE, Kind::NONE);
+            }
+            move_body(body, correction, setting.timestep);
+            if (keep) record.write_state(first + i, (t + 1) / record.every, body);
+        }
+    }
+}
+
+}  // namespace stiction

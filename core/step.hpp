@@ -1,0 +1,69 @@
+// Time steps of one body or of many with a law.
+//
+// A step is v1 = v + h M^-1 tau, the contact impulse of Algorithm 1, v = v1 + M^-1 p, then positions with the new
+// velocity and a correction of what has sunk in, which moves the pose only and never feeds the velocity.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "contact.hpp"
+#include "law.hpp"
+
+namespace stiction {
+
+constexpr double CORRECTION = 0.01;        ///< share of a vertex's depth that a step takes back, as in DART
+constexpr double CORRECTION_SPEED = 1e-3;  ///< [m/s] the fastest correction, as in DART
+constexpr double SETTLED_DEPTH = 1e-9;     ///< [m] depths below it are left alone: a body at rest keeps its bits
+
+/// What stays the same during a motion.
+struct Setting {
+    double timestep;    ///< [s]
+    Vector gravity;     ///< [m/s^2]
+    int substeps = 0;   ///< equal parts of a time step, which impacts cut further; 0: one step, no cuts
+};
+
+/// The state of a body at its centre of mass.
+struct Moving {
+    Vector position;
+    Quaternion quaternion;
+    Twist twist;
+};
+
+/// Where a motion is written: arrays with one row a body. A row has `kept` + 1 states, one for `every` time steps, and
+/// what happened in between: impulses added up, mode and kind of the last step.
+struct Record {
+    double *position, *quaternion, *twist, *impulse;  ///< 3, 4, 6 numbers a state, 6 numbers in between
+    std::int8_t *mode, *kind;
+    int kept, every;
+
+    void write_state(int body, int state, const Moving& moving);
+    /// What happened to a body in time step t, 0 in flight. Steps must come in order.
+    void write_contact(int body, int t, const Wrench& impulse, Mode mode, Kind kind);
+};
+
+/// Line 1 of Algorithm 1 for one body, v1 = v + h M^-1 tau: gravity and the gyroscopic torque -w x I w.
+Twist free_twist(const Hull& hull, const Rotation& rotation, const Setting& setting, const Twist& twist);
+
+/// M^-1 at the centre of mass, world axes.
+Mobility mobility_of(const Hull& hull, const Rotation& rotation);
+
+/// Line 1 for body number `index`. If it touches, its contact is appended.
+/// touch: a vertex touches when it lies below this height [m]
+bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& moving, double touch);
+
+/// The twist that raises sunk vertices, without friction: a share of the depth a step, at most so fast.
+Twist depth_correction(const Contact& contact, double softness, double timestep);
+
+/// Move a body by its new velocity, and by the correction of its depth.
+void move_body(Moving& moving, const Twist& correction, double timestep);
+
+/// Steps of some bodies, whose numbers in the record begin with `first`, through all of the record.
+void simulate(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
+              int first, Record& record);
+
+/// The same in parts that end where a corner reaches the ground: see cut_step.cpp.
+void simulate_cut(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
+                  int first, Record& record);
+
+}  // namespace stiction
