@@ -76,6 +76,7 @@ struct Contact {
     Restitution restitution;    ///< how vertices bounce; a law sets it
     Mode mode;                  ///< what C says, then what came of it
     Friction friction;          ///< p_f of a dynamic contact
+    Friction found;             ///< what a law's C came upon, for its R
     Wrench impulse;             ///< p: of the contact, about the centre of mass
     Description description;
 

@@ -17,8 +17,12 @@ class Law {
 
     /// C(q, v1): write the mode of each contact.
     virtual void classify(const Contacts& contacts) = 0;
-    /// R(q, v1): write the friction of each contact whose mode is DYNAMIC. `classify` was asked about them before.
-    virtual void friction(const Contacts& contacts) = 0;
+    /// R(q, v1): write the friction of each contact whose mode is DYNAMIC. `classify` was asked about them before; what
+    /// it found on its way to the modes is taken, unless a law says otherwise.
+    virtual void friction(const Contacts& contacts) {
+        for (Contact& c : contacts)
+            if (c.mode == Mode::DYNAMIC) c.friction = c.found;
+    }
     /// Impulse and mode of each contact: Algorithm 1, unless a law answers with whole impulses by itself.
     virtual void respond(const Contacts& contacts);
     /// Whether a contact, as classified last, lies outside of what the law was trained on.

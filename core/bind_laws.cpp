@@ -1,0 +1,226 @@
+// Laws, for Python.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "algorithm1.hpp"
+#include "arrays.hpp"
+#include "held_contacts.hpp"
+#include "laws/coulomb.hpp"
+#include "laws/describe.hpp"
+#include "laws/friction_box.hpp"
+#include "laws/friction_cone.hpp"
+#include "laws/learned.hpp"
+
+namespace stiction {
+namespace {
+
+/// A law in plain Python: `callbacks` has methods classify(contacts), friction(contacts) and outside(contacts, i),
+/// which write into the contacts' record, and whole: whether it answers with respond(contacts) instead.
+class PythonLaw final : public Law {
+  public:
+    PythonLaw(nb::object callbacks, double softness_, bool whole, RoughFriction rough)
+        : callbacks_(std::move(callbacks)), whole_(whole), rough_(rough) {
+        softness = softness_;
+    }
+    PythonLaw(const PythonLaw&) = delete;
+    PythonLaw& operator=(const PythonLaw&) = delete;
+    ~PythonLaw() override {
+        nb::gil_scoped_acquire locked;
+        callbacks_.reset();
+    }
+
+    void classify(const Contacts& contacts) override { call("classify", contacts); }
+    void friction(const Contacts& contacts) override { call("friction", contacts); }
+    void respond(const Contacts& contacts) override {
+        if (whole_)
+            call("respond", contacts);
+        else
+            Law::respond(contacts);
+    }
+    bool outside(const Contact& c) const override {
+        nb::gil_scoped_acquire locked;
+        return nb::cast<bool>(callbacks_.attr("outside")(c.index));
+    }
+    RoughFriction rough() const override { return rough_; }
+
+  private:
+    nb::object callbacks_;
+    bool whole_;
+    RoughFriction rough_;
+
+    void call(const char* name, const Contacts& contacts) const {
+        nb::gil_scoped_acquire locked;
+        callbacks_.attr(name)(HeldContacts(contacts));
+    }
+};
+
+std::vector<float> floats(const Input<float, -1>& values) { return {values.data(), values.data() + values.shape(0)}; }
+
+Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::vector<Input<float, -1, -1>>& weights,
+                     const std::vector<Input<float, -1>>& biases) {
+    Network layers;
+    std::size_t inputs = mean.shape(0);
+    if (weights.empty() || weights.size() != biases.size() || scale.shape(0) != inputs)
+        throw nb::value_error("The parts of a network do not fit together.");
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+        const std::size_t outputs = biases[k].shape(0);
+        if (weights[k].shape(0) != inputs || weights[k].shape(1) != outputs || std::max(inputs, outputs) > WIDEST)
+            throw nb::value_error("The layers of a network do not fit together.");
+        layers.add(static_cast<int>(inputs), static_cast<int>(outputs), weights[k].data(), biases[k].data());
+        inputs = outputs;
+    }
+    return {floats(mean), floats(scale), std::move(layers)};
+}
+
+ByKind by_kind(const std::vector<Approximator>& all) {
+    if (all.size() != 3) throw nb::value_error("One approximator for each kind of patch is needed.");
+    return {all[0], all[1], all[2]};
+}
+
+/// Targets (n, 3) and whole impulses in standard form (n, 6) of the observed impulses of described contacts.
+nb::tuple targets(const HeldContacts& contacts, Input<double, -1, 6> impulse) {
+    const std::size_t n = contacts.size();
+    if (impulse.shape(0) != n) throw nb::value_error("One impulse a contact is needed.");
+    double *y, *whole;
+    auto ys = new_array<double>({n, 3}, &y);
+    auto wholes = new_array<double>({n, 6}, &whole);
+    std::fill(y, y + 3 * n, 0.0), std::fill(whole, whole + 6 * n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+        const Contact& c = contacts[static_cast<int>(i)];
+        if (!c.description.exists()) continue;
+        const Wrench p = wrench_from(impulse.data() + 6 * i);
+        target_of(c, p, y + 3 * i), whole_target(c, p, whole + 6 * i);
+    }
+    return nb::make_tuple(ys, wholes);
+}
+
+/// A Matrix from a square array.
+Matrix matrix_from(const Input<double, -1, -1>& values) {
+    Matrix A(static_cast<int>(values.shape(0)), static_cast<int>(values.shape(1)));
+    for (int r = 0; r < A.rows(); ++r) std::copy_n(values.data() + std::size_t(r) * A.columns(), A.columns(), A[r]);
+    return A;
+}
+
+}  // namespace
+
+void bind_laws(nb::module_& m) {
+    nb::class_<Law>(m, "Law", "What the data decides: the classifier C and the regressor R of the paper.")
+        .def_ro("softness", &Law::softness, "Share of its own response by which a loaded contact yields.")
+        .def("classify", [](Law& law, const HeldContacts& all) { law.classify(all); },
+             "Write the mode of each contact into its record.")
+        .def("friction", [](Law& law, const HeldContacts& all) { law.friction(all); },
+             "Write the friction of each dynamic contact into its record.")
+        .def("respond", [](Law& law, const HeldContacts& all) { law.respond(all); },
+             "Write impulse and mode of each contact into its record: Algorithm 1.")
+        .def("outside",
+             [](const Law& law, const HeldContacts& all) {
+                 bool* out;
+                 auto result = new_array<bool>({std::size_t(all.size())}, &out);
+                 for (int i = 0; i < all.size(); ++i) out[i] = law.outside(all[i]);
+                 return result;
+             },
+             "Whether each contact, as classified last, lies outside of what the law was trained on, (n,).");
+
+    nb::class_<PythonLaw, Law>(m, "PythonLaw", "A law in plain Python.")
+        .def("__init__",
+             [](PythonLaw* self, nb::object callbacks, double softness, bool whole, double mu_x, double mu_y, bool round) {
+                 new (self) PythonLaw(std::move(callbacks), softness, whole, {mu_x, mu_y, round});
+             });
+    nb::class_<CoulombLaw, Law>(m, "CoulombLaw", "Coulomb friction at every touching vertex.")
+        .def("__init__", [](CoulombLaw* self, double mu_x, double mu_y, bool round, double softness) {
+            new (self) CoulombLaw({mu_x, mu_y, round}, softness);
+        });
+
+    nb::enum_<Fold>(m, "Fold").value("NONE", Fold::NONE).value("MIRROR", Fold::MIRROR)
+        .value("MIRROR_SWAP", Fold::MIRROR_SWAP).value("HEADING", Fold::HEADING);
+    nb::enum_<Inputs>(m, "Inputs").value("CONTACT", Inputs::CONTACT).value("MATRIX", Inputs::MATRIX)
+        .value("QUATERNION", Inputs::QUATERNION).value("EULER", Inputs::EULER)
+        .value("AXIS_ANGLE", Inputs::AXIS_ANGLE);
+    nb::class_<Recipe>(m, "Recipe", "How contacts are described to a learned law.")
+        .def("__init__",
+             [](Recipe* self, Fold fold, double mu_x, double mu_y, bool round, bool guess, bool scaled, Inputs inputs,
+                bool centre, bool slip, double mass) {
+                 new (self) Recipe{fold, {mu_x, mu_y, round}, guess, scaled, inputs, centre, slip, mass};
+             },
+             nb::kw_only(), nb::arg("fold"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("round"), nb::arg("guess"),
+             nb::arg("scaled"), nb::arg("inputs"), nb::arg("centre"), nb::arg("slip"), nb::arg("mass"));
+    m.def("describe", [](const HeldContacts& contacts, const Recipe& recipe) { describe(contacts, recipe); },
+          "Write the description of each contact that needs a normal impulse into its record.");
+    m.def("targets", &targets, "What a regressor should add to the guess (n, 3), and whole impulses in standard form.");
+    m.def("friction_from",
+          [](const HeldContacts& contacts, int i, Input<double, 3> output) {
+              const Friction f = friction_from(contacts[i].description, output.data());
+              return nb::make_tuple(f.p_x, f.p_y, f.m_z);
+          },
+          "The friction (p_x, p_y, m_z) of contact i for what a regressor adds to its guess.");
+    m.def("impulse_from",
+          [](const HeldContacts& contacts, int i, Input<double, 6> output) {
+              double* out;
+              auto result = new_array<double>({6}, &out);
+              write(impulse_from(contacts[i], output.data()), out);
+              return result;
+          },
+          "The impulse (6,) of contact i from its standard form.");
+
+    nb::class_<Approximator>(m, "Approximator", "A network, kernel machine or trees.")
+        .def_prop_ro("inputs", &Approximator::inputs)
+        .def("__call__",
+             [](const Approximator& self, Input<double, -1, -1> x) {
+                 if (static_cast<int>(x.shape(1)) != self.inputs() || self.inputs() > MOST_FEATURES)
+                     throw nb::value_error("The number of inputs does not fit.");
+                 double* out;
+                 auto result = new_array<double>({x.shape(0), std::size_t(MOST_OUTPUTS)}, &out);
+                 std::fill(out, out + MOST_OUTPUTS * x.shape(0), 0.0);
+                 std::vector<float> space;
+                 std::vector<Description> asked(TOGETHER);
+                 for (std::size_t i = 0; i < x.shape(0); i += TOGETHER) {
+                     const int count = static_cast<int>(std::min<std::size_t>(TOGETHER, x.shape(0) - i));
+                     Description* some[TOGETHER];
+                     for (int c = 0; c < count; ++c) {
+                         some[c] = &(asked[c] = Description{});
+                         std::copy_n(x.data() + (i + c) * x.shape(1), x.shape(1), asked[c].features);
+                     }
+                     self.answer(some, count, space);
+                     for (int c = 0; c < count; ++c) std::copy_n(asked[c].answer, MOST_OUTPUTS, out + (i + c) * MOST_OUTPUTS);
+                 }
+                 return result;
+             },
+             "Answers (n, 6) for descriptions (n, inputs); what an approximator does not have is 0.");
+    m.def("network", &network, "A network from the mean and scale of its inputs, its weights and its biases.");
+
+    nb::class_<AugmentedLaw, Law>(m, "AugmentedLaw", "The data-augmented law of the paper.")
+        .def("__init__", [](AugmentedLaw* self, const Recipe& recipe, const std::vector<Approximator>& classifiers,
+                            const std::vector<Approximator>& regressors) {
+            new (self) AugmentedLaw(recipe, by_kind(classifiers), by_kind(regressors));
+        });
+    nb::class_<StatisticalLaw, Law>(m, "StatisticalLaw", "The purely data-driven baseline of the paper.")
+        .def("__init__", [](StatisticalLaw* self, const Recipe& recipe, const std::vector<Approximator>& impulses) {
+            new (self) StatisticalLaw(recipe, by_kind(impulses));
+        });
+
+    m.def("vertex_problem",
+          [](const HeldContacts& contacts, int i, double softness, bool even) {
+              const VertexProblem problem(contacts[i], softness, even);
+              const std::size_t n = problem.b.size();
+              double *A, *b;
+              auto response = new_array<double>({n, n}, &A);
+              auto velocity = new_array<double>({n}, &b);
+              for (std::size_t r = 0; r < n; ++r) std::copy_n(problem.A[static_cast<int>(r)], n, A + r * n);
+              std::copy(problem.b.begin(), problem.b.end(), b);
+              return nb::make_tuple(response, velocity);
+          },
+          "Response and velocities of all contact points of contact i, normals first: the problem of Coulomb's law.");
+    m.def("box_impulses",
+          [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
+              return box_impulses(matrix_from(A), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
+          },
+          "Impulses at the points with friction boxes.");
+    m.def("cone_impulses",
+          [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
+              return cone_impulses(matrix_from(A), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
+          },
+          "Impulses at the points with friction cones.");
+}
+
+}  // namespace stiction

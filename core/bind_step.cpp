@@ -1,0 +1,161 @@
+// Motions of bodies, for Python: whole rollouts, and one step a call.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+
+#include "arrays.hpp"
+#include "held_contacts.hpp"
+#include "step.hpp"
+#include "threads.hpp"
+
+namespace stiction {
+namespace {
+
+constexpr int CHUNK = 256;  // bodies stepped together, at most: enough to fill the processor, few enough for its cache
+constexpr int FEWEST = 64;  // in a chunk of several threads, of which each is to have SHARES: one may be slower
+constexpr int SHARES = 4;
+
+std::vector<Moving> bodies_from(const Input<double, -1, 3>& position, const Input<double, -1, 4>& quaternion,
+                                const Input<double, -1, 6>& twist) {
+    if (quaternion.shape(0) != position.shape(0) || twist.shape(0) != position.shape(0))
+        throw nb::value_error("position, quaternion and twist must have as many rows.");
+    std::vector<Moving> bodies(position.shape(0));
+    for (std::size_t i = 0; i < bodies.size(); ++i)
+        bodies[i] = {vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+                     twist_from(twist.data() + 6 * i)};
+    return bodies;
+}
+
+void run(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies, int first,
+         Record& record) {
+    (setting.substeps > 0 ? simulate_cut : simulate)(law, setting, hull, memory, bodies, first, record);
+}
+
+int chunk_size(int bodies, int threads) {
+    if (threads == 1) return CHUNK;
+    return std::min(CHUNK, std::max(FEWEST, (bodies + SHARES * threads - 1) / (SHARES * threads)));
+}
+
+/// Whole motions: position (n, kept + 1, 3), quaternion, twist, impulse (n, kept, 6), mode and kind (n, kept).
+nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
+                  Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep, Input<double, 3> gravity,
+                  int substeps, int steps, int every, int threads) {
+    if (steps < 0 || every < 1 || steps % every || threads < 1)
+        throw nb::value_error("steps must be a multiple of every, and there must be a thread.");
+    std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
+    const std::size_t n = bodies.size(), kept = static_cast<std::size_t>(steps / every);
+    Record record{};
+    record.kept = static_cast<int>(kept), record.every = every;
+    auto positions = new_array<double>({n, kept + 1, 3}, &record.position);
+    auto quaternions = new_array<double>({n, kept + 1, 4}, &record.quaternion);
+    auto twists = new_array<double>({n, kept + 1, 6}, &record.twist);
+    auto impulses = new_array<double>({n, kept, 6}, &record.impulse);
+    auto modes = new_array<std::int8_t>({n, kept}, &record.mode);
+    auto kinds = new_array<std::int8_t>({n, kept}, &record.kind);
+    const Setting setting{timestep, vector_from(gravity.data()), substeps};
+    law->begin(static_cast<int>(n));
+    {
+        nb::gil_scoped_release unlocked;
+        const int size = chunk_size(static_cast<int>(n), threads), chunks = (static_cast<int>(n) + size - 1) / size;
+        const auto work = [&](int k) {
+            const std::size_t first = std::size_t(k) * size, count = std::min<std::size_t>(size, n - first);
+            auto memory = std::make_shared<ContactMemory>(static_cast<int>(count),
+                                                          static_cast<int>(hull->vertices.size()), hull);
+            run(*law, setting, *hull, *memory, std::span(bodies).subspan(first, count), static_cast<int>(first), record);
+        };
+        share_out(chunks, threads, work, [] {
+            nb::gil_scoped_acquire locked;
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        });
+    }
+    return nb::make_tuple(positions, quaternions, twists, impulses, modes, kinds);
+}
+
+/// Bodies that move by one time step a call.
+class Stepper {
+  public:
+    Stepper(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
+            Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep, Input<double, 3> gravity,
+            int substeps)
+        : law_(std::move(law)), hull_(std::move(hull)), setting_{timestep, vector_from(gravity.data()), substeps},
+          bodies_(bodies_from(position, quaternion, twist)),
+          memory_(std::make_shared<ContactMemory>(static_cast<int>(bodies_.size()),
+                                                  static_cast<int>(hull_->vertices.size()), hull_)) {
+        const std::size_t n = bodies_.size();
+        states_.resize(26 * n), impulse_.resize(6 * n), mode_.resize(n), kind_.resize(n);
+        law_->begin(static_cast<int>(n));
+    }
+
+    void step() {
+        const std::size_t n = bodies_.size();
+        Record record{states_.data(), states_.data() + 6 * n, states_.data() + 14 * n, impulse_.data(), mode_.data(),
+                      kind_.data(), 1, 1};
+        run(*law_, setting_, *hull_, *memory_, bodies_, 0, record);
+    }
+
+    void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {
+        std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
+        if (bodies.size() != bodies_.size()) throw nb::value_error("The number of bodies must stay the same.");
+        bodies_ = std::move(bodies);
+    }
+
+    nb::tuple state() const {
+        const std::size_t n = bodies_.size();
+        double *position, *quaternion, *twist;
+        auto positions = new_array<double>({n, 3}, &position);
+        auto quaternions = new_array<double>({n, 4}, &quaternion);
+        auto twists = new_array<double>({n, 6}, &twist);
+        for (std::size_t i = 0; i < n; ++i) {
+            write(bodies_[i].position, position + 3 * i);
+            write(bodies_[i].quaternion, quaternion + 4 * i);
+            write(bodies_[i].twist, twist + 6 * i);
+        }
+        return nb::make_tuple(positions, quaternions, twists);
+    }
+
+    auto impulse() const {
+        double* out;
+        auto result = new_array<double>({bodies_.size(), 6}, &out);
+        std::copy(impulse_.begin(), impulse_.end(), out);
+        return result;
+    }
+    auto mode() const { return copied(mode_); }
+    auto kind() const { return copied(kind_); }
+
+  private:
+    std::shared_ptr<Law> law_;
+    std::shared_ptr<Hull> hull_;
+    Setting setting_;
+    std::vector<Moving> bodies_;
+    std::shared_ptr<ContactMemory> memory_;
+    std::vector<double> states_, impulse_;
+    std::vector<std::int8_t> mode_, kind_;
+
+    static nb::ndarray<nb::numpy, std::int8_t> copied(const std::vector<std::int8_t>& values) {
+        std::int8_t* out;
+        auto result = new_array<std::int8_t>({values.size()}, &out);
+        std::copy(values.begin(), values.end(), out);
+        return result;
+    }
+};
+
+}  // namespace
+
+void bind_step(nb::module_& m) {
+    m.def("rollout", &rollout, nb::arg("law"), nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"),
+          nb::arg("twist"), nb::arg("timestep"), nb::arg("gravity"), nb::arg("substeps"), nb::arg("steps"),
+          nb::arg("every"), nb::arg("threads"),
+          "Motions of bodies from states at their centres of mass: position, quaternion, twist, impulse, mode, kind.");
+    nb::class_<Stepper>(m, "Stepper", "Bodies that move by one time step a call.")
+        .def(nb::init<std::shared_ptr<Law>, std::shared_ptr<Hull>, Input<double, -1, 3>, Input<double, -1, 4>,
+                      Input<double, -1, 6>, double, Input<double, 3>, int>())
+        .def("step", &Stepper::step, "Move on by one time step.")
+        .def("set", &Stepper::set, "Go on from other states, at the centres of mass.")
+        .def("state", &Stepper::state, "Position, quaternion and twist at the centres of mass.")
+        .def("impulse", &Stepper::impulse, "Contact impulses of the last step, (n, 6).")
+        .def("mode", &Stepper::mode, "Modes of the last step, (n,).")
+        .def("kind", &Stepper::kind, "Kinds of the patches in the last step, (n,).");
+}
+
+}  // namespace stiction

@@ -1,0 +1,42 @@
+// What a learned law is told about a contact: how it looks from its patch, free of units and folded by symmetry.
+//
+// The frictionless normal impulse N0 is known. Tangent coordinates at the patch's centre are (x, y, L yaw) with L the
+// patch's radius; u is the tangent velocity after N0, C the response to friction while the loaded points stay down, and
+// q = -C^-1 u the friction that would stop the patch. Impulses are divided by N0 and squeezed by a / (1 + |a|).
+#pragma once
+
+#include "../contact.hpp"
+#include "points.hpp"
+
+namespace stiction {
+
+/// Symmetry of a friction law about the vertical by which contacts are folded into one sector.
+enum class Fold { NONE, MIRROR, MIRROR_SWAP, HEADING };
+
+/// Which numbers describe a contact: as it looks from its patch, or the body's state with its orientation written so.
+enum class Inputs { CONTACT, MATRIX, QUATERNION, EULER, AXIS_ANGLE };
+
+struct Recipe {
+    Fold fold = Fold::MIRROR_SWAP;
+    RoughFriction friction{0.5, 0.5, false};  ///< of the Coulomb guess
+    bool guess = true;                        ///< whether there is one
+    bool scaled = true;   ///< impulses in units of the frictionless normal impulse, or of the mass
+    Inputs inputs = Inputs::CONTACT;
+    bool centre = true, slip = true;          ///< the paper's two redundant features, of the state
+    double mass = 1.0;                        ///< of the body [kg]
+};
+
+/// Describe every contact that needs a normal impulse. One that needs none, since nothing approaches, gets no
+/// description: it detaches.
+void describe(const Contacts& contacts, const Recipe& recipe);
+
+/// The friction at the patch's centre for what a regressor adds to the guess.
+Friction friction_from(const Description& description, const double* output);
+/// What a regressor should add to the guess for an observed impulse; the inverse of `friction_from`.
+void target_of(const Contact& contact, const Wrench& p, double* out);
+/// The whole impulse from its standard form at the patch, six numbers.
+Wrench impulse_from(const Contact& contact, const double* output);
+/// The standard form of an observed impulse; the inverse of `impulse_from`.
+void whole_target(const Contact& contact, const Wrench& p, double* out);
+
+}  // namespace stiction

@@ -1,0 +1,15 @@
+// Friction boxes: the boxed linear complementarity problem of all vertices, solved as DART's Dantzig solver does.
+//
+// Rows are the vertices' normals, then x and y of each vertex in turn: A x + b = w is the velocity after the impulses x.
+#pragma once
+
+#include <vector>
+
+#include "../dense.hpp"
+
+namespace stiction {
+
+/// Dantzig's method: the normals first, without friction; then friction within mu times those normals.
+std::vector<double> box_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y);
+
+}  // namespace stiction

@@ -1,0 +1,222 @@
+#include "friction_cone.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stiction {
+namespace {
+
+constexpr int ROUNDS = 40, SWEEPS = 4, NEWTON = 15;  // most rounds, and most sweeps and iterations in each
+constexpr double SETTLED = 1e-13;                    // relative change at which it ends
+
+/// Solve A x = b by elimination with row exchange; A is overwritten, b becomes x.
+void solve_general(Matrix& A, std::vector<double>& x) {
+    const int n = static_cast<int>(x.size());
+    for (int k = 0; k < n; ++k) {
+        int best = k;
+        for (int r = k + 1; r < n; ++r)
+            if (std::fabs(A[r][k]) > std::fabs(A[best][k])) best = r;
+        if (best != k) {
+            std::swap_ranges(A[k], A[k] + n, A[best]);
+            std::swap(x[k], x[best]);
+        }
+        for (int r = k + 1; r < n; ++r) {
+            const double factor = A[r][k] / A[k][k];
+            for (int s = k + 1; s < n; ++s) A[r][s] -= factor * A[k][s];
+            x[r] -= factor * x[k];
+        }
+    }
+    for (int k = n - 1; k >= 0; --k) {
+        for (int s = k + 1; s < n; ++s) x[k] -= A[k][s] * x[s];
+        x[k] /= A[k][k];
+    }
+}
+
+/// The impulse (n, f_x, f_y) of one vertex with response B and velocity q without it.
+class OneVertex {
+  public:
+    OneVertex(const double (&response)[3][3], const double (&velocity)[3], const double (&friction)[2])
+        : B(response), q(velocity), mu(friction) {}
+
+    double p[3] = {};
+
+    void solve() {
+        if (q[0] >= 0.0) return;
+        if (mu[0] == 0.0 || mu[1] == 0.0) {
+            p[0] = -q[0] / B[0][0];
+            return;
+        }
+        // With u_z = 0 the normal impulse follows from friction; C f + c is then the sliding velocity.
+        for (int r = 0; r < 2; ++r) {
+            c[r] = q[1 + r] - B[1 + r][0] * q[0] / B[0][0];
+            for (int s = 0; s < 2; ++s) C[r][s] = B[1 + r][1 + s] - B[1 + r][0] * B[0][1 + s] / B[0][0];
+        }
+        if (excess(0.0) > 0.0) {  // slides: find how strongly friction opposes the slip
+            const double most = std::max(mu[0], mu[1]);
+            double low = 0.0, high = std::max(C[0][0], C[1][1]) * most * most;
+            while (excess(high) > 0.0) low = high, high *= 4;
+            for (int round = 0; round < 200; ++round) {
+                const double middle = 0.5 * (low + high);
+                if (middle <= low || middle >= high) break;
+                (excess(middle) > 0.0 ? low : high) = middle;
+            }
+            excess(high);
+        }
+        if (!(p[0] > 0.0)) p[0] = p[1] = p[2] = 0.0;
+    }
+
+  private:
+    const double (&B)[3][3], (&q)[3], (&mu)[2];
+    double C[2][2], c[2];
+
+    /// Set p to the impulse whose slip is -slip f / mu^2, and say how far it lies outside of the cone.
+    double excess(double slip) {
+        const double a = C[0][0] + slip / (mu[0] * mu[0]), d = C[1][1] + slip / (mu[1] * mu[1]), off = C[0][1];
+        const double det = a * d - off * off;
+        if (det > 1e-14 * a * d) {
+            p[1] = (-c[0] * d + c[1] * off) / det;
+            p[2] = (-c[1] * a + c[0] * off) / det;
+        } else {  // no mobility across: a planar body
+            p[1] = a > 0 ? -c[0] / a : 0.0;
+            p[2] = d > 0 && a <= 0 ? -c[1] / d : 0.0;
+        }
+        p[0] = -(q[0] + B[0][1] * p[1] + B[0][2] * p[2]) / B[0][0];
+        return std::hypot(p[1] / mu[0], p[2] / mu[1]) - p[0];
+    }
+};
+
+class Cones {
+  public:
+    Cones(const Matrix& response, const std::vector<double>& velocity, double mu_x, double mu_y)
+        : A(response), b(velocity), mu{mu_x, mu_y}, n(static_cast<int>(velocity.size())), m(n / 3) {}
+
+    std::vector<double> solve() {
+        std::vector<double> x(n, 0.0);
+        for (int round = 0; round < ROUNDS; ++round) {
+            bool settled = true;
+            for (int s = 0; s < SWEEPS << std::min(round, 5); ++s) settled = sweep(x);
+            if (settled) break;
+            std::vector<double> exact = x;
+            if (newton(exact)) return exact;
+        }
+        return x;
+    }
+
+  private:
+    const Matrix& A;
+    const std::vector<double>& b;
+    const double mu[2];
+    const int n, m;
+    Matrix J;
+    std::vector<double> residual;
+
+    double speed_of(int row, const std::vector<double>& x) const {
+        double total = 0.0;
+        for (int s = 0; s < n; ++s) total += A[row][s] * x[s];
+        return total + b[row];
+    }
+
+    /// One Gauss-Seidel sweep over the vertices, each with its own cone solved exactly; true when nothing changes.
+    bool sweep(std::vector<double>& x) const {
+        double change = 0.0, size = 0.0;
+        for (int k = 0; k < m; ++k) {
+            const int rows[3] = {k, m + 2 * k, m + 2 * k + 1};
+            double B[3][3], q[3];
+            for (int r = 0; r < 3; ++r) {
+                q[r] = speed_of(rows[r], x);
+                for (int s = 0; s < 3; ++s) {
+                    B[r][s] = A[rows[r]][rows[s]];
+                    q[r] -= B[r][s] * x[rows[s]];
+                }
+            }
+            OneVertex vertex(B, q, mu);
+            vertex.solve();
+            for (int r = 0; r < 3; ++r) {
+                change = std::max(change, std::fabs(vertex.p[r] - x[rows[r]]));
+                size = std::max(size, std::fabs(vertex.p[r]));
+                x[rows[r]] = vertex.p[r];
+            }
+        }
+        return change <= SETTLED * size;
+    }
+
+    /// Semi-smooth Newton method (Alart and Curnier 1991) from x, in place; false if it does not converge.
+    ///
+    /// In each iteration every vertex is open (x = 0), sticks (w = 0) or slips (w_z = 0, friction on the cone).
+    bool newton(std::vector<double>& x) {
+        double speed = 0.0;
+        for (double value : b) speed = std::max(speed, std::fabs(value));
+        J.resize(n, n), residual.assign(n, 0.0);
+        for (int iteration = 0; iteration < NEWTON; ++iteration) {
+            for (int k = 0; k < m; ++k) vertex_equations(x, k);
+            double error = 0.0;
+            for (double value : residual) error = std::max(error, std::fabs(value));
+            if (error <= SETTLED * speed) return true;
+            std::vector<double> step = residual;
+            solve_general(J, step);
+            for (int r = 0; r < n; ++r) {
+                x[r] -= step[r];
+                if (!std::isfinite(x[r])) return false;
+            }
+        }
+        return false;
+    }
+
+    /// Write the equations of vertex k, all in units of velocity, and their derivatives.
+    ///
+    /// With the cone scaled to a round one, g = f / mu and y = mu w: friction slips when t = g - r y leaves |g| <= n,
+    /// and then g = n t / |t|, which also opposes the slip.
+    void vertex_equations(const std::vector<double>& x, int k) {
+        const int rows[3] = {k, m + 2 * k, m + 2 * k + 1};
+        const double stiff = A[k][k];
+        for (int r : rows) {
+            residual[r] = speed_of(r, x);
+            std::copy(A[r], A[r] + n, J[r]);
+        }
+        const double load = x[k] - residual[k] / stiff;
+        if (load <= 0.0) {  // open
+            for (int r : rows) let_be_zero(x, r, stiff);
+            return;
+        }
+        const double most = std::max({mu[0], mu[1], 1e-300}), r_f = 1.0 / (stiff * most * most);
+        double t[2] = {};
+        for (int d = 0; d < 2; ++d)
+            if (mu[d] > 0) t[d] = x[rows[1 + d]] / mu[d] - r_f * mu[d] * residual[rows[1 + d]];
+        const double size = std::hypot(t[0], t[1]);
+        if (size > load || mu[0] == 0.0 || mu[1] == 0.0)
+            for (int d = 0; d < 2; ++d) slip_equation(x, d, t, size, r_f, k, rows[1 + d], rows[2 - d]);
+    }
+
+    void let_be_zero(const std::vector<double>& x, int r, double stiff) {
+        std::fill(J[r], J[r] + n, 0.0);
+        J[r][r] = stiff;
+        residual[r] = stiff * x[r];
+    }
+
+    /// Replace `row`, of direction d, by mu (g - n t / |t|) = 0.
+    void slip_equation(const std::vector<double>& x, int d, const double (&t)[2], double size, double r_f, int k, int row,
+                       int other) {
+        const double stiff = A[k][k];
+        let_be_zero(x, row, stiff);
+        if (mu[d] == 0.0 || size == 0.0) return;
+        const double along = t[d] / size, along_other = t[1 - d] / size, bend = x[k] / size;
+        residual[row] -= stiff * mu[d] * x[k] * along;
+        J[row][k] -= stiff * mu[d] * along;
+        // The direction t / |t| turns with that part of t's change that lies across it.
+        const double across = 1 - along * along, across_other = -along * along_other;
+        J[row][row] -= stiff * bend * across;
+        if (mu[1 - d] > 0) J[row][other] -= stiff * mu[d] * bend * across_other / mu[1 - d];
+        for (int s = 0; s < n; ++s) {
+            const double turn = across * mu[d] * A[row][s] + across_other * mu[1 - d] * A[other][s];
+            J[row][s] += stiff * mu[d] * bend * r_f * turn;
+        }
+    }
+};
+
+}  // namespace
+
+std::vector<double> cone_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y) {
+    return Cones(A, b, mu_x, mu_y).solve();
+}
+
+}  // namespace stiction

@@ -1,0 +1,3 @@
+#pragma once
+#include "describe.hpp"
+namespace stiction { inline void describe_state(Contact&, const Recipe&) {} }
