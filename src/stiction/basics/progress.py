@@ -15,7 +15,9 @@ Report = Callable[..., None]  # (part of the work, done, total, by default 1)
 class Bar:
     """One line: what is being done, and how much of it is."""
 
-    def __init__(self, progress: Progress, what: str, total: float, done: float = 0, speed: str = "", per: float = 1):
+    def __init__(
+        self, progress: Progress, what: str, total: float, done: int = 0, speed: str = "", per: float = 1
+    ) -> None:
         self._progress = progress
         self._task = progress.add_task(what, total=total, completed=done, before=done, speed=speed, per=per)
 
@@ -44,7 +46,7 @@ def bar(
     what: str,
     total: float,
     *,
-    done: float = 0,
+    done: int = 0,
     shown: bool = True,
     kept: bool = False,
     speed: str = "",
@@ -87,8 +89,8 @@ def parts() -> Iterator[Report]:
 
 def _progress(shown: bool, kept: bool, own_thread: bool) -> Progress:
     columns = TextColumn("{task.description:20}"), BarColumn(), TaskProgressColumn(), _Pace()
-    how = {"disable": not shown, "transient": not kept, "auto_refresh": own_thread}
-    return Progress(*columns, console=Console(stderr=True), **how)
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, disable=not shown, transient=not kept, auto_refresh=own_thread)
 
 
 class _Pace(ProgressColumn):

@@ -63,8 +63,9 @@ def collect(
             task = partial(shard_file, json.dumps(plan.to_dict()))
             results = executors.run(task, missing, executor=executor, workers=workers, address=address)
             before = sum(len(plan.shard(number)) for number in shards)
-            pace = {"speed": "steps/s", "per": plan.steps}
-            with bar("throws", plan.throws, done=before, shown=progress, kept=True, **pace) as throws:
+            with bar(
+                "throws", plan.throws, done=before, shown=progress, kept=True, speed="steps/s", per=plan.steps
+            ) as throws:
                 for number, (data, instances) in results:
                     write_whole(shard_path(out, number), data)
                     shards[number] = Shard(digest(data), instances)
