@@ -12,8 +12,8 @@ from stiction import Kind
 from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.inputs import Inputs
 from stiction.lcp import twist_after
-from stiction.studies.ablation import GROUPS, VARIATIONS, _inputs, _verdict
-from stiction.studies.refinement import with_effect
+from stiction.studies.paper.ablation import GROUPS, VARIATIONS, _inputs, _verdict
+from stiction.studies.paper.refinement import with_effect
 
 
 def test_variations_have_names_of_their_own_and_a_group():

@@ -5,7 +5,7 @@ import pytest
 
 from stiction import CoulombLaw, rollout
 from stiction.spatial import rotation_matrices
-from stiction.studies import anisotropy
+from stiction.studies.paper import anisotropy
 
 MU, G = np.array([0.75, 1.5]), 9.81
 
@@ -44,7 +44,7 @@ def test_elliptic_friction_slides_the_box_as_a_point(box):
 
 
 def test_mujoco_slides_as_far_along_the_axes(box):
-    throw = pytest.importorskip("stiction.engines.mujoco_throw", exc_type=ImportError).throw
+    throw = pytest.importorskip("stiction.simulators.mujoco_throw", exc_type=ImportError).throw
     start = anisotropy.starts(box, -1e-4)[[0, 2]]
     how = {"cone": "elliptic", "settling_time": 0.005, "timestep": 1e-4}
     distance, heading = anisotropy.travelled(throw(box, start, 5000, friction=MU, **how))

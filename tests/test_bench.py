@@ -11,13 +11,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction.bench import common, processes, throw, timing
-from stiction.bench import run as bench
-from stiction.bench.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, SCALES, STEPPED
-from stiction.bench.measured import Measured, markdown, spread, table
-from stiction.bench.targets import target_table
-from stiction.checks import InputError
+from stiction.basics.checks import InputError
 from stiction.cli import main
+from stiction.studies.speed import common, processes, throw, timing
+from stiction.studies.speed import run as bench
+from stiction.studies.speed.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, SCALES, STEPPED
+from stiction.studies.speed.measured import Measured, markdown, spread, table
+from stiction.studies.speed.targets import target_table
 
 SMALLEST = replace(
     SCALES["quick"], repeats=1, rounds=1, throws=2, batch=4, limit=0.05, steps=150, swing_steps=600, points=(4, 16)
@@ -32,7 +32,7 @@ def begin(what: str, turns: int):
 def hide(monkeypatch, package: str) -> None:
     """As if a package were not installed."""
     monkeypatch.setitem(sys.modules, package, None)
-    for name in [name for name in sys.modules if name.startswith("stiction.engines.")]:
+    for name in [name for name in sys.modules if name.startswith(("stiction.simulators.", "stiction.robots."))]:
         monkeypatch.delitem(sys.modules, name)
 
 
@@ -130,8 +130,8 @@ def test_two_scales_at_once_are_refused(capsys):
 
 
 def test_throws_are_those_that_laws_learn_from():
-    from stiction.bodies import Body
-    from stiction.data.throws import ThrowRanges, draw, generator
+    from stiction.bodies.body import Body
+    from stiction.learning.collect.throws import ThrowRanges, draw, generator
 
     body = Body.box((0.2, 0.3, 0.4), 1.0)
     third = draw(body, ThrowRanges(), generator(5, 2))

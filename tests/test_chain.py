@@ -9,7 +9,7 @@ pytest.importorskip("dartpy")
 pytest.importorskip("mujoco")
 
 from stiction import CoulombLaw, load
-from stiction.studies import swings
+from stiction.studies.robots import swings
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import numpy as np
 
 from stiction.cli import main
 from stiction.laws.networks import Network
-from stiction.learn.checkpoint import Checkpoint
+from stiction.learning.train.checkpoint import Checkpoint
 
 
 def network(seed: int) -> Network:

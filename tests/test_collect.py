@@ -15,15 +15,15 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from contact_states import SETTING
 from stiction import Body, InputError, Mode, State
-from stiction.data.collect import collect, shard_rows
-from stiction.data.instances import REQUERIED, balanced_choice, is_at_rest
-from stiction.data.options import CollectOptions, run, to_plan
-from stiction.data.plan import Plan
-from stiction.data.progress import print_summary
-from stiction.data.store import shard_path
-from stiction.data.throws import ThrowRanges
-from stiction.data.truth import GroundTruth
 from stiction.labels import observed_mode
+from stiction.learning.collect.collect import collect, shard_rows
+from stiction.learning.collect.instances import REQUERIED, balanced_choice, is_at_rest
+from stiction.learning.collect.options import CollectOptions, run, to_plan
+from stiction.learning.collect.plan import Plan
+from stiction.learning.collect.store import shard_path
+from stiction.learning.collect.summary import print_summary
+from stiction.learning.collect.throws import ThrowRanges
+from stiction.learning.collect.truth import GroundTruth
 from stiction.patch import new_contacts
 from stiction.stepping import begin_step, to_motion
 
@@ -60,7 +60,7 @@ def states_of(body, rows, which) -> State:
 
 def truth_or_skip(name: str, friction=(0.6,)) -> GroundTruth:
     if name in ("dantzig", "nsgs"):
-        pytest.importorskip("stiction.engines.dart", reason="DART is not installed", exc_type=ImportError)
+        pytest.importorskip("stiction.simulators.dart", reason="DART is not installed", exc_type=ImportError)
     return GroundTruth(name, friction)
 
 
@@ -95,8 +95,8 @@ def test_throws_do_not_depend_on_their_shard(plan, name):
 
 KILLED = """
 import json, sys, time
-from stiction.data import collect
-from stiction.data.plan import Plan
+from stiction.learning.collect import collect
+from stiction.learning.collect.plan import Plan
 
 real = collect.write_whole
 def slow(path, data):
@@ -132,13 +132,13 @@ def test_what_a_killed_process_leaves_is_cleaned_up(plan, uninterrupted, tmp_pat
         for name in kept:  # the manifest as it is before the end does not name the shards yet
             data = uninterrupted[name]
             (tmp_path / name).write_bytes(unfinished(data) if name == "manifest.json" else data)
-        (tmp_path / ".shard-00003.parquet.tmp").write_bytes(first[:100])
-        (tmp_path / ".manifest.json.tmp").write_bytes(b"{")
+        (tmp_path / ".shard-00003.1234.tmp.parquet").write_bytes(first[:100])
+        (tmp_path / ".manifest.1234.tmp.json").write_bytes(b"{")
         assert contents(collect(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
 
 
 def unfinished(manifest: bytes) -> bytes:
-    from stiction.data.manifest import Manifest
+    from stiction.learning.collect.manifest import Manifest
 
     content = json.loads(manifest)
     return Manifest(Plan.from_dict(content["plan"]), content["packages"]).to_text().encode()
@@ -239,7 +239,7 @@ def test_throws_that_touch_nothing_make_an_empty_data_set(plan, tmp_path):
     ],
 )
 def test_another_plan_is_refused_in_the_same_folder(plan, tmp_path, changes, sentence):
-    from stiction.data.manifest import Manifest, write_manifest
+    from stiction.learning.collect.manifest import Manifest, write_manifest
 
     write_manifest(tmp_path, Manifest(plan, plan.packages()))
     with pytest.raises(InputError, match=sentence):
@@ -247,7 +247,7 @@ def test_another_plan_is_refused_in_the_same_folder(plan, tmp_path, changes, sen
 
 
 def test_other_versions_and_other_folders_are_refused(plan, tmp_path):
-    from stiction.data.manifest import Manifest, write_manifest
+    from stiction.learning.collect.manifest import Manifest, write_manifest
 
     write_manifest(tmp_path, Manifest(plan, {**plan.packages(), "numpy": "1.0"}))
     with pytest.raises(InputError, match=r'holds a data set with package\.numpy "1\.0", not'):
@@ -324,10 +324,10 @@ def test_the_command_ends_with_a_table_and_a_warning(tmp_path, capsys):
 
 
 def test_summary_has_no_warning_where_there_is_enough(plan, uninterrupted, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("stiction.data.progress.FEW", 0)
+    monkeypatch.setattr("stiction.learning.collect.summary.FEW", 0)
     for name, data in uninterrupted.items():
         (tmp_path / name).write_bytes(data)
-    from stiction.data.dataset import DataSet
+    from stiction.learning.collect.dataset import DataSet
 
     print_summary(DataSet(tmp_path))
     assert "too few" not in capsys.readouterr().out

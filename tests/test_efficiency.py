@@ -8,7 +8,7 @@ pytest.importorskip("dartpy")
 pytest.importorskip("sklearn")
 pytest.importorskip("torch")
 
-from stiction.studies import efficiency
+from stiction.studies.paper import efficiency
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from stiction.laws.approximators import evaluate, from_arrays, pack, standardise
 from stiction.laws.kernels import KernelMachine
 from stiction.laws.networks import SPACE
 from stiction.laws.trees import Trees
-from stiction.learn import estimators
+from stiction.learning.train import estimators
 
 NAMES = ("trees", "gp", "svm")
 

@@ -12,8 +12,8 @@ pytest.importorskip("glfw")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from stiction import CoulombLaw, InputError  # noqa: E402
-from stiction.engines.gym import LearnedFeet  # noqa: E402
-from stiction.engines.mujoco import body_of  # noqa: E402
+from stiction.robots.gym import LearnedFeet  # noqa: E402
+from stiction.robots.mujoco import body_of  # noqa: E402
 
 
 def hopper(**options):

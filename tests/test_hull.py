@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction import Body
-from stiction.faces import _faces_of_few, _faces_of_many, convex_corners
+from stiction.bodies.faces import _faces_of_few, _faces_of_many, convex_corners
 from stiction.hull import extreme_vertex
 
 

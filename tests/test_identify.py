@@ -7,10 +7,10 @@ import pytest
 
 from stiction import Body, load
 from stiction.cli import main
-from stiction.data.recordings import import_recordings
 from stiction.laws.impact import ImpactLaw
-from stiction.learn.gauss_newton import Parameter, mean_loss, minimise
-from stiction.learn.tosses import flight_estimate, rotation_vectors
+from stiction.learning.identify.gauss_newton import Parameter, mean_loss, minimise
+from stiction.learning.recordings.read import import_recordings
+from stiction.learning.recordings.tosses import flight_estimate, rotation_vectors
 from toss_files import BODY, LAW, record, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from conftest import random_states
 from stiction import CoulombLaw, State, Trajectory, rollout
 from stiction.stepping import GRAVITY, Setting
-from stiction.studies import metrics
+from stiction.studies.paper import metrics
 
 SETTING = Setting(0.002, np.array(GRAVITY))
 

@@ -7,10 +7,10 @@ mujoco = pytest.importorskip("mujoco")
 
 import stiction  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Mode, State  # noqa: E402
-from stiction.engines import mjcf  # noqa: E402
-from stiction.engines.mujoco import Simulation, body_of  # noqa: E402
-from stiction.studies.chain_model import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
-from stiction.studies.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
+from stiction.robots import mjcf  # noqa: E402
+from stiction.robots.mujoco import Simulation, body_of  # noqa: E402
+from stiction.studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
+from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
@@ -108,7 +108,7 @@ def mujoco_rotation(quaternion):
 
 def test_joint_force_is_mujocos():
     """The study's joint force by Newton's law is the one that MuJoCo reports."""
-    from stiction.studies.swings import Swing
+    from stiction.studies.robots.swings import Swing
 
     model = mujoco.MjModel.from_xml_string(CHAIN)
     sim = Simulation(model, laws={LAST: LAW})

@@ -1,5 +1,6 @@
 """What a newcomer meets first: a quick import that needs no engine, clear names, a cache that cannot go stale."""
 
+import importlib
 import subprocess
 import sys
 
@@ -23,6 +24,23 @@ def test_every_public_name_is_there():
     assert stiction.__version__
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "needs"),
+    [
+        ("mujoco", "Simulation", "mujoco"),
+        ("dart", "throw", "dartpy"),
+        ("gym", "LearnedFeet", "gymnasium"),
+        ("recordings", "read", "pyarrow"),
+    ],
+)
+def test_modules_of_extras_are_imported_by_their_short_names(module, name, needs):
+    pytest.importorskip(needs)
+    found = importlib.import_module(f"stiction.{module}")
+    assert found is getattr(stiction, module) and name in found.__all__
+    for public in found.__all__:
+        assert getattr(found, public) is not None
+
+
 def test_physics_works_without_engines_and_learning():
     """With DART, MuJoCo, torch, scikit-learn and pyarrow hidden, a body can still be thrown."""
     hidden = "dartpy mujoco torch sklearn pyarrow joblib matplotlib plotly viser jinja2".split()
@@ -33,12 +51,18 @@ for name in {hidden!r}:
 import stiction
 law = stiction.CoulombLaw(stiction.Body.box((.2, .3, .4), 1.0), 0.5)
 print(stiction.rollout(law, stiction.State([0, 0, 1]), 5).steps)
-try:
-    stiction.dart
-except ImportError as error:
-    print(error)
+for name in ("dart", "mujoco", "recordings"):
+    try:
+        getattr(stiction, name)
+    except ImportError as error:
+        print(error)
 """
-    assert run(code).splitlines() == ["5", "stiction.dart needs DART: pip install 'stiction[dart]'."]
+    assert run(code).splitlines() == [
+        "5",
+        "stiction.dart needs DART: pip install 'stiction[dart]'.",
+        "stiction.mujoco needs MuJoCo: pip install 'stiction[mujoco]'.",
+        "stiction.recordings needs pyarrow: pip install 'stiction[record]'.",
+    ]
 
 
 def test_unknown_names_list_what_there_is():

@@ -9,12 +9,12 @@ import pytest
 from browser import changed, errors, open_browser, picture, set_width, wait_for
 from conftest import random_states
 from stiction import Body, CoulombLaw, InputError, State, rollout
-from stiction.report.section import Plot, Replay, Section, Table
+from stiction.studies.page.section import Plot, Replay, Section, Table
 
 pytest.importorskip("jinja2")
 pytest.importorskip("viser")
 graph_objects = pytest.importorskip("plotly.graph_objects")
-publish = pytest.importorskip("stiction.report.page").publish
+publish = pytest.importorskip("stiction.studies.page.page").publish
 
 
 @pytest.fixture(scope="module")

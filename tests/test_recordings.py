@@ -7,8 +7,10 @@ import pytest
 
 from stiction import Body, InputError
 from stiction.cli import main
-from stiction.data.poses import Conventions
-from stiction.data.recordings import import_recordings, load_recordings, save_recordings, split
+from stiction.learning.recordings.folder import load_recordings, save_recordings
+from stiction.learning.recordings.poses import Conventions
+from stiction.learning.recordings.read import import_recordings
+from stiction.learning.recordings.recorded import split
 from toss_files import RATE, record, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)  # what someone has measured

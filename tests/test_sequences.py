@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stiction.studies.sequences import GAP, NEAR, OTHER, Names, align, align_all, edit_score, event_sequence
+from stiction.studies.paper.sequences import GAP, NEAR, OTHER, Names, align, align_all, edit_score, event_sequence
 
 
 @pytest.fixture(scope="module")

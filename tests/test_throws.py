@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stiction import Body, InputError, State
-from stiction.data.instances import noise_in_plane
-from stiction.data.presets import PRESETS, parse_body, preset
-from stiction.data.throws import ThrowRanges, draw, generator
+from stiction.learning.collect.instances import noise_in_plane
+from stiction.learning.collect.presets import PRESETS, parse_body, preset
+from stiction.learning.collect.throws import ThrowRanges, draw, generator
 from stiction.spatial import rotation_matrices
 from stiction.stepping import check_start
 

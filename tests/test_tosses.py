@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from stiction import State
-from stiction.data.recordings import import_recordings
-from stiction.report.section import Table
-from stiction.studies import toss_page, toss_starts
+from stiction.learning.recordings.read import import_recordings
+from stiction.studies.page.section import Table
+from stiction.studies.recordings import toss_page, toss_starts
 from toss_files import BODY, LAW, record, starts, write_npz
 
 

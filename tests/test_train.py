@@ -9,11 +9,11 @@ pytest.importorskip("torch", reason="torch is not installed")
 
 from stiction import CoulombLaw, InputError, Mode, State, load, rollout
 from stiction.laws.inputs import Inputs
-from stiction.learn.examples import Instances, make_examples
-from stiction.learn.fit import FitOptions, held_out
-from stiction.learn.guess import fit_guess
-from stiction.learn.switches import Switches
-from stiction.learn.train import find_inputs, train
+from stiction.learning.train.examples import Instances, make_examples
+from stiction.learning.train.fit import FitOptions, held_out
+from stiction.learning.train.guess import fit_guess
+from stiction.learning.train.switches import Switches
+from stiction.learning.train.train import find_inputs, train
 from stiction.stepping import Setting
 
 SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from stiction.cli import main
-from stiction.studies import listed, motions, trajectories
-from stiction.studies.motion_tables import number
+from stiction.studies import listed
+from stiction.studies.paper import motions, trajectories
+from stiction.studies.paper.motion_tables import number
 
 pytest.importorskip("dartpy")
 pq = pytest.importorskip("pyarrow.parquet")

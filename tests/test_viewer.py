@@ -10,8 +10,8 @@ from browser import changed, errors, has_button, open_browser, picture, press, w
 from stiction import AugmentedLaw, InputError
 
 pytest.importorskip("viser")
-Viewer = pytest.importorskip("stiction.report.viewer").Viewer
-throwing = pytest.importorskip("stiction.report.throwing")
+Viewer = pytest.importorskip("stiction.studies.page.viewer").Viewer
+throwing = pytest.importorskip("stiction.studies.page.throwing")
 
 
 def test_a_throw_comes_with_its_ground_truth():
@@ -31,8 +31,8 @@ def test_a_law_without_a_plan_is_thrown_alone(box, tmp_path):
 
 
 def test_without_dart_there_is_a_word_in_place_of_the_ghost(monkeypatch):
-    monkeypatch.setitem(sys.modules, "stiction.engines.dart", None)
-    monkeypatch.delattr("stiction.engines.dart", raising=False)
+    monkeypatch.setitem(sys.modules, "stiction.simulators.dart", None)
+    monkeypatch.delattr("stiction.simulators.dart", raising=False)
     subject = throwing.Subject.load("box")
     thrown = subject.throw(subject.start(0.3, (0, 0, 0), (0, 0, 0), (0, 0, 0)), 0.1)
     assert thrown.truth is None and "stiction[dart]" in thrown.remark

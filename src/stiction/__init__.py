@@ -4,15 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stiction.bodies import Body
-    from stiction.checks import InputError
+    from stiction import dart, gym, mujoco, recordings
+    from stiction.basics.checks import InputError
+    from stiction.bodies.body import Body
+    from stiction.bodies.state import Kind, Mode, State, Trajectory
     from stiction.contact import Law
-    from stiction.engines import dart, gym, mujoco
     from stiction.laws.augmented import AugmentedLaw
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.modelfile import load
     from stiction.rollouts import rollout
-    from stiction.state import Kind, Mode, State, Trajectory
     from stiction.stepper import Stepper
 
 __all__ = [
@@ -30,34 +30,31 @@ __all__ = [
     "gym",
     "load",
     "mujoco",
+    "recordings",
     "rollout",
 ]
 
 # Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
 _HOME = {
     "AugmentedLaw": "stiction.laws.augmented",
-    "Body": "stiction.bodies",
+    "Body": "stiction.bodies.body",
     "CoulombLaw": "stiction.laws.coulomb",
-    "InputError": "stiction.checks",
-    "Kind": "stiction.state",
+    "InputError": "stiction.basics.checks",
+    "Kind": "stiction.bodies.state",
     "Law": "stiction.contact",
-    "Mode": "stiction.state",
-    "State": "stiction.state",
-    "Trajectory": "stiction.state",
+    "Mode": "stiction.bodies.state",
+    "State": "stiction.bodies.state",
+    "Trajectory": "stiction.bodies.state",
     "load": "stiction.laws.modelfile",
     "rollout": "stiction.rollouts",
     "Stepper": "stiction.stepper",
 }
-_MODULES = {
-    "dart": "stiction.engines.dart",
-    "gym": "stiction.engines.gym",
-    "mujoco": "stiction.engines.mujoco",
-}
+_MODULES = ("dart", "gym", "mujoco", "recordings")
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        value = import_module(_MODULES[name])
+        value = import_module(f"stiction.{name}")
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name == "__version__":

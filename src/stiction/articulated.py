@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stiction.balancing import ask_at, balanced, work_guard
+from stiction.bodies.state import Mode
 from stiction.broyden import advance, first_jacobian, keep_best, learn_jacobian, mismatch, return_to_best, take_wanted
 from stiction.compiled import lean, lean_jitable
 from stiction.contact import classify, friction, outside, rough_friction, stop_patch
@@ -36,7 +37,6 @@ from stiction.holding import (
 )
 from stiction.lcp import lowest_separation
 from stiction.spatial import clear, copy
-from stiction.state import Mode
 
 TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; the law's own error is not less
 LOOSE = 5.0  # times the tolerance is taken where a search does not settle at once: 0.5 %, as in the paper

@@ -10,10 +10,11 @@ from typing import Annotated, Literal
 import tyro
 
 import stiction
-from stiction.checks import require
-from stiction.data.options import CollectOptions
-from stiction.data.recording_options import IdentifyOptions, ImportOptions
-from stiction.learn.switches import Switches
+from stiction.basics.checks import require
+from stiction.learning.collect.options import CollectOptions
+from stiction.learning.identify.options import IdentifyOptions
+from stiction.learning.recordings.options import ImportOptions
+from stiction.learning.train.switches import Switches
 from stiction.studies import listed
 
 Triple = Annotated[tuple[float, float, float], tyro.conf.arg(metavar="X Y Z")]
@@ -142,7 +143,7 @@ def _print_run(run: "stiction.Trajectory") -> None:
 def _save_run(path: Path, run: "stiction.Trajectory") -> None:
     import numpy as np
 
-    from stiction.results import whole_file
+    from stiction.basics.files import whole_file
 
     with whole_file(path) as temporary:
         np.savez_compressed(temporary, time=run.time, **vars(run))
@@ -153,7 +154,7 @@ def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
     """Throw a body many times in a ground truth and keep its contacts, to train a law on."""
     needs = {"pyarrow": "train", "joblib": "train"}
     require("collect", needs | ({"ray": "cluster"} if options.executor == "ray" else {}))
-    import_module("stiction.data.options").run(options)
+    import_module("stiction.learning.collect.options").run(options)
 
 
 def train(
@@ -185,7 +186,7 @@ def train(
         seed: Seed of all that is drawn.
     """
     require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})
-    from stiction.data.training import train_from
+    from stiction.learning.train.from_data import train_from
 
     how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden, "floor": floor}
     train_from(data, out, steps=steps, time_budget=time_budget, seed=seed, **how)
@@ -214,9 +215,9 @@ def evaluate(
 
     identified = stiction.load(law)
     if isinstance(identified, ImpactLaw):
-        import_module("stiction.studies.forecasts").run(law, identified, data, seed=seed, json=json)
+        import_module("stiction.studies.recordings.forecasts").run(law, identified, data, seed=seed, json=json)
         return
-    import_module("stiction.studies.singlestep").run(law, contacts=contacts, seed=seed, json=json)
+    import_module("stiction.studies.paper.singlestep").run(law, contacts=contacts, seed=seed, json=json)
 
 
 def view(
@@ -238,21 +239,22 @@ def view(
         seed: Seed of the random throws.
     """
     require("view", {"viser": "report"})
-    import_module("stiction.report.viewer").serve(law, host=host, port=port, seed=seed, open_browser=open)
+    import_module("stiction.studies.page.viewer").serve(law, host=host, port=port, seed=seed, open_browser=open)
 
 
 def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
     """Read recorded poses of tosses, check them against mechanics, and keep them in SI units and our axes."""
     require("import", {"pyarrow": "record"})
-    import_module("stiction.data.recording_options").run_import(options)
+    import_module("stiction.learning.recordings.options").run_import(options)
 
 
 def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> None:
     """Fit a body and its contact law to recorded tosses."""
     require("identify", {"pyarrow": "record"})
-    figures = import_module("stiction.data.recording_options").run_identify(options)
+    figures = import_module("stiction.learning.identify.options").run_identify(options)
     if options.json is not None:
-        from stiction.results import versions, write_json
+        from stiction.basics.files import write_json
+        from stiction.basics.versions import versions
 
         write_json(options.json, {**figures, "versions": versions("numpy", "scipy", "numba")})
         print(f"Wrote {options.json}")
@@ -299,7 +301,7 @@ def bench(
     require("bench", {"matplotlib": "report"} if plot is not None else {})
     scale = "quick" if quick else "full" if full else "usual"
     files = {"json": json, "plot": plot, "markdown_file": markdown}
-    import_module("stiction.bench.run").run(scale, only=cases, repeat=repeat, seed=seed, **files)
+    import_module("stiction.studies.speed.run").run(scale, only=cases, repeat=repeat, seed=seed, **files)
 
 
 # `report` joins here.
@@ -320,7 +322,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line `args` (the process's own by default) and return the exit code."""
     args = sys.argv[1:] if args is None else args
     if list(args) == ["--version"]:
-        from stiction.results import versions
+        from stiction.basics.versions import versions
 
         print(f"stiction {versions()['stiction']}")
         return 0

@@ -23,7 +23,10 @@ config = cast(Any, numba_config)  # numba sets its options as attributes at run 
 intrinsic = cast(Any, extending.intrinsic)  # what it returns is called without the first argument, which it adds
 
 # Sources without compiled code.
-_PLAIN = ("cli.py", "results.py", "rollouts.py", "stepper.py", "studies", "report", "bench", "data", "engines", "learn")
+_PLAIN = (
+    "cli.py", "dart.py", "gym.py", "mujoco.py", "recordings.py", "rollouts.py", "stepper.py",
+    "basics", "learning", "robots", "simulators", "studies",
+)  # fmt: skip
 _KEEP = 4  # cache folders of earlier source states that stay for other checkouts and versions
 
 

@@ -8,14 +8,14 @@ from typing import Protocol
 
 import numpy as np
 
-from stiction.bodies import Body
-from stiction.checks import InputError
+from stiction.basics.checks import InputError
+from stiction.bodies.body import Body
+from stiction.bodies.state import Mode
 from stiction.compiled import inlined, lean, lean_jitable, lean_overload
 from stiction.lcp import lowest_separation, normal_impulse, write_twist_after
 from stiction.patch import Contacts
 from stiction.reference import fields_of
 from stiction.spatial import clear, copy
-from stiction.state import Mode
 from stiction.stopping import write_static_impulse
 
 _SLACK = 1e-12  # relative rounding slack of the guards

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from stiction.bodies.state import Kind, Mode
 from stiction.compiled import lean, lean_jitable
 from stiction.contact import respond
 from stiction.labels import observed_mode
@@ -9,7 +10,6 @@ from stiction.lcp import normal_impulse, write_twist_after
 from stiction.patch import first_contacts
 from stiction.reference import by_reference
 from stiction.spatial import copy, rotation_matrix
-from stiction.state import Kind, Mode
 from stiction.stepping import SETTLED_DEPTH, Setting, begin_body, correct_body, move_body, write_state
 from stiction.timing import out_of_reach, time_to_impact
 

@@ -1,5 +1,6 @@
 """Which links Algorithm 2 holds and which it lets slide, by what the law says of them. `s` is a searching.Search."""
 
+from stiction.bodies.state import Mode
 from stiction.broyden import first_jacobian
 from stiction.compiled import lean
 from stiction.contact import stop_patch, write_friction_part
@@ -8,7 +9,6 @@ from stiction.dense import clear_matrix, copy_matrix
 from stiction.lcp import lowest_separation
 from stiction.rough import rough_impulses
 from stiction.spatial import clear, copy
-from stiction.state import Mode
 from stiction.stopping import write_static_impulse
 
 STEEP = 8  # evaluations after which a search is not an ordinary one

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.bodies.faces import faces_of, ring
 from stiction.compiled import inlined, lean, lean_jitable
-from stiction.faces import faces_of, ring
 
 MANY = 16  # up to so many corners are looked at one by one; among more, they are searched for
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from stiction.bodies.state import Mode
 from stiction.compiled import compiled, lean
 from stiction.patch import contact_point
 from stiction.spatial import apply, sandwich
-from stiction.state import Mode
 
 DETACH_IMPULSE = 1e-8  # [N s]; a contact with less was detaching
 STILL_SPEED = 1e-5  # [m/s]; a patch vertex slower than this after the step has stopped ...

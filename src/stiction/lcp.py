@@ -6,12 +6,12 @@ moves up with a_k . u, where a_k = (1, y, -x) and u = (v_z, w_x, w_y), and pushe
 
 import numpy as np
 
+from stiction.bodies.state import Kind
 from stiction.compiled import compiled, inlined, lean
 from stiction.few import MOST_VERTICES, press_few
 from stiction.hull import MANY
 from stiction.loads import admit, new_loads
 from stiction.patch import contact_point, contact_xy, lowest_of_patch, patch_vertex, vertex_height
-from stiction.state import Kind
 
 MOST_ACTIVE = 8  # vertices that may carry load at once; three suffice for a rigid contact, more serve a soft one
 REBOUND_SPEED = 0.5  # [m/s] approach speed at which a coefficient of restitution is stated

@@ -11,8 +11,8 @@ import numpy as np
 from numba.core import types
 from numpy.typing import NDArray
 
-from stiction import checks
 from stiction.articulated import TOLERANCE, Solution, solve_modes
+from stiction.basics import checks
 from stiction.compiled import announce_compilation
 from stiction.contact import Law, classify, friction, rough_friction
 from stiction.linkstep import find_at, solve

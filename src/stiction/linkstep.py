@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stiction.articulated import articulated_impulse
+from stiction.bodies.state import Kind, Mode
 from stiction.compiled import compiled, lean, lean_jitable, lean_overload
 from stiction.coupled import add_normal, normal_impulses
 from stiction.dense import write_applied
@@ -16,7 +17,6 @@ from stiction.jointspace import linearise, place_links
 from stiction.packed import kept, opened
 from stiction.patch import TOUCH, Contacts, detect
 from stiction.spatial import clear, copy
-from stiction.state import Kind, Mode
 from stiction.stepping import CORRECTION, CORRECTION_SPEED, SETTLED_DEPTH, inverse_inertia
 
 MOST_TURNS = 5
@@ -36,7 +36,7 @@ NOTE = np.dtype(
         ("asked_at", np.float64, (6,)),
     ],
     align=True,
-)  # of a link; the fields are those of engines.mujoco.BodyContact
+)  # of a link; the fields are those of robots.body_contact.BodyContact
 
 
 class Room(NamedTuple):

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stiction.bodies.state import Kind
 from stiction.compiled import inlined, lean, lean_jitable
 from stiction.few import MOST_VERTICES, ROOM
 from stiction.hull import MANY, Hull, extreme_vertex, facing, lowest_place
-from stiction.state import Kind
 
 # A vertex touches when it lies below this height [m], unless `new_contacts` says otherwise: far above rounding, so that
 # a resting patch keeps its kind, and far below any motion that matters.

@@ -8,12 +8,13 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stiction import checks, timing
+from stiction import timing
+from stiction.basics import checks
+from stiction.bodies.state import State, Trajectory
 from stiction.compiled import announce_compilation
 from stiction.contact import Law, WholeLaw
 from stiction.finely import simulate_finely
 from stiction.patch import TOUCH, Contacts, new_contacts
-from stiction.state import State, Trajectory
 from stiction.stepping import (
     GRAVITY,
     Record,
@@ -173,9 +174,7 @@ def _bar(shown: bool, total: int) -> Iterator:
     if not shown:
         yield lambda done: None
         return
-    from rich.console import Console
-    from rich.progress import Progress
+    from stiction.basics.progress import bar
 
-    with Progress(console=Console(stderr=True)) as bar:
-        task = bar.add_task("bodies", total=total)
-        yield lambda done: bar.advance(task, done)
+    with bar("bodies", total, kept=True) as bodies:
+        yield bodies.advance

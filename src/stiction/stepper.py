@@ -6,12 +6,12 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stiction.bodies.state import State
 from stiction.compiled import announce_compilation
 from stiction.contact import Law, WholeLaw
 from stiction.finely import simulate_finely
 from stiction.packed_step import PackedStep
 from stiction.rollouts import contacts_for, raised, setting_of
-from stiction.state import State
 from stiction.stepping import check_start, empty_record, simulate, to_motion, to_trajectory
 
 

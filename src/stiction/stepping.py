@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stiction import checks
-from stiction.bodies import Body
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.state import Kind, Mode, State, Trajectory
 from stiction.compiled import compiled, inlined, lean
 from stiction.contact import respond
 from stiction.labels import observed_mode
@@ -17,7 +18,6 @@ from stiction.lcp import normal_impulse, write_twist_after
 from stiction.patch import detect, first_contacts
 from stiction.reference import by_reference
 from stiction.spatial import copy, rotate, rotation_matrices, rotation_matrix, sandwich
-from stiction.state import Kind, Mode, State, Trajectory
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 CORRECTION = 0.01  # share of a vertex's depth that a step takes back, as in DART

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from stiction.bodies.state import Kind
 from stiction.compiled import inlined, lean
 from stiction.semidefinite import solve_in_place, solve_three
 from stiction.spatial import dot
-from stiction.state import Kind
 
 
 @inlined

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.bodies.state import Mode
 from stiction.compiled import inlined, lean
 from stiction.laws.frame import is_described
 from stiction.laws.kernels import KernelMachine, evaluate_kernels
 from stiction.laws.networks import MOST_LAYERS, SPACE, TOGETHER, WIDEST, Network, evaluate_network
 from stiction.laws.trees import Trees, evaluate_trees
-from stiction.state import Mode
 
 Approximator = Network | KernelMachine | Trees
 FARTHEST = 6.0  # standardised inputs are clipped here: beyond it nothing was seen

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction import contact
+from stiction.bodies.state import Kind, Mode
 from stiction.compiled import lean, lean_overload
 from stiction.contact import add_tilt, friction_of
 from stiction.laws.approximators import beyond, evaluate_all
@@ -16,7 +17,6 @@ from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
 from stiction.reference import is_of
 from stiction.spatial import clear
-from stiction.state import Kind, Mode
 
 # Not plain numbers, for each of which numba would compile the networks once more.
 _ROLES, _C, _R = np.int64(2), np.int64(0), np.int64(1)

@@ -10,8 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stiction import checks, contact
-from stiction.bodies import Body
+from stiction import contact
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.state import Kind, Mode
 from stiction.compiled import compiled, lean_overload
 from stiction.contact import friction_of, noted_friction
 from stiction.laws.cones import cone_impulses
@@ -20,7 +22,6 @@ from stiction.lcp import twist_after
 from stiction.patch import Contacts, contact_point
 from stiction.reference import is_of
 from stiction.spatial import apply, dot
-from stiction.state import Kind, Mode
 
 DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own response by which a contact yields
 _LEAST_SOFTNESS = 1e-9  # of the inner problem, which needs a unique share of the load for each vertex

@@ -7,6 +7,7 @@ q = -C^-1 u the friction that would stop the patch. Impulses are divided by N0 a
 
 import numpy as np
 
+from stiction.bodies.state import Kind
 from stiction.compiled import lean
 from stiction.lanes import load, magnitude, root, store, where
 from stiction.laws.candidate import first_velocity, set_points, sweep
@@ -35,7 +36,6 @@ from stiction.laws.rows import (
     Z,
 )
 from stiction.semidefinite import solve_three
-from stiction.state import Kind
 
 _SMALL_LOAD = 1e-9  # share of N0 below which a point does not count as loaded
 _TINY = 1e-300

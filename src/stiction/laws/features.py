@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stiction.bodies.state import Kind
 from stiction.compiled import inlined, lean
 from stiction.lanes import LANES, zeros
 from stiction.laws.description import describe_lanes
@@ -29,7 +30,6 @@ from stiction.laws.rows import (
 )
 from stiction.lcp import normal_impulse
 from stiction.patch import WORK
-from stiction.state import Kind
 
 SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describe a contact
 OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact

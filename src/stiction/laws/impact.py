@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stiction import checks, contact
-from stiction.bodies import Body
+from stiction import contact
+from stiction.basics import checks
+from stiction.bodies.body import Body
 from stiction.compiled import lean, lean_overload
 from stiction.contact import friction_of, noted_friction
 from stiction.laws.residual import checked_weights

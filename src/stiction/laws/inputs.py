@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from stiction import checks
+from stiction.basics import checks
+from stiction.bodies.state import Kind
 from stiction.laws import plain
 from stiction.laws.features import FOLDS, SIZE, Recipe
-from stiction.state import Kind
 
 ROTATIONS = {"matrix": plain.MATRIX, "quaternion": plain.QUATERNION, "euler": plain.EULER, "axis": plain.AXIS_ANGLE}
 SPACES = ("contact", "state")

@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction import checks
-from stiction.bodies import Body
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.state import Kind
 from stiction.laws.approximators import FARTHEST, Approximator, pack
 from stiction.laws.features import SIZE, describe_all
 from stiction.laws.frame import SCALE
 from stiction.laws.inputs import Inputs
 from stiction.laws.networks import Network
 from stiction.patch import Contacts
-from stiction.state import Kind
 
 KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
 HIDDEN = {Kind.POINT: (48, 48), Kind.LINE: (64, 64), Kind.SURFACE: (64, 64)}  # units of the shipped networks

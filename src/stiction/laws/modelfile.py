@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
-from stiction import checks
-from stiction.bodies import Body
+from stiction.basics import checks
+from stiction.basics.files import write_whole
+from stiction.bodies.body import Body
 from stiction.laws.approximators import Approximator, from_arrays
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.impact import ImpactLaw
@@ -26,13 +27,10 @@ _LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": Augm
 
 def save(law: LearnedLaw | ImpactLaw, path: str | Path) -> None:
     """Write the law to `path`, whole or not at all."""
-    path = Path(path)
     description, tensors = law.to_parts() if isinstance(law, ImpactLaw) else _parts(law)
     text = json.dumps(description, sort_keys=True)
     metadata = {"format": FORMAT, "version": str(VERSION), "law": text, "digest": _digest(text, tensors)}
-    unfinished = path.with_name(path.name + ".unfinished")
-    unfinished.write_bytes(_sorted_header(to_bytes(tensors, metadata)))
-    unfinished.replace(path)
+    write_whole(Path(path), _sorted_header(to_bytes(tensors, metadata)))
 
 
 def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction import checks
+from stiction.basics import checks
 from stiction.compiled import lean
 from stiction.laws.layers import TOGETHER, WIDE, padded, write_layer
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from stiction.bodies.state import Kind
 from stiction.compiled import lean
 from stiction.lanes import any_of, load, store, where
 from stiction.laws.rows import INERTIA, LOAD, MASSES, NORMAL, OF_A_POINT, POINTS, RELAX, X, Y, Z
 from stiction.patch import contact_point, lowest_of_patch
 from stiction.semidefinite import solve_three
-from stiction.state import Kind
 
 MOST_POINTS = 5  # of a patch with more vertices, the extreme ones in EXTREMES directions stand for all
 EXTREMES = 4

@@ -8,7 +8,7 @@ Mirrored across the slip, a contact must do the mirror image: the network is ask
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stiction import checks
+from stiction.basics import checks
 from stiction.compiled import lean
 
 INPUTS = 10

@@ -5,12 +5,12 @@ Coordinates are (x, y, spin about the vertical) at the centre of pressure.
 
 import numpy as np
 
+from stiction.bodies.state import Kind, Mode
 from stiction.compiled import lean
 from stiction.few import MOST_VERTICES, ROOM
 from stiction.laws.press import press
 from stiction.laws.residual import OUTPUTS, residual
 from stiction.lcp import gather, lowest_separation
-from stiction.state import Kind, Mode
 
 SWEEPS = 4  # of normal impulse and friction in turn
 SLOWEST = 0.02  # [m/s] slip speeds below it count as this one in the coefficient of friction

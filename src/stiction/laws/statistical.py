@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction import contact
+from stiction.bodies.state import Kind, Mode
 from stiction.compiled import lean, lean_overload
 from stiction.laws.approximators import evaluate_all
 from stiction.laws.features import WHOLE, Recipe, describe_all
@@ -15,7 +16,6 @@ from stiction.laws.learned import LearnedLaw
 from stiction.patch import Contacts
 from stiction.reference import is_of
 from stiction.spatial import clear
-from stiction.state import Kind, Mode
 
 
 class StatisticalTerms(NamedTuple):

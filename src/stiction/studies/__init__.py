@@ -1,1 +1,1 @@
-"""Experiments that `stiction reproduce NAME` runs. One module an experiment."""
+"""Experiments, each run by `stiction reproduce NAME` or `stiction bench`, and the page that tells what they found."""

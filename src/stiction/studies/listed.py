@@ -6,12 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from stiction.checks import InputError, require
-from stiction.report.order import StudyName
+from stiction.basics.checks import InputError, require
+from stiction.studies.page.order import StudyName
 
 Name = Literal[StudyName, "all"]
-# In the order in which `all` runs them: the module of the same name, and what it needs besides the core, as importable
-# name -> extra that brings it.
+# In the order in which `all` runs them: what each needs besides the core, as importable name -> extra that brings it.
 _PAGE = {"pyarrow": "train", "plotly": "report", "jinja2": "report"}
 STUDIES: dict[StudyName, dict[str, str]] = {
     "trajectories": {"dartpy": "dart", **_PAGE},
@@ -26,6 +25,8 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
     "tosses": {**_PAGE, "pyarrow": "record"},
 }
+# The rooms of the modules, which have the names of the studies; all others are in `paper`.
+_ROOMS: dict[StudyName, str] = {"chain": "robots", "robot": "robots", "tosses": "recordings"}
 
 
 class StudyError(Exception):
@@ -35,7 +36,7 @@ class StudyError(Exception):
 def run(name: StudyName, out: Path, scale: str, seed: int, **rest: Any) -> None:
     """Run one study."""
     require(f"reproduce {name}", STUDIES[name])
-    import_module(f"stiction.studies.{name}").run(out, scale=scale, seed=seed, **rest)
+    import_module(f"stiction.studies.{_ROOMS.get(name, 'paper')}.{name}").run(out, scale=scale, seed=seed, **rest)
 
 
 def run_all(out: Path, scale: str, seed: int, data: Path | None) -> None:

@@ -14,8 +14,9 @@ from rich.markup import escape
 from rich.table import Table as Printed
 from rich.text import Text
 
-from stiction import checks, results
-from stiction.report.section import Section, Table
+from stiction.basics import checks, files
+from stiction.basics.versions import versions
+from stiction.studies.page.section import Section, Table
 
 SCALES = ("quick", "usual", "full")
 
@@ -51,16 +52,16 @@ class Study:
         rows: columns of equal length for rows.parquet
         packages: those whose versions matter
         """
-        from stiction.report.page import publish
+        from stiction.studies.page.page import publish
 
         duration = round(time.perf_counter() - self._began, 1)
         head = {
             "study": self.name,
             "parameters": {"scale": self.scale, "seed": self.seed},
-            "versions": results.versions("numpy", "numba", *packages),
+            "versions": versions("numpy", "numba", *packages),
             "duration_s": duration,
         }
-        results.write_json(self.folder / "results.json", head | content)
+        files.write_json(self.folder / "results.json", head | content)
         write_rows(self.folder / "rows.parquet", rows)
         print_tables(section.tables)
         page = publish(self.out, section)
@@ -72,7 +73,7 @@ def write_rows(path: Path, columns: Mapping[str, NDArray | list]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with results.whole_file(path) as temporary:
+    with files.whole_file(path) as temporary:
         pq.write_table(pa.table({name: pa.array(column) for name, column in columns.items()}), temporary)
 
 

@@ -1,0 +1,1 @@
+"""What every room uses: refusals, files, progress bars and versions."""

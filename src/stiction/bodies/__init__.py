@@ -1,0 +1,1 @@
+"""What moves: bodies, their shapes and their states."""

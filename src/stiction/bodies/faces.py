@@ -1,0 +1,110 @@
+"""Corners and faces of convex bodies. Qhull is loaded only where it is needed: that takes longer than a first step."""
+
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.basics import checks
+
+_FLAT = 1e-9  # faces whose unit normals and offsets differ by less (relative to the size) are one face
+_FEW = 12  # corners
+
+
+def convex_corners(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The corners of the convex hull of `points` (n, 3), in their given order."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return points[np.sort(ConvexHull(points).vertices)]
+    except (QhullError, ValueError) as error:
+        raise checks.InputError(
+            f"A body needs at least four corners that do not lie in one plane, got {len(points)} points that do."
+        ) from error
+
+
+def shrunk(vertices: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
+    """Corners of the convex body whose faces lie `distance` [m] further in than those of the hull of `vertices`."""
+    from scipy.spatial import ConvexHull, HalfspaceIntersection
+
+    planes = ConvexHull(vertices).equations  # normal . x + offset <= 0
+    _, first = np.unique(np.round(planes, 9), axis=0, return_index=True)
+    planes = planes[np.sort(first)]
+    planes[:, 3] += distance
+    inside = vertices.mean(axis=0)
+    if (planes[:, :3] @ inside + planes[:, 3]).max() >= 0:
+        raise checks.InputError(f"A body cannot be rounded by {distance:g} m: nothing would be left of it.")
+    corners = HalfspaceIntersection(planes, inside).intersections
+    _, first = np.unique(np.round(corners, 9), axis=0, return_index=True)
+    return convex_corners(corners[np.sort(first)])
+
+
+def faces_of(vertices: NDArray[np.float64]) -> list[list[int]]:
+    """Faces as vertex loops, counter-clockwise seen from outside."""
+    return (_faces_of_few(vertices) if len(vertices) <= _FEW else None) or _faces_of_many(vertices)
+
+
+def _faces_of_few(vertices: NDArray[np.float64]) -> list[list[int]] | None:
+    """The same by looking at every plane through three corners, which saves to load Qhull; None if in doubt."""
+    i, j, k = np.array(list(combinations(range(len(vertices)), 3))).T
+    normal = np.cross(vertices[j] - vertices[i], vertices[k] - vertices[i])
+    length = np.linalg.norm(normal, axis=1)
+    size = float(np.abs(vertices).max())
+    wide = length > 1e-6 * size * size
+    normal = normal[wide] / length[wide, None]
+    height = (vertices[None] - vertices[i[wide], None]) @ normal[:, :, None]
+    height = height[..., 0] / size
+    height, normal = np.concatenate([height, -height]), np.concatenate([normal, -normal])
+    outer = height.max(axis=1, initial=0.0) <= _FLAT
+    corners = {tuple(np.flatnonzero(row > -_FLAT).tolist()): n for row, n in zip(height[outer], normal[outer])}
+    faces = [_ordered(vertices, np.array(on), n) for on, n in sorted(corners.items())]
+    edges = Counter(edge for face in faces for edge in ring(face))
+    closed = set(edges.values()) == {2} and len(vertices) - len(edges) + len(faces) == 2  # Euler's formula
+    return faces if closed and len({vertex for face in faces for vertex in face}) == len(vertices) else None
+
+
+def _faces_of_many(vertices: NDArray[np.float64]) -> list[list[int]]:
+    """The same by Qhull; coplanar triangles are merged."""
+    from scipy.spatial import ConvexHull
+
+    hull = ConvexHull(vertices)
+    if len(hull.vertices) != len(vertices):
+        raise checks.InputError(
+            f"A body is described by the corners of its convex hull; {len(vertices) - len(hull.vertices)} of "
+            f"{len(vertices)} vertices are not corners."
+        )
+    size = float(np.abs(vertices).max())
+    scale = np.array([1.0, 1.0, 1.0, 1 / size])
+    plane = hull.equations * scale
+    group = np.full(len(hull.simplices), -1)
+    faces = []
+    for seed in range(len(group)):
+        if group[seed] >= 0:
+            continue
+        members, stack = [], [seed]
+        group[seed] = seed
+        while stack:
+            triangle = stack.pop()
+            members.append(triangle)
+            for other in hull.neighbors[triangle]:
+                if group[other] < 0 and np.abs(plane[other] - plane[seed]).max() < _FLAT:
+                    group[other] = seed
+                    stack.append(int(other))
+        corners = np.unique(hull.simplices[members])
+        faces.append(_ordered(vertices, corners, hull.equations[seed, :3]))
+    return faces
+
+
+def _ordered(vertices, corners, normal) -> list[int]:
+    """Corners of one face in counter-clockwise order about its outward normal, the lowest number first."""
+    spokes = vertices[corners] - vertices[corners].mean(axis=0)
+    x = spokes[0] / np.linalg.norm(spokes[0])
+    y = np.cross(normal, x)
+    loop = corners[np.argsort(np.arctan2(spokes @ y, spokes @ x))]
+    return np.roll(loop, -int(loop.argmin())).tolist()
+
+
+def ring(loop: list[int]) -> list[tuple[int, int]]:
+    """Edges of a loop, each with its lower number first."""
+    return [(min(a, b), max(a, b)) for a, b in zip(loop, loop[1:] + loop[:1], strict=True)]

@@ -1,1 +1,0 @@
-"""Other simulators, as ground truth and as hosts. The only modules that import them."""

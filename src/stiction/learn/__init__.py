@@ -1,1 +1,0 @@
-"""Learning: from contact instances to the networks of a law. Needs the extra `train`."""

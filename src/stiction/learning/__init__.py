@@ -1,0 +1,1 @@
+"""From throws and recordings to laws."""

@@ -1,0 +1,147 @@
+"""A data set: a folder with a manifest, which says what was collected, and its shards."""
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stiction.basics import checks
+from stiction.basics.files import digest, read_bytes
+from stiction.bodies.body import Body
+from stiction.bodies.state import Kind
+from stiction.learning.collect.instances import Columns, chosen
+from stiction.learning.collect.manifest import Shard, read_manifest
+from stiction.learning.collect.plan import Plan
+from stiction.learning.collect.store import (
+    COLUMNS,
+    check_rows,
+    checked_columns,
+    count_instances,
+    decode_shard,
+    empty_column,
+    encode_shard,
+    shard_path,
+)
+from stiction.stepping import Setting
+
+
+class DataSet:
+    """A complete data set, opened for reading; every shard is compared with its digest before it is parsed.
+
+    plan: what was collected; instances: number of rows by kind (point, line, surface) and mode, shape (3, 3)
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        manifest = read_manifest(self.folder)
+        if manifest.shards is None:
+            there = len(list(self.folder.glob("shard-*.parquet")))
+            raise checks.InputError(
+                f"{folder} is not complete, it has {there} of {manifest.plan.shards} shards: repeat the command that "
+                "collects it, and it goes on."
+            )
+        self.plan: Plan = manifest.plan
+        self.packages = manifest.packages
+        self.instances = manifest.instances
+        self.fingerprint = digest(manifest.to_text().encode())  # of all its bytes, through the shards' digests
+        self._shards: list[Shard] = manifest.shards
+
+    def __len__(self) -> int:
+        """Number of contact instances."""
+        return int(self.instances.sum())
+
+    @property
+    def body(self) -> Body:
+        """The body that was thrown."""
+        return self.plan.body
+
+    @property
+    def setting(self) -> Setting:
+        """Time step and gravity, as stepping wants them."""
+        return Setting(self.plan.timestep, np.array(self.plan.gravity))
+
+    def split(self, held_out: float = 0.1, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of the throws to train on and of those to hold out: whole throws, at least one on each side.
+
+        held_out: share of the throws
+        """
+        share = checks.non_negative("held_out", held_out)
+        throws = self.plan.throws
+        if share >= 1 or throws < 2:
+            raise checks.InputError(
+                f"A split needs at least 2 throws and a held_out share below 1, got {throws} throws and {share:g}."
+            )
+        number = min(max(round(share * throws), 1), throws - 1)
+        order = np.random.default_rng(checks.count("seed", seed, 0)).permutation(throws)
+        return np.sort(order[number:]), np.sort(order[:number])
+
+    def stream(
+        self,
+        columns: Sequence[str] = tuple(COLUMNS),
+        *,
+        kinds: Collection[int] = (Kind.POINT, Kind.LINE, Kind.SURFACE),
+        throws: ArrayLike | None = None,
+    ) -> Iterator[Columns]:
+        """Rows shard by shard, in order, as arrays (rows, ...) by column name; see `store.COLUMNS`.
+
+        kinds: only instances of these patch kinds
+        throws: only instances of the throws with these numbers
+        """
+        columns = checked_columns(columns)
+        wanted = None if throws is None else self._marked(throws)
+        for number in range(len(self._shards)):
+            span = self.plan.shard(number)
+            if wanted is not None and not wanted[span.start : span.stop].any():
+                continue
+            rows = self._read(number, [*columns, *(c for c in ("kind", "throw") if c not in columns)])
+            keep = np.isin(rows["kind"], [int(kind) for kind in kinds])
+            if wanted is not None:
+                keep &= wanted[rows["throw"]]
+            kept = rows if keep.all() else chosen(rows, keep)
+            yield {column: kept[column] for column in columns}
+
+    def read(
+        self,
+        columns: Sequence[str] = tuple(COLUMNS),
+        *,
+        kinds: Collection[int] = (Kind.POINT, Kind.LINE, Kind.SURFACE),
+        throws: ArrayLike | None = None,
+    ) -> Columns:
+        """All rows at once, as `stream` gives them; needs little more memory than the result."""
+        columns = checked_columns(columns)
+        total = sum(len(rows["kind"]) for rows in self.stream(["kind"], kinds=kinds, throws=throws))
+        result = {column: empty_column(column, total) for column in columns}
+        end = 0
+        for rows in self.stream(columns, kinds=kinds, throws=throws):
+            begin, end = end, end + len(rows[columns[0]])
+            for column in columns:
+                result[column][begin:end] = rows[column]
+        return result
+
+    def _read(self, number: int, columns: Sequence[str]) -> Columns:
+        path = shard_path(self.folder, number)
+        data = read_bytes(path)
+        if digest(data) != self._shards[number].sha256:
+            raise checks.InputError(f"{path} was altered after it was written, or is not whole.")
+        return decode_shard(self.plan, number, data, columns, str(path))
+
+    def _marked(self, throws: ArrayLike) -> NDArray[np.bool_]:
+        """Which throws are among `throws`, shape (throws of the plan,)."""
+        numbers = np.asarray(throws)
+        if numbers.ndim != 1 or (numbers.size and not np.issubdtype(numbers.dtype, np.integer)):
+            raise checks.InputError(f"throws must be a list of whole numbers, got {throws!r:.80}.")
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= self.plan.throws):
+            raise checks.InputError(f"throws must lie between 0 and {self.plan.throws - 1}, got {throws!r:.80}.")
+        marked = np.zeros(self.plan.throws, dtype=bool)
+        marked[numbers.astype(np.intp)] = True
+        return marked
+
+
+def checked_shard(plan: Plan, number: int, data: bytes, name: str) -> Shard:
+    """What the manifest is to say of a shard's bytes; anything amiss in them is refused."""
+    rows = decode_shard(plan, number, data, name=name)
+    check_rows(plan, number, rows, name)
+    if encode_shard(plan, number, rows) != data:
+        raise checks.InputError(f"{name} was altered after it was written.")
+    return Shard(digest(data), count_instances(rows))

@@ -1,0 +1,123 @@
+"""Options of `stiction collect`: plain values only, so that help does not wait for numpy."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+Range = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="LOW HIGH", help_behavior_hint="(of the body)")]
+
+
+@dataclass(frozen=True)
+class CollectOptions:
+    """What to throw, how often, and where to keep it."""
+
+    body: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BODY")] = ""
+    """box, prism, rectangle, link; or a shape in metres, box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT or rectangle:X,Z; or the
+    path of a convex mesh file. None with --law."""
+    out: Path = field(kw_only=True)
+    """Folder of the data set; made if missing, and continued if it holds a part of the same data set."""
+    throws: int = 1000
+    """Number of throws."""
+    steps: int = 800
+    """Time steps of each throw."""
+    seed: int = 0
+    """Seed of all that is drawn."""
+    truth: Literal["dantzig", "nsgs", "coulomb-box", "coulomb-round"] = "dantzig"
+    """Ground truth: a solver of DART, or the analytic Coulomb law with a box or a round friction limit."""
+    friction: Annotated[
+        tuple[float, ...] | None, tyro.conf.arg(metavar="MU [MU_Y]", help_behavior_hint="(of the body)")
+    ] = None
+    """Coulomb coefficient, or two, along x and along y. By default 1.0 for box, prism and rectangle, 0.6 for link, 0.5
+    for any other body."""
+    law: Annotated[str | None, tyro.conf.arg(metavar="LAW", help_behavior_hint="(optional)")] = None
+    """Ground truth is this identified law, a name or the path of its file, with its body, step and gravity."""
+    mass: float = 1.0
+    """Mass of the body [kg]."""
+    scale: float = 1.0
+    """Metres in one unit of a mesh file."""
+    timestep: float = 0.002
+    """Length of a time step [s]."""
+    height: Range = None
+    """Range of the height of the body's lowest point at the start [m]: by default 0.01 to 1."""
+    horizontal: Range = None
+    """Range of the velocity along x, and along y [m/s]: by default -3 to 3, for link -6 to 6."""
+    vertical: Range = None
+    """Range of the velocity along z [m/s]: by default -3 to 1, for link -6 to 2."""
+    spin: Range = None
+    """Range of the angular velocity about each axis [rad/s]: by default -8 to 8, for link -40 to 40."""
+    requeries: int = 30
+    """Contact states of each throw that are asked again with jittered velocities."""
+    jitter_share: float = 0.15
+    """Jitter of the velocities, as a share of the contact patch's speed ..."""
+    jitter_speed: float = 0.01
+    """... plus this speed [m/s]."""
+    keep_static_surface: float = 0.2
+    """Share of the static contacts on a surface that is kept; they are most of all contacts and much alike."""
+    in_plane: float = 0.0
+    """Share of the throws that move in a vertical plane across the body's y axis, as a link on hinges along it does."""
+    shard_throws: int = 50
+    """Throws in one file."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: one a core)")] = None
+    """Processes. The data do not depend on their number."""
+    executor: Literal["local", "ray"] = "local"
+    """Where the workers run: on this machine, or on a Ray cluster."""
+    address: Annotated[
+        str | None, tyro.conf.arg(metavar="HOST:PORT", help_behavior_hint="(default: start one here)")
+    ] = None
+    """Address of the Ray cluster."""
+
+
+def run(options: CollectOptions) -> None:
+    """Collect, and say what was collected."""
+    from stiction.learning.collect.collect import collect
+    from stiction.learning.collect.summary import print_summary
+
+    plan = to_plan(options)
+    where = {"workers": options.workers, "executor": options.executor, "address": options.address}
+    try:
+        data = collect(plan, options.out, **where)
+    except KeyboardInterrupt:
+        print(f"Stopped. The same command goes on with what is in {options.out}.", file=sys.stderr)
+        raise
+    print_summary(data)
+
+
+def to_plan(options: CollectOptions):
+    """The plan that the options mean; what they leave open, the body's preset decides."""
+    from dataclasses import replace
+
+    from stiction.basics import checks
+    from stiction.laws.modelfile import load
+    from stiction.learning.collect.plan import Plan
+    from stiction.learning.collect.presets import parse_body, preset
+    from stiction.learning.collect.truth import GroundTruth
+    from stiction.stepping import GRAVITY
+
+    if bool(options.body) == (options.law is not None):
+        raise checks.InputError(
+            "Give a BODY to throw in a ground truth, or --law, which brings its own body: not both."
+        )
+    usual = preset(options.body)
+    given = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
+    friction = (usual.friction,) if options.friction is None else options.friction
+    same = (
+        "throws", "steps", "seed", "timestep",
+        "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "in_plane", "shard_throws",
+    )  # fmt: skip
+    if options.law is not None:
+        law = load(options.law)
+        truth = GroundTruth("law", law=options.law)
+        where = {"body": law.body, "truth": truth, "gravity": getattr(law, "gravity", GRAVITY)}
+    else:
+        where = {
+            "body": parse_body(options.body, options.mass, options.scale),
+            "truth": GroundTruth(options.truth, friction),
+        }
+    return Plan(
+        **where,
+        ranges=replace(usual.ranges, **{name: value for name, value in given.items() if value is not None}),
+        **{name: getattr(options, name) for name in same},
+    )

@@ -1,0 +1,107 @@
+"""The ground truth that is asked: DART, or the analytic Coulomb law."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.state import State, Trajectory
+from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
+from stiction.laws.impact import ImpactLaw
+from stiction.laws.modelfile import load
+from stiction.rollouts import rollout
+from stiction.stepping import GRAVITY
+
+DART = ("dantzig", "nsgs")
+COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}
+LAW = "law"
+TRUTHS = (*DART, *COULOMB, LAW)
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """A source of contact impulses.
+
+    name: DART's solver, "dantzig" or "nsgs", the CoulombLaw "coulomb-box" or "coulomb-round", or "law"
+    friction: coefficient, or (mu_x, mu_y) along the world axes, which only the Coulomb laws know
+    softness: of the Coulomb laws, see CoulombLaw; DART has its own
+    law: name or path of the law that is thrown where the name is "law", in whole steps, without cuts at impacts
+    """
+
+    name: str = "dantzig"
+    friction: tuple[float, ...] = (0.5,)
+    softness: float = DART_SOFTNESS
+    law: str = ""
+
+    def __post_init__(self) -> None:
+        checks.choice("truth", self.name, TRUTHS)
+        friction = checks.array("friction", self.friction, ()).reshape(-1)
+        if friction.shape not in ((1,), (2,)) or (friction < 0).any():
+            raise checks.InputError(
+                f"friction must be one number or two (mu_x, mu_y), none negative, got {friction.tolist()!r:.80}."
+            )
+        if self.name in DART and len(friction) > 1:
+            raise checks.InputError(
+                f"DART knows one friction coefficient, got {friction.tolist()}: for two, take the truth "
+                f"{' or '.join(COULOMB)}."
+            )
+        if (self.name == LAW) != bool(self.law):
+            raise checks.InputError("A law is thrown with the truth 'law', and with no other.")
+        object.__setattr__(self, "friction", tuple(friction.tolist()))
+        object.__setattr__(self, "softness", checks.non_negative("softness", self.softness))
+
+    def throw(
+        self,
+        body: Body,
+        state: State,
+        steps: int,
+        *,
+        timestep: float = 0.002,
+        gravity: ArrayLike = GRAVITY,
+        finite: bool = True,
+    ) -> Trajectory:
+        """Throw `body` from one state or from each state of a batch; with steps=1, ask what comes next.
+
+        timestep: [s]
+        gravity: [m/s^2], shape (3,)
+        finite: refuse a motion that runs out of numbers
+        """
+        if self.name == LAW:
+            law = load(self.law)
+            if isinstance(law, ImpactLaw):
+                law.ground = 0.0  # data sets have the ground at z = 0
+            return rollout(law, state, steps, timestep=timestep, gravity=gravity, substeps=0, finite=finite)
+        if self.name in DART:
+            mu, solver = self.friction[0], self.name
+            how = {"timestep": timestep, "gravity": gravity, "finite": finite}
+            return _dart().throw(body, state, steps, friction=mu, solver=solver, **how)
+        cone = COULOMB[self.name]
+        law = CoulombLaw(body, self.friction, cone=cone, softness=self.softness, timestep=timestep)
+        return rollout(law, state, steps, gravity=gravity, finite=finite)
+
+    def packages(self) -> tuple[str, ...]:
+        """The distributions whose versions decide the bits of a throw."""
+        return ("stiction", "numpy", "scipy", "numba") + (("dartpy",) if self.name in DART else ())
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain description that JSON can hold."""
+        plain = {**asdict(self), "friction": list(self.friction)}
+        return plain if self.law else {name: value for name, value in plain.items() if name != "law"}
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> "GroundTruth":
+        """The ground truth that `to_dict` described."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(description, dict) or set(description) | {"law"} != names:
+            raise checks.InputError(f"A ground truth must have the fields {', '.join(sorted(names))}.")
+        return cls(**description)
+
+
+def _dart():
+    try:
+        from stiction.simulators import dart  # only where it is needed: DART may be missing
+    except ImportError as error:
+        raise checks.InputError("The truths dantzig and nsgs need DART: pip install 'stiction[dart]'.") from error
+    return dart

@@ -1,0 +1,1 @@
+"""Identify a body and its contact law from recorded tosses."""

@@ -1,0 +1,1 @@
+"""Recorded tosses: read, check and keep them. Needs the extra `record`."""

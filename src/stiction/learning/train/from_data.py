@@ -1,0 +1,119 @@
+"""From a data set to a law, with progress."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stiction.basics import checks
+from stiction.basics.progress import parts
+from stiction.basics.versions import versions
+from stiction.bodies.body import Body
+from stiction.laws.learned import LearnedLaw
+from stiction.laws.networks import MOST_LAYERS
+from stiction.learning.collect.dataset import DataSet
+from stiction.learning.collect.instances import Columns
+from stiction.learning.train.checkpoint import Checkpoint
+from stiction.learning.train.examples import Instances
+from stiction.learning.train.switches import Switches
+from stiction.spatial import rotation_matrices
+
+_DEFAULT = Switches()
+
+
+def train_from(
+    folder: str | Path,
+    out: str | Path,
+    *,
+    law: str = "augmented",
+    approximator: str = "network",
+    switches: Switches = _DEFAULT,
+    hidden: tuple[int, ...] = (),
+    steps: int = 8000,
+    time_budget: float | None = None,
+    floor: float = 1e-3,
+    seed: int = 0,
+    most: int = 600_000,
+) -> LearnedLaw:
+    """Train a law on the data set in `folder` and write it to `out`; the same call goes on where it was stopped.
+
+    approximator, switches: see learning.train.train
+    hidden: units of the networks' hidden layers; by default what suits each kind of patch
+    steps: optimiser steps of each network
+    time_budget: train for about this long instead [s]; the result then depends on the machine
+    floor: errors below this share of the normal impulse count little
+    most: instances of each kind that are used; more are thinned
+    """
+    from stiction.learning.train.fit import FitOptions
+    from stiction.learning.train.train import train
+
+    out = Path(out)
+    if out.suffix != ".safetensors":
+        raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
+    data = DataSet(folder)
+    instances = read_instances(data, most, seed)
+    if time_budget is not None:
+        time_budget = checks.positive("time budget [s]", time_budget)
+    floor = checks.positive("floor", floor)
+    options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), floor=floor, seed=seed)
+    info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
+    info["floor"] = floor
+    out.parent.mkdir(parents=True, exist_ok=True)
+    training = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
+    installed = versions("numpy", "torch", "scikit-learn")
+    checkpoint = Checkpoint(
+        out.with_name(out.name + ".training"), {**info, **training, "most": most, "versions": installed}
+    )
+    if len(checkpoint):
+        print(f"Going on with {len(checkpoint)} finished parts of this training.", file=sys.stderr)
+    began = time.monotonic()
+    how: dict[str, Any] = {
+        "law": law,
+        "approximator": approximator,
+        "inputs": switches,
+        "info": info,
+        "checkpoint": checkpoint,
+    }
+    with parts() as progress:
+        learned = train(data.body, instances, data.setting, options, time_budget=time_budget, progress=progress, **how)
+    learned.save(out)
+    checkpoint.remove()
+    print(f"Trained on {len(instances):,} contacts in {time.monotonic() - began:.0f} s{_about(learned)}. Wrote {out}.")
+    return learned
+
+
+def _about(law: LearnedLaw) -> str:
+    """How the law looks at contacts, in a few words."""
+    inputs = law.inputs
+    if inputs.space == "state":
+        return " (inputs: the state)"
+    if not inputs.guess:
+        return f" (symmetry: {inputs.fold})"
+    mu = ", ".join(f"{value:.3g}" for value in inputs.friction)
+    error = law.info["guess_error"]
+    return f" (guess: {inputs.cone} cone, friction {mu}, error {error:.2%}; symmetry: {inputs.fold})"
+
+
+def _units(hidden: tuple[int, ...]) -> tuple[int, ...]:
+    if len(hidden) >= MOST_LAYERS:
+        raise checks.InputError(f"--hidden must name at most {MOST_LAYERS - 1} layers, got {len(hidden)}.")
+    return tuple(checks.count("hidden", units, 1) for units in hidden)
+
+
+def read_instances(data: DataSet, most: int, seed: int) -> Instances:
+    """The data set's contacts at the centre of mass, at most `most` of each kind."""
+    rows = data.read(("throw", "position", "quaternion", "twist", "impulse", "mode", "kind"))
+    rng = np.random.default_rng(seed)
+    keep = np.zeros(len(rows["kind"]), dtype=np.bool_)
+    for kind in np.unique(rows["kind"]):
+        keep[rng.permutation(np.flatnonzero(rows["kind"] == kind))[:most]] = True
+    return to_instances(data.body, {name: column[keep] for name, column in rows.items()})
+
+
+def to_instances(body: Body, rows: Columns) -> Instances:
+    """Columns of a data set, for learning."""
+    position = rows["position"] + rotation_matrices(rows["quaternion"]) @ body.com
+    same = {name: rows[name] for name in ("quaternion", "twist", "impulse", "mode")}
+    return Instances(position, **same, throw=rows["throw"].astype(np.int64))

@@ -1,0 +1,144 @@
+"""From contact instances to a law: how to look at contacts first, then the approximators of each kind of patch."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.state import Mode
+from stiction.laws.approximators import Approximator
+from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.inputs import Inputs
+from stiction.laws.learned import HIDDEN, KINDS
+from stiction.laws.networks import Network
+from stiction.laws.statistical import StatisticalLaw
+from stiction.learning.train import fit
+from stiction.learning.train.checkpoint import Checkpoint
+from stiction.learning.train.examples import Examples, Instances, make_examples
+from stiction.learning.train.fit import FitOptions, held_out
+from stiction.learning.train.guess import fit_guess
+from stiction.learning.train.switches import Switches
+from stiction.learning.train.symmetry import choose_fold
+from stiction.stepping import Setting
+
+FEWEST = 200  # examples below which nothing is trained
+LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
+APPROXIMATORS = ("network", "trees", "gp", "svm")
+Progress = Callable[[str, float], None]
+_DEFAULT = Switches()
+_LEAST_SHARE = 0.3  # of a time budget that is left to the networks, however long the rest took
+
+
+def train(
+    body: Body,
+    instances: Instances,
+    setting: Setting,
+    options: FitOptions | None = None,
+    *,
+    law: str = "augmented",
+    approximator: str = "network",
+    inputs: Inputs | Switches = _DEFAULT,
+    time_budget: float | None = None,
+    held_share: float = 0.1,
+    info: dict | None = None,
+    progress: Progress = lambda part, done: None,
+    checkpoint: Checkpoint | None = None,
+) -> AugmentedLaw | StatisticalLaw:
+    """Train a law, "augmented" or "statistical", on the contact instances of one body.
+
+    approximator: "network"; or "trees" (gradient-boosted), "gp" (Gaussian process), "svm" (support vector machine)
+    inputs: how contacts are described; of Switches, the guess of friction and the symmetry are found in the data
+    time_budget: for all of it [s]; networks are trained by the clock then, and depend on the machine
+    held_share: share of the throws that are held out for early stopping
+    progress: is told the part under way and its share done
+    checkpoint: where finished approximators are kept, and found again
+    """
+    checks.choice("law", law, tuple(LAWS))
+    checks.choice("approximator", approximator, APPROXIMATORS)
+    if len(instances) < FEWEST:
+        raise checks.InputError(f"A law needs at least {FEWEST} contact instances, got {len(instances)}.")
+    options, began = options or FitOptions(), time.monotonic()
+    found = {}
+    if isinstance(inputs, Switches):
+        inputs, found = find_inputs(body, instances, setting, inputs, options.seed, progress)
+    examples = make_examples(body, instances, setting, inputs)
+    if time_budget is not None:
+        left = max(time_budget - (time.monotonic() - began), _LEAST_SHARE * time_budget)
+        options = replace(options, seconds=left / (len(KINDS) * len(LAWS[law].ROLES)))
+    parts = {}
+    for kind in KINDS:
+        how = replace(options, hidden=options.hidden or HIDDEN[kind])
+        held = held_out(examples[kind].throw, held_share, options.seed)
+        roles = []
+        for role in LAWS[law].ROLES:
+            name = f"{kind.name.lower()} {role}"
+            part = checkpoint.get(name) if checkpoint is not None else None
+            if part is None:
+                part = _fit_role(role, examples[kind], held, how, approximator, lambda d, n=name: progress(n, d))
+                if checkpoint is not None:
+                    checkpoint.put(name, part)
+            progress(name, 1.0)
+            roles.append(part)
+        parts[kind] = tuple(roles)
+    seen = {kind.name.lower(): len(examples[kind].mode) for kind in KINDS}
+    about = {"instances": seen, "seed": options.seed, "approximator": approximator, **found, **(info or {})}
+    return LAWS[law](body, parts, inputs, timestep=setting.timestep, info=about)
+
+
+def find_inputs(
+    body: Body,
+    instances: Instances,
+    setting: Setting,
+    switches: Switches = _DEFAULT,
+    seed: int = 0,
+    progress: Progress = lambda part, done: None,
+) -> tuple[Inputs, dict]:
+    """Inputs as switched, with the guess of friction and the symmetry that suit the data; what was measured for it."""
+    s = switches
+    if s.inputs == "state":
+        plain = Inputs("state", "none", guess=False, scaled=s.scaled, rotation=s.rotation, centre=s.centre, slip=s.slip)
+        return plain, {}
+    inputs, found = Inputs(fold="mirror"), {}
+    if s.guess:
+        progress("guess of friction", 0.0)
+        inputs, found["guess_error"] = fit_guess(body, instances, setting, seed)
+        progress("guess of friction", 1.0)
+    inputs = replace(inputs, guess=s.guess, scaled=s.scaled)
+    if s.fold != "auto":
+        return replace(inputs, fold=s.fold), found
+    inputs, losses = choose_fold(body, instances, setting, inputs, seed, lambda done: progress("symmetry", done))
+    return inputs, {**found, "fold_losses": losses}
+
+
+def _fit_role(role, examples: Examples, held, options: FitOptions, approximator: str, report) -> Approximator:
+    if role == "classifier":
+        rows = np.ones(len(held), dtype=np.bool_)
+    elif role == "regressor":
+        rows = examples.mode == Mode.DYNAMIC
+    else:
+        rows = examples.mode != Mode.NONE
+    if rows.sum() < FEWEST or not held[rows].any() or held[rows].all():
+        return _untaught(role, examples)
+    x, load, held = examples.x[rows], examples.load[rows], held[rows]
+    label = np.select([examples.mode == Mode.STATIC, examples.mode == Mode.DYNAMIC], [0, 1], 2)[rows]
+    y = (examples.y if role == "regressor" else examples.whole)[rows]
+    if approximator != "network":
+        from stiction.learning.train import estimators  # scikit-learn only where it is asked for
+
+        if role == "classifier":
+            return estimators.fit_classifier(approximator, x[~held], label[~held], options.seed)
+        return estimators.fit_regressor(approximator, x[~held], y[~held], options.seed)
+    if role == "classifier":
+        return fit.fit_classifier(x, label, held, options, report)
+    return fit.fit_regressor(x, y, load, held, options, report)
+
+
+def _untaught(role: str, examples: Examples) -> Network:
+    """What stands for a role without data: every contact slides, with the guessed friction or none."""
+    outputs = {"classifier": [0.0, 1.0, 0.0], "regressor": [0.0] * examples.y.shape[1]}
+    bias = np.array(outputs.get(role, [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), dtype=np.float32)
+    n = examples.x.shape[1]
+    return Network(np.zeros(n, np.float32), np.ones(n, np.float32), (np.zeros((n, len(bias)), np.float32),), (bias,))

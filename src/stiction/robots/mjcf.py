@@ -1,0 +1,255 @@
+"""What a MuJoCo model must be for a law to act in it: which geoms are the ground, and whether a body is the law's."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import mujoco as compiled_module
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from stiction.basics import checks
+from stiction.bodies.body import Body
+
+mujoco = cast(Any, compiled_module)  # its names are known at run time only
+TOLERANCE = 0.01  # relative difference that a body may have from the law's
+_LEVEL = 1e-9  # how far the ground's normal may be from vertical
+_DIRECTIONS = 400  # in which shapes are compared
+_GEOM = mujoco.mjtGeom
+_ROUND = tuple(int(kind) for kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID))
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a law's body lies in a body of the model.
+
+    body: number in the model
+    turn: rotation from the law's body frame to the model's, (3, 3)
+    """
+
+    body: int
+    turn: NDArray[np.float64]
+
+
+def check_model(model: Any) -> None:
+    """Refuse settings with which a step cannot be split."""
+    if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
+        raise checks.InputError(
+            "The integrator RK4 evaluates contact four times a step; a law gives one impulse a step: use Euler, "
+            "implicit or implicitfast."
+        )
+    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
+        raise checks.InputError("Sleeping bodies do not ask their law: switch the flag sleep off.")
+
+
+def spins(model: Any) -> list[tuple[int, int]]:
+    """Where the quaternions of free and ball joints begin in qpos, and their spins in qvel."""
+    shift = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_BALL): 0}
+    joints = [(int(kind), k) for k, kind in enumerate(model.jnt_type) if int(kind) in shift]
+    return [(int(model.jnt_qposadr[k]) + shift[kind], int(model.jnt_dofadr[k]) + shift[kind]) for kind, k in joints]
+
+
+def dofs_of(model: Any, body: int) -> list[int]:
+    """Numbers of the velocities in qvel that move a body: of its own joints and of those of all that carry it."""
+    while body and not model.body_dofnum[body]:
+        body = int(model.body_parentid[body])
+    dof = int(model.body_dofadr[body] + model.body_dofnum[body]) - 1 if body else -1
+    found = []
+    while dof >= 0:
+        found.append(dof)
+        dof = int(model.dof_parentid[dof])
+    return found[::-1]
+
+
+def body_number(model: Any, name: str) -> int:
+    """The number of a body by its name."""
+    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+    if number < 0:
+        names = [model.body(k).name for k in range(1, model.nbody)]
+        raise checks.InputError(f"The model has no body {name!r}; it has {', '.join(filter(None, names))}.")
+    return number
+
+
+def ground_planes(model: Any) -> tuple[list[int], float]:
+    """The geoms that are the ground, level planes fixed to the world at one height, and that height [m]."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    planes = [g for g in range(model.ngeom) if model.geom_type[g] == _GEOM.mjGEOM_PLANE]
+    fixed = [g for g in planes if model.body_weldid[model.geom_bodyid[g]] == 0]
+    level = [g for g in fixed if data.geom_xmat[g].reshape(3, 3)[2, 2] > 1 - _LEVEL]
+    heights = [float(data.geom_xpos[g, 2]) for g in level]
+    if not level or max(heights) - min(heights) > 1e-9:
+        raise checks.InputError(
+            f"A law needs the ground as one level plane fixed to the world; the model has {len(level)} "
+            f"such planes{' at different heights' if level else ''}."
+        )
+    return level, heights[0]
+
+
+def fit(model: Any, name: str, body: Body, tolerance: float = TOLERANCE) -> Fit:
+    """How the law's `body` lies in the model's body of that name, or one sentence why it does not."""
+    number = body_number(model, name)
+    if model.body_weldid[number] == 0:
+        raise checks.InputError(f"The body {name!r} is fixed to the world; a law needs a body that can move.")
+    geoms = contact_geoms(model, number)
+    if not geoms:
+        raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
+    turn, shift = _place(model, name, geoms, body, tolerance)
+    mass = float(model.body_mass[number])
+    if abs(mass - body.mass) > tolerance * body.mass:
+        raise checks.InputError(f"The body {name!r} has a mass of {mass:.6g} kg, its law one of {body.mass:.6g} kg.")
+    com, own = turn @ body.com + shift, model.body_ipos[number]
+    if np.abs(com - own).max() > tolerance * body.diameter:
+        raise checks.InputError(
+            f"The body {name!r} has its centre of mass at {np.round(own, 6).tolist()}, its law at "
+            f"{np.round(com, 6).tolist()} [m, body frame]."
+        )
+    axes = Rotation.from_quat(model.body_iquat[number], scalar_first=True).as_matrix()
+    inertia, wanted = axes @ np.diag(model.body_inertia[number]) @ axes.T, turn @ body.inertia @ turn.T
+    if np.abs(inertia - wanted).max() > tolerance * np.abs(wanted).max():
+        raise checks.InputError(
+            f"The body {name!r} has other moments of inertia than its law: {_moments(inertia)} against "
+            f"{_moments(wanted)} kg m^2."
+        )
+    return Fit(number, turn)
+
+
+def body_of(model: Any, name: str, points: int = 16) -> Body:
+    """The body of that name as a stiction Body: the convex hull of its geoms with its mass properties, body frame.
+
+    points: of each circle by which a round geom is described
+    """
+    number = body_number(model, name)
+    corners = [_corners(model, g, checks.count("points", points, 3)) for g in contact_geoms(model, number)]
+    if not corners:
+        raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
+    axes = _matrix(model.body_iquat[number])
+    inertia = axes @ np.diag(model.body_inertia[number]) @ axes.T
+    mass, com = float(model.body_mass[number]), model.body_ipos[number].copy()
+    return Body.hull_of(np.concatenate(corners), mass, com=com, inertia=inertia)
+
+
+def _corners(model, g: int, points: int) -> NDArray[np.float64]:
+    """Points on a geom, body frame, (n, 3), whose hull is the geom or nearly so."""
+    kind, size = model.geom_type[g], model.geom_size[g]
+    if kind == _GEOM.mjGEOM_BOX:
+        local = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * size
+    elif kind == _GEOM.mjGEOM_MESH:
+        mesh = model.geom_dataid[g]
+        first = model.mesh_vertadr[mesh]
+        local = model.mesh_vert[first : first + model.mesh_vertnum[mesh]]
+    else:
+        turn = 2 * np.pi * np.arange(points) / points
+        ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+        if kind == _GEOM.mjGEOM_CYLINDER:
+            levels = [(1.0, size[1]), (1.0, -size[1])]
+            radius = np.array([size[0], size[0], 1.0])
+        elif int(kind) in _ROUND:
+            rise = np.linspace(0, np.pi / 2, points // 4 + 2)
+            half = size[1] / size[0] if kind == _GEOM.mjGEOM_CAPSULE else 0.0
+            levels = [(np.cos(a), sign * (half + np.sin(a))) for a in rise for sign in (1, -1)]
+            radius = size if kind == _GEOM.mjGEOM_ELLIPSOID else np.full(3, size[0])
+        else:
+            raise checks.InputError(f"Geom {g} is of type {_GEOM(kind).name}, which is no convex body.")
+        local = np.concatenate([np.column_stack([wide * ring, np.full(points, z)]) for wide, z in levels]) * radius
+        local = np.unique(np.round(local, 12), axis=0)
+    return local @ _matrix(model.geom_quat[g]).T + model.geom_pos[g]
+
+
+def _moments(inertia: NDArray[np.float64]) -> str:
+    return ", ".join(f"{moment:.4g}" for moment in np.linalg.eigvalsh(inertia))
+
+
+def contact_geoms(model: Any, body: int) -> list[int]:
+    """The geoms of a body that can touch anything."""
+    first = int(model.body_geomadr[body])
+    geoms = range(first, first + int(model.body_geomnum[body])) if first >= 0 else ()
+    return [g for g in geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
+
+
+def leave_out(model: Any, geoms: set[int], ground: set[int]) -> None:
+    """Change the model so that MuJoCo finds no contact between `geoms` and `ground`, and all others as before.
+
+    Contact is filtered by bits: a pair is looked at if the type of one and the affinity of the other share a bit.
+    Geoms that were treated alike get one bit as their type, and the bits of those that they may touch as affinity.
+    """
+    size = model.ngeom + model.nflex
+    kind = np.concatenate([model.geom_contype, model.flex_contype]).astype(np.int64)
+    affinity = np.concatenate([model.geom_conaffinity, model.flex_conaffinity]).astype(np.int64)
+    special = np.array([1 if g in geoms else 2 if g in ground else 0 for g in range(size)])
+    classes, member = np.unique(np.stack([kind, affinity, special], axis=1), axis=0, return_inverse=True)
+    if len(classes) > 31:
+        raise checks.InputError(
+            f"The model's geoms have {len(classes)} ways to filter contact; at most 31 can be kept."
+        )
+    meets = ((classes[:, None, 0] & classes[None, :, 1]) | (classes[None, :, 0] & classes[:, None, 1])) != 0
+    apart = (classes[:, None, 2] == 1) & (classes[None, :, 2] == 2)
+    meets &= ~(apart | apart.T)
+    bit = 1 << np.arange(len(classes))
+    kind, affinity = bit[member.reshape(-1)], (meets @ bit)[member.reshape(-1)]
+    model.geom_contype[:], model.flex_contype[:] = kind[: model.ngeom], kind[model.ngeom :]
+    model.geom_conaffinity[:], model.flex_conaffinity[:] = affinity[: model.ngeom], affinity[model.ngeom :]
+    for body in range(model.nbody):
+        own = model.geom_bodyid == body
+        model.body_contype[body] = np.bitwise_or.reduce(model.geom_contype[own], initial=0)
+        model.body_conaffinity[body] = np.bitwise_or.reduce(model.geom_conaffinity[own], initial=0)
+    for pair in range(model.npair):  # pairs that the model names bypass the filter
+        if {int(model.pair_geom1[pair]) in geoms, int(model.pair_geom2[pair]) in geoms} == {True, False} and (
+            int(model.pair_geom1[pair]) in ground or int(model.pair_geom2[pair]) in ground
+        ):
+            model.pair_margin[pair] = -1e10
+
+
+def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
+    """Rotation and shift from the law's body frame to the model's, of all frames it may have been drawn in."""
+    directions = np.random.default_rng(0).normal(size=(_DIRECTIONS, 3))
+    directions = np.concatenate([np.eye(3), -np.eye(3), directions / np.linalg.norm(directions, axis=1)[:, None]])
+    reach = np.max([_support(model, g, directions) for g in geoms], axis=0)
+    candidates = [(np.eye(3), np.zeros(3))]
+    for g in geoms:
+        frame = _matrix(model.geom_quat[g]), model.geom_pos[g]
+        candidates.append(frame)
+        mesh = model.geom_dataid[g]
+        if model.geom_type[g] == _GEOM.mjGEOM_MESH:  # MuJoCo has moved the file's axes to the mesh's principal ones
+            back = _matrix(model.mesh_quat[mesh]).T
+            turn = frame[0] @ back
+            candidates.append((turn, frame[1] - turn @ model.mesh_pos[mesh]))
+    misfits = [np.abs((directions @ turn @ body.vertices.T).max(axis=1) + directions @ shift - reach).max()
+               for turn, shift in candidates]  # fmt: skip
+    best = int(np.argmin(misfits))
+    if misfits[best] > tolerance * body.diameter:
+        raise checks.InputError(
+            f"The geoms of the body {name!r} do not have the shape of its law's {body.shape}: they differ by "
+            f"{misfits[best]:.3g} m, allowed are {tolerance * body.diameter:.3g} m."
+        )
+    return candidates[best]
+
+
+def _support(model, g: int, directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far a geom reaches in each direction (n, 3), from the origin of its body's frame, (n,)."""
+    kind, size = model.geom_type[g], model.geom_size[g]
+    local = directions @ _matrix(model.geom_quat[g])
+    if kind == _GEOM.mjGEOM_BOX:
+        far = np.abs(local) @ size
+    elif kind == _GEOM.mjGEOM_MESH:
+        mesh = model.geom_dataid[g]
+        first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
+        far = (local @ model.mesh_vert[first : first + count].T).max(axis=1)
+    elif kind == _GEOM.mjGEOM_CYLINDER:
+        far = size[0] * np.hypot(local[:, 0], local[:, 1]) + size[1] * np.abs(local[:, 2])
+    elif kind == _GEOM.mjGEOM_CAPSULE:
+        far = size[0] + size[1] * np.abs(local[:, 2])
+    elif kind == _GEOM.mjGEOM_SPHERE:
+        far = np.full(len(local), size[0])
+    elif kind == _GEOM.mjGEOM_ELLIPSOID:
+        far = np.linalg.norm(local * size, axis=1)
+    else:
+        raise checks.InputError(
+            f"A law needs geoms that are a box, mesh, cylinder, capsule, sphere or ellipsoid; geom {g} of its body is "
+            f"of type {_GEOM(kind).name}."
+        )
+    return far + directions @ model.geom_pos[g]
+
+
+def _matrix(quaternion) -> NDArray[np.float64]:
+    return Rotation.from_quat(quaternion, scalar_first=True).as_matrix()

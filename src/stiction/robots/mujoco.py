@@ -1,0 +1,143 @@
+"""MuJoCo with learned feet: chosen bodies touch the ground by their laws, everything else stays MuJoCo's.
+
+A step is MuJoCo's own, split where it may be: positions and velocities, then what the velocities would become without
+contact of the chosen bodies, Algorithm 2, and the rest of the step with the contact impulse as an applied force.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stiction.articulated import TOLERANCE
+from stiction.basics import checks
+from stiction.contact import Law
+
+try:
+    import mujoco as compiled_module
+except ImportError as error:
+    raise ImportError("stiction.mujoco needs MuJoCo: pip install 'stiction[mujoco]'.") from error
+
+from stiction.robots import mjcf
+from stiction.robots.body_contact import BodyContact as BodyContact
+from stiction.robots.mjcf import body_of as body_of
+from stiction.robots.mujoco_step import ContactStep
+
+mujoco = cast(Any, compiled_module)  # its names are known at run time only
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class Simulation:
+    """A MuJoCo simulation in which the contacts of chosen bodies with the ground come from their laws.
+
+    model: an MjModel, or an MjSpec, which is compiled. From here on MuJoCo finds no contact of its own between
+        these bodies and the ground: the model's contact filter is changed.
+    data: an MjData of that model; a new one by default
+    laws: body name -> law; bodies with the same law should share the object, which is fastest
+    method: "modes" (fast) or "powell" (the paper's)
+    tolerance: of the friction impulse, relative
+    fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        data: Any = None,
+        *,
+        laws: Mapping[str, Law],
+        method: str = "modes",
+        tolerance: float = TOLERANCE,
+        fit: float = mjcf.TOLERANCE,
+    ) -> None:
+        if isinstance(model, mujoco.MjSpec):
+            model = model.compile()
+        if not laws:
+            raise checks.InputError("laws must name at least one body.")
+        mjcf.check_model(model)
+        ground, self._ground = mjcf.ground_planes(model)
+        for name, law in laws.items():
+            if getattr(law, "substeps", 0):
+                raise checks.InputError(
+                    f"The law of {name!r} bounces and cuts its steps where corners arrive, which a step of MuJoCo "
+                    "cannot do: train networks on it (`stiction collect --law`, `stiction train`) and use those."
+                )
+        fits = [mjcf.fit(model, name, law.body, fit) for name, law in laws.items()]
+        for name, law in laws.items():
+            if abs(law.timestep - model.opt.timestep) > 1e-12:
+                raise checks.InputError(
+                    f"The law of {name!r} is for steps of {law.timestep:g} s, the model has {model.opt.timestep:g} s."
+                )
+        geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
+        self._model, self._data = model, mujoco.MjData(model) if data is None else data
+        mjcf.leave_out(model, geoms, set(ground))
+        own = list(laws.values())
+        self._step = ContactStep(self._model, self._data, own, fits, self._ground, method=method, tolerance=tolerance)
+        self.names = tuple(laws)
+        self.contacts = {name: BodyContact(note) for name, note in zip(laws, self._step.room.note)}
+        self.steps = 0
+
+    @property
+    def model(self) -> Any:
+        """The MjModel."""
+        return self._model
+
+    @property
+    def data(self) -> Any:
+        """The MjData: what it holds may be changed between steps, not the object itself."""
+        return self._data
+
+    def step(self) -> None:
+        """Advance by one time step."""
+        contact = self._step
+        if not contact.is_finite():
+            self._stop()
+        contact.step()
+        self.steps += 1
+
+    def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
+        """Begin anew, from the model's own start or the given one; all counts return to zero."""
+        mujoco.mj_resetData(self.model, self.data)
+        if qpos is not None:
+            self.data.qpos[:] = checks.array("qpos", qpos, (self.model.nq,))
+        if qvel is not None:
+            self.data.qvel[:] = checks.array("qvel", qvel, (self.model.nv,))
+        mujoco.mj_forward(self.model, self.data)
+        self.forget()
+
+    def forget(self) -> None:
+        """Set all counts to zero."""
+        self.steps = 0
+        self._step.room.note[:] = 0
+
+    def save(self) -> NDArray[np.float64]:
+        """All that the next steps depend on, as numbers."""
+        state = np.empty(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self.data, state, _STATE)
+        return state
+
+    def restore(self, state: NDArray[np.float64]) -> None:
+        """Go on from what `save` gave, bit for bit."""
+        size = mujoco.mj_stateSize(self.model, _STATE)
+        mujoco.mj_setState(self.model, self.data, checks.array("state", state, (size,)), _STATE)
+
+    def patch(self, name: str) -> NDArray[np.float64]:
+        """Contact points of a body at the beginning of the last step, world axes [m], (k, 3); none if it was free."""
+        if name not in self.contacts:
+            raise checks.InputError(f"The body {name!r} has no law; those with one are {', '.join(self.names)}.")
+        links, number = self._step.links, self.names.index(name)
+        rows = np.flatnonzero(links.contacts.record["index"] == number)
+        if not self.contacts[name].kind or not len(rows):
+            return np.zeros((0, 3))
+        return links.points(int(rows[0])) + self._step.placed.position[number] + np.array([0.0, 0.0, self._ground])
+
+    def _stop(self) -> None:
+        """Say where a number is lost, before MuJoCo would silently begin anew."""
+        data = self._data
+        bad = ~(np.abs(data.qvel) < 1e10)
+        dof = int(bad.argmax()) if bad.any() else 0
+        body = self.model.body(int(self.model.dof_bodyid[dof])).name
+        raise checks.InputError(
+            f"The simulation has run out of numbers before step {self.steps} (t = {data.time:g} s), at body {body!r}: "
+            f"qpos = {data.qpos.tolist()!s:.300}, qvel = {data.qvel.tolist()!s:.300}."
+        )

@@ -1,0 +1,1 @@
+"""Simulation: many steps of bodies with their laws."""

@@ -1,0 +1,203 @@
+"""The page: each study's section is kept in a folder of its own, and all that are there make one index.html.
+
+The page opens from disk, without a server or a network: plotly and viser's player are inside, compressed, and unpacked
+by the browser when a plot comes into view or a replay is started.
+"""
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stiction.basics import checks, files
+from stiction.basics.versions import versions
+from stiction.bodies.state import Trajectory
+from stiction.studies.page.order import ORDER
+from stiction.studies.page.section import Plot, Replay, Section, Table
+from stiction.studies.page.shapes import MODE_COLORS, RUN_COLORS, hex_color
+
+_FORMAT = 1
+_HERE = Path(__file__).parent
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_NUMERIC = re.compile(r"[-+−±<>≤≥~≈]?\s*\d|[-–—]?$|none$|n/a$|nan$|inf", re.IGNORECASE)
+
+
+def publish(out: Path, section: Section) -> Path:
+    """Keep the section in `out`/<its name> and make `out`/index.html anew of all sections there; the page's path.
+
+    section.json holds what the page shows, replay-1.npz and so on the motions of its replays.
+    """
+    if not _NAME.fullmatch(section.name):
+        raise checks.InputError(
+            f"A section's name must be lower-case letters, digits and dashes, got {section.name!r}."
+        )
+    folder = out / section.name
+    content = _content(section)  # all that can fail comes before the first file
+    for number, replay in enumerate(section.replays, 1):
+        with files.whole_file(folder / f"replay-{number}.npz") as temporary:
+            np.savez_compressed(temporary, **_arrays(replay))
+    _write(folder / "section.json", json.dumps(content, allow_nan=False, ensure_ascii=False))
+    _forget(folder, len(section.replays))
+    return build(out)
+
+
+def build(out: Path) -> Path:
+    """Make `out`/index.html of the sections that are there; its path."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    sections = _sections(out)
+    templates = Environment(
+        loader=FileSystemLoader(_HERE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    templates.filters["code"] = _with_code
+    page = templates.get_template("page.html").render(
+        sections=sections,
+        css=_asset("page.css"),
+        script=_asset("page.js"),
+        diagram=_asset("diagram.svg"),
+        plotly=_packed(_plotly()) if any(section["plots"] for section in sections) else "",
+        player=_packed(_player()) if any(section["replays"] for section in sections) else "",
+        modes={mode.name.lower(): hex_color(color) for mode, color in MODE_COLORS.items()},
+        versions=versions(),
+    )
+    path = out / "index.html"
+    _write(path, page)
+    return path
+
+
+def _content(section: Section) -> dict[str, Any]:
+    """What the page shows of a section, ready for JSON."""
+    return {
+        "format": _FORMAT,
+        "name": section.name,
+        "title": section.title,
+        "text": list(section.text),
+        "command": section.command,
+        "tables": [_table(table) for table in section.tables],
+        "plots": [_plot(plot) for plot in section.plots],
+        "replays": [_replay(replay) for replay in section.replays],
+    }
+
+
+def _table(table: Table) -> dict[str, Any]:
+    for row in table.rows:
+        if len(row) != len(table.columns):
+            raise checks.InputError(
+                f"Each row of the table {table.title!r} must have {len(table.columns)} cells, got {len(row)}: "
+                f"{row!r:.80}."
+            )
+    columns = list(zip(*table.rows)) or [()] * len(table.columns)
+    numeric = [i > 0 and all(_NUMERIC.match(cell) for cell in column) for i, column in enumerate(columns)]
+    return {"title": table.title, "columns": table.columns, "rows": table.rows, "note": table.note, "numeric": numeric}
+
+
+def _plot(plot: Plot) -> dict[str, Any]:
+    from plotly.io import to_json
+
+    figure = json.loads(str(to_json(plot.figure)))
+    figure["layout"].pop("template", None)  # the page has its own, light and dark
+    return {"figure": {"data": figure["data"], "layout": figure["layout"]}, "caption": plot.caption}
+
+
+def _replay(replay: Replay) -> dict[str, Any]:
+    from stiction.studies.page.poster import mode_spans, poster
+    from stiction.studies.page.replay import Stage, record
+
+    for name, run in replay.runs.items():
+        if run.mode.ndim != 1:
+            raise checks.InputError(
+                f"A replay shows one throw, got a batch of shape {run.mode.shape[:-1]} for {name!r}: take run[i]."
+            )
+    if not replay.runs:
+        raise checks.InputError(f"The replay {replay.title!r} has no runs.")
+    stage = Stage.of(replay)
+    runs = [
+        {"name": name, "color": hex_color(RUN_COLORS[i % len(RUN_COLORS)]), "spans": mode_spans(run)}
+        for i, (name, run) in enumerate(replay.runs.items())
+    ]
+    return {
+        "title": replay.title,
+        "caption": replay.caption,
+        "runs": runs,
+        "steps": stage.steps,
+        "duration": stage.steps * next(iter(replay.runs.values())).timestep,
+        "poster": poster(stage),
+        "recording": base64.b64encode(record(replay)).decode(),
+    }
+
+
+def _arrays(replay: Replay) -> dict[str, Any]:
+    """The runs of a replay as arrays named after run and field, and its body as JSON."""
+    fields = [name for name in Trajectory.__dataclass_fields__]
+    arrays = {
+        f"{name}.{field}": np.asarray(getattr(run, field)) for name, run in replay.runs.items() for field in fields
+    }
+    return {"body": np.array(json.dumps(replay.body.to_dict())), **arrays}
+
+
+def _forget(folder: Path, count: int) -> None:
+    """Remove the replays of an earlier, longer section."""
+    for path in folder.glob("replay-*.npz"):
+        number = path.stem.removeprefix("replay-")
+        if number.isdigit() and int(number) > count:
+            path.unlink()
+
+
+def _sections(out: Path) -> list[dict[str, Any]]:
+    """All sections in `out`, in the order of the story; others after it, by name."""
+    found = []
+    for path in sorted(out.glob("*/section.json")):
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            known = content["format"] == _FORMAT
+        except (ValueError, KeyError, TypeError) as error:
+            raise checks.InputError(f"{path} is not a section of a page; remove it or run its study again.") from error
+        if not known:
+            raise checks.InputError(f"{path} has format {content['format']!r:.20}; run its study again.")
+        found.append(content)
+    place = {name: number for number, name in enumerate(ORDER)}
+    return sorted(found, key=lambda content: (place.get(content["name"], len(ORDER)), content["name"]))
+
+
+def _with_code(text: str):
+    """Plain text as HTML, with what stands between backticks as code."""
+    from markupsafe import Markup, escape
+
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    wrapped = (Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts))
+    return Markup("").join(wrapped)
+
+
+def _asset(name: str):
+    from markupsafe import Markup
+
+    return Markup((_HERE / name).read_text(encoding="utf-8"))
+
+
+def _plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return get_plotlyjs()
+
+
+def _player() -> str:
+    """viser's client: one HTML file with everything inside."""
+    import viser
+
+    return (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
+
+
+def _packed(text: str) -> str:
+    """gzip in base64; the same bytes each time."""
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=9, mtime=0)).decode()
+
+
+def _write(path: Path, text: str) -> None:
+    with files.whole_file(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,170 @@
+"""What is measured on whole motions: how far a run ends from its ground truth, and whether it obeys mechanics.
+
+All functions take batches of throws, Trajectory (n,), and give one number a throw. A run that runs out of numbers gets
+nan: it is counted as lost, never averaged in.
+"""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from stiction.bodies.body import Body
+from stiction.bodies.state import State, Trajectory
+from stiction.spatial import rotation_matrices
+from stiction.stepping import Setting, free_twists
+
+ERRORS = ("distance", "orientation", "impulse", "position")  # those of which mean, interval and median are reported
+_RESAMPLES = 2000  # of the bootstrap
+
+
+def distances(run: Trajectory) -> NDArray[np.float64]:
+    """Horizontal distance from start to end [m], shape (n,)."""
+    way = run.position[:, -1, :2] - run.position[:, 0, :2]
+    return np.linalg.norm(way, axis=1)
+
+
+def turn_angles(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Angle [degrees] of the rotation between unit quaternions (n, 4); exact for small angles too."""
+    w = np.abs(np.sum(a * b, axis=1))
+    # The vector part of conj(a) b: the sine of half the angle, which an arc cosine would lose.
+    v = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
+    return np.degrees(2 * np.arctan2(np.linalg.norm(v, axis=1), w))
+
+
+def first_impulses(run: Trajectory) -> NDArray[np.float64]:
+    """Linear contact impulse [N s] of the first step in contact, shape (n, 3); zero where nothing is ever touched."""
+    touching = run.kind > 0
+    first = touching.argmax(axis=1)
+    return np.where(touching.any(axis=1, keepdims=True), run.impulse[np.arange(len(first)), first, :3], 0.0)
+
+
+def face_loops(body: Body) -> list[list[int]]:
+    """Vertex numbers of each face in order; of a planar body, of each side."""
+    hull = body.hull
+    if body.planar:
+        cuts = hull.neighbour_offsets
+        pairs = [(a, int(b)) for a in range(len(body.vertices)) for b in hull.neighbours[cuts[a] : cuts[a + 1]]]
+        return [[a, b] for a, b in pairs if a < b]
+    cuts = hull.loop_offsets
+    return [hull.loops[a : a + (b - a) // 2].tolist() for a, b in pairwise(cuts)]
+
+
+def faces_down(body: Body, quaternions: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Number of the face whose vertices lie lowest on average, shape (n,)."""
+    heights = rotation_matrices(quaternions)[:, 2] @ body.vertices.T
+    means = np.stack([heights[:, face].mean(axis=1) for face in face_loops(body)], axis=1)
+    return means.argmin(axis=1)
+
+
+def vertex_heights(body: Body, run: Trajectory) -> NDArray[np.float64]:
+    """Heights of all vertices above the ground [m], shape (n, steps + 1, V)."""
+    shape = run.quaternion.shape[:-1]
+    up = rotation_matrices(run.quaternion.reshape(-1, 4))[:, 2].reshape(*shape, 3)
+    return run.position[..., 2:] + up @ body.vertices.T
+
+
+def penetrations(body: Body, run: Trajectory) -> NDArray[np.float64]:
+    """Greatest depth of any vertex below the ground at any time [m], shape (n,)."""
+    return np.maximum(-vertex_heights(body, run).min(axis=(1, 2)), 0.0)
+
+
+def energy_gains(body: Body, run: Trajectory, setting: Setting) -> NDArray[np.float64]:
+    """Greatest kinetic energy [J] that contact adds in any one step: p . (v1 + v+) / 2, at least 0; shape (n,)."""
+    n, steps = run.mode.shape
+    with np.errstate(over="ignore", invalid="ignore"):  # a run may be lost
+        before, after = (_motion(body, run, part) for part in (slice(0, steps), slice(1, steps + 1)))
+        v1 = before[1].copy()
+        free_twists(body.hull, setting, before[0], v1)
+        work = 0.5 * np.sum(run.impulse.reshape(-1, 6) * (v1 + after[1]), axis=1)
+        return np.maximum(work.reshape(n, steps).max(axis=1), 0.0)
+
+
+def _motion(body: Body, run: Trajectory, steps: slice) -> tuple[NDArray, NDArray]:
+    """Quaternions (m, 4) and twists (m, 6) at the centre of mass of all throws at `steps`, one after the other."""
+    quaternion = run.quaternion[:, steps].reshape(-1, 4)
+    spin = run.angular_velocity[:, steps].reshape(-1, 3)
+    arm = rotation_matrices(quaternion) @ body.com
+    return quaternion, np.hstack([run.velocity[:, steps].reshape(-1, 3) + np.cross(spin, arm), spin])
+
+
+def compare(body: Body, truth: Trajectory, run: Trajectory, setting: Setting) -> dict[str, NDArray[np.float64]]:
+    """Per-throw figures of `run` against `truth` from the same starts; units as in the functions above."""
+    right = faces_down(body, run.quaternion[:, -1]) == faces_down(body, truth.quaternion[:, -1])
+    figures = {
+        "distance": np.abs(distances(run) - distances(truth)),
+        "orientation": turn_angles(run.quaternion[:, -1], truth.quaternion[:, -1]),
+        "impulse": np.linalg.norm(first_impulses(run) - first_impulses(truth), axis=1),
+        "position": np.linalg.norm(run.position[:, -1] - truth.position[:, -1], axis=1),
+        "right_face": right.astype(np.float64),
+        "penetration": penetrations(body, run),
+        "energy_gain": energy_gains(body, run, setting),
+    }
+    lost = lost_throws(run)
+    return {name: np.where(lost, np.nan, values) for name, values in figures.items()}
+
+
+def lost_throws(run: Trajectory) -> NDArray[np.bool_]:
+    """Which throws run out of numbers, shape (n,)."""
+    parts = (run.position, run.quaternion, run.velocity, run.angular_velocity)
+    return ~np.logical_and.reduce([np.isfinite(part).all(axis=(1, 2)) for part in parts])
+
+
+def sizes(truth: Trajectory) -> dict[str, float]:
+    """Means of the ground truth that errors are related to: distance [m], angle turned from start to end [degrees],
+    first impulse [N s]; a position error is related to the distance."""
+    distance = float(distances(truth).mean())
+    return {
+        "distance": distance,
+        "orientation": float(turn_angles(truth.quaternion[:, 0], truth.quaternion[:, -1]).mean()),
+        "impulse": float(np.linalg.norm(first_impulses(truth), axis=1).mean()),
+        "position": distance,
+    }
+
+
+def bootstrap_interval(values: NDArray[np.float64], seed: int) -> tuple[float, float]:
+    """95 % interval of the mean of `values` (n,): percentiles of the means of seeded resamples."""
+    rng = np.random.default_rng(seed)
+    means = values[rng.integers(len(values), size=(_RESAMPLES, len(values)))].mean(axis=1)
+    low, high = np.percentile(means, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def summarise(figures: dict[str, NDArray], size: dict[str, float], seed: int) -> dict[str, Any]:
+    """Figures of one run over all throws, ready for JSON; shares are of the mean of the ground truth."""
+    lost = np.isnan(figures["position"])
+    if lost.all():
+        return {"throws": len(lost), "lost": int(lost.sum())}
+    kept = {name: values[~lost] for name, values in figures.items()}
+    summary: dict[str, Any] = {"throws": len(lost), "lost": int(lost.sum())}
+    for name in ERRORS:
+        mean, median = float(kept[name].mean()), float(np.median(kept[name]))
+        summary[name] = {
+            "mean": mean,
+            "interval_95": list(bootstrap_interval(kept[name], seed)),
+            "median": median,
+            "share_mean": mean / size[name],
+            "share_median": median / size[name],
+        }
+    summary["right_face"] = float(kept["right_face"].sum() / len(lost))  # a lost throw lies on no face
+    summary["greatest_penetration_m"] = float(kept["penetration"].max())
+    summary["greatest_energy_gain_J"] = float(kept["energy_gain"].max())
+    return summary
+
+
+def perturbed(body: Body, start: State, size: float, seed: int) -> State:
+    """The starts with position [m], orientation [rad], velocity [m/s] and spin [rad/s] each moved by a random vector
+    of length `size`; a planar body stays in its plane."""
+    rng = np.random.default_rng(seed)
+    moves = rng.standard_normal((4, *start.position.shape))
+    if body.planar:
+        moves[[0, 2], ..., 1] = 0.0
+        moves[[1, 3], ..., 0] = moves[[1, 3], ..., 2] = 0.0
+    moves *= size / np.linalg.norm(moves, axis=-1, keepdims=True)
+    turned = Rotation.from_rotvec(moves[1]) * Rotation.from_quat(start.quaternion, scalar_first=True)
+    quaternion = turned.as_quat(scalar_first=True)
+    if body.planar:
+        quaternion[..., [1, 3]] = 0.0
+    return State(start.position + moves[0], quaternion, start.velocity + moves[2], start.angular_velocity + moves[3])

@@ -1,0 +1,231 @@
+"""How well a learned law predicts single contacts: fresh ones from its ground truth, never seen in training."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from stiction.basics import checks, files
+from stiction.basics.versions import versions
+from stiction.bodies.state import Kind, Mode, State
+from stiction.contact import respond
+from stiction.laws.approximators import FARTHEST
+from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.frame import SCALE, friction_from
+from stiction.laws.impact import ImpactLaw
+from stiction.laws.learned import KINDS
+from stiction.laws.modelfile import load
+from stiction.laws.networks import Network
+from stiction.laws.statistical import StatisticalLaw
+from stiction.learning.collect.instances import contact_instances
+from stiction.learning.collect.plan import Plan
+from stiction.learning.collect.throws import draw, generator
+from stiction.learning.train.examples import Instances, contacts_of
+from stiction.learning.train.from_data import to_instances
+from stiction.patch import Contacts
+from stiction.stepping import Setting
+
+FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
+_THROWS = 25  # thrown at a time
+_MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Contacts of one kind, and the same as instances, with what the ground truth made of them."""
+
+    contacts: Contacts
+    instances: Instances
+
+    @property
+    def mode(self) -> NDArray[np.int8]:
+        """Modes (n,)."""
+        return self.instances.mode
+
+    @property
+    def impulse(self) -> NDArray[np.float64]:
+        """Impulses (n, 6)."""
+        return self.instances.impulse
+
+
+def run(name: str, *, contacts: int = 40_000, seed: int = 0, json: Path | None = None) -> dict[str, Any]:
+    """Evaluate a law by its name or path; print the tables and write the figures to `json`."""
+    law = load(name)
+    if isinstance(law, ImpactLaw):
+        raise checks.InputError(f"{name} was identified from recordings and has no ground truth to ask; give --data.")
+    checks.count("contacts", contacts, 1)
+    fresh = fresh_contacts(plan_of(law), contacts, checks.count("seed", seed, 0))
+    figures = {kind.name.lower(): evaluate(law, fresh[kind]) for kind in KINDS if kind in fresh}
+    content = {
+        "law": str(name),
+        "parameters": {"contacts": contacts, "seed": seed},
+        "versions": versions("numpy", "numba"),
+        "kinds": figures,
+    }
+    _print(str(name), figures)
+    if json is not None:
+        files.write_json(json, content)
+        print(f"Wrote {json}")
+    return content
+
+
+def plan_of(law: AugmentedLaw | StatisticalLaw) -> Plan:
+    """The plan of the data that the law was trained on."""
+    if "plan" not in law.info:
+        raise checks.InputError("This law does not say what it was trained on, so that nothing can be asked about it.")
+    return Plan.from_dict(law.info["plan"])
+
+
+def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
+    """At least `number` contacts of each kind (fewer where 20 times as many throws do not bring them)."""
+    setting = Setting(plan.timestep, np.array(plan.gravity))
+    parts: list[Instances] = []
+    kinds: list[NDArray[np.int8]] = []
+    throws = 0
+    most = max(50, 20 * number // 100)
+    with Console(stderr=True).status("Asking the ground truth") as status:
+        while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
+            sources = (generator(plan.seed + seed + FRESH, throws + k) for k in range(_THROWS))
+            states = [draw(plan.body, plan.ranges, source) for source in sources]
+            start = State(*(np.stack([getattr(s, name) for s in states]) for name in _PARTS))
+            part, kind = _throw(plan, start)
+            parts.append(part)
+            kinds.append(kind)
+            throws += _THROWS
+            status.update(f"Asking the ground truth: {throws} throws")
+    kind = np.concatenate(kinds)
+    whole = Instances(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    result = {}
+    for k in KINDS:
+        rows = np.flatnonzero(kind == k)[:number]
+        if len(rows):
+            chosen = whole[rows]
+            result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen)
+    return result
+
+
+_PARTS = ("position", "quaternion", "velocity", "angular_velocity")
+
+
+def _throw(plan: Plan, start: State) -> tuple[Instances, NDArray[np.int8]]:
+    """Contact instances of a batch of throws, and their kinds."""
+    run = plan.truth.throw(plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
+    rows = contact_instances(plan.body, run, Setting(plan.timestep, np.array(plan.gravity)))
+    return to_instances(plan.body, rows), rows["kind"]
+
+
+def _fewest(kind: NDArray[np.int8]) -> int:
+    """Contacts of the rarest kind that occurs at all."""
+    counts = np.bincount(kind, minlength=4)[1:]
+    return int(counts[counts > 0].min())
+
+
+def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]:
+    """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|."""
+    figures: dict[str, Any] = {"contacts": len(fresh.mode)}
+    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    if isinstance(law, AugmentedLaw):
+        mode = law.classify(fresh.contacts)
+        figures |= _modes(fresh.mode, mode)
+        p_f = law.friction(fresh.contacts, slides)[:, :3]
+        figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
+    else:
+        p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
+    figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
+    respond(law, fresh.contacts)
+    impulse = fresh.contacts.record["impulse"]
+    wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
+    figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
+    return figures
+
+
+def _rounding(law: AugmentedLaw, contacts: Contacts, mode: NDArray, slides: NDArray, p_f: NDArray) -> dict[str, Any]:
+    """What single precision does in the networks: modes that double precision would change, and by how much friction
+    would change, mean |difference| / mean |friction|."""
+    kind = Kind(int(contacts.record.kind[0]))
+    classifier, regressor = law.parts[kind]
+    if not (isinstance(classifier, Network) and isinstance(regressor, Network)):
+        return {}
+    inputs = contacts.record.memo[:, : law.inputs.size(kind)]
+    described = contacts.record.memo[:, SCALE] > 0
+    exact = np.array(_MODES)[_in_double(classifier, inputs).argmax(axis=1)]
+    figures: dict[str, Any] = {"modes_rounded": int((exact != mode)[described].sum())}
+    if len(slides):
+        exact_p_f = np.zeros((len(slides), 5))
+        for row, i, output in zip(exact_p_f, slides, _in_double(regressor, inputs[slides]), strict=True):
+            friction_from(contacts, i, output, row)
+        size = np.linalg.norm(p_f[:, :2], axis=1).mean()
+        figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f[:, :3])[:, :2], axis=1).mean() / size)
+    return figures
+
+
+def _in_double(network: Network, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Outputs (k, m) of a network for inputs (k, n), in double precision throughout."""
+    value = np.clip((x - network.mean) / network.scale.astype(np.float64), -FARTHEST, FARTHEST)
+    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        value = value @ weight.astype(np.float64) + bias
+        value = np.maximum(value, 0.0) if layer < len(network.weights) - 1 else value
+    return value
+
+
+def _modes(truth: NDArray, guess: NDArray) -> dict[str, Any]:
+    confusion = np.array([[np.sum((truth == a) & (guess == b)) for b in _MODES] for a in _MODES])
+    totals = confusion.sum(axis=1)
+    recall = np.diag(confusion)[totals > 0] / totals[totals > 0]
+    return {
+        "accuracy": float(np.trace(confusion) / totals.sum()),
+        "balanced_accuracy": float(recall.mean()),
+        "detach_recall": float(confusion[2, 2] / totals[2]) if totals[2] else None,
+        "confusion_true_rows_static_dynamic_detach": confusion.tolist(),
+    }
+
+
+def _friction_at_centre(contacts: Contacts, rows: NDArray, p: NDArray) -> NDArray[np.float64]:
+    """(p_x, p_y, m_z) at the patch's centre of impulses p (k, 6)."""
+    centre = contacts.record.centre[rows]
+    return np.stack([p[:, 0], p[:, 1], p[:, 5] - (centre[:, 0] * p[:, 1] - centre[:, 1] * p[:, 0])], axis=1)
+
+
+def _friction_errors(truth: NDArray, guess: NDArray) -> dict[str, Any]:
+    figures: dict[str, Any] = {"dynamic": len(truth)}
+    for name, columns in (("friction", slice(0, 2)), ("spin", slice(2, 3))):
+        a, b = truth[:, columns], guess[:, columns]
+        size = np.linalg.norm(a, axis=1).mean() if len(a) else 0.0
+        if size > 1e-12:
+            figures[f"{name}_error"] = float(np.linalg.norm(a - b, axis=1).mean() / size)
+            figures[f"{name}_r2"] = float(1 - ((a - b) ** 2).sum() / ((a - a.mean(axis=0)) ** 2).sum())
+    return figures
+
+
+def _print(name: str, figures: dict[str, dict[str, Any]]) -> None:
+    table = Table(
+        title=f"{name}: single contacts, fresh from the ground truth",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    for heading in ("patch", "number", "modes", "recall", "detach", "friction", "spin", "impulse"):
+        table.add_column(heading, justify="left" if heading == "patch" else "right")
+    for kind, f in figures.items():
+        shares = [f.get(key) for key in ("accuracy", "balanced_accuracy", "detach_recall")]
+        errors = [f.get(key) for key in ("friction_error", "spin_error", "impulse_error")]
+        cells = [f"{value:.2%}" if value is not None else "-" for value in shares]
+        cells += [f"{value:.3%}" if value is not None else "-" for value in errors]
+        table.add_row(kind, f"{f['contacts']:,}", *cells)
+    console = Console()
+    console.print(table)
+    console.print("modes: accuracy; recall: mean over the modes; detach: its recall. Errors / true size:")
+    console.print("friction where it slides, its spin torque, the whole impulse of the law.")
+    rounded = [f for f in figures.values() if "modes_rounded" in f]
+    if rounded:
+        changed, number = sum(f["modes_rounded"] for f in rounded), sum(f["contacts"] for f in rounded)
+        most = max(f.get("friction_rounded", 0.0) for f in rounded)
+        console.print(
+            f"Networks in double instead of single precision would change {changed} of {number:,} modes and the mean "
+            f"friction of a kind by {most:.1g} of its size at most."
+        )

@@ -1,0 +1,1 @@
+"""Laws on links of robots: a three-link chain and a quadruped."""

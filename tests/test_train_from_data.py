@@ -1,0 +1,66 @@
+"""From a data set to a law and its figures: the three commands, at small scale."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="torch is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+from stiction import AugmentedLaw, InputError, load
+from stiction.cli import main
+from stiction.learning.collect.dataset import DataSet
+from stiction.learning.train.from_data import read_instances, train_from
+from stiction.learning.train.switches import Switches
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Forty throws of a box in the analytic ground truth."""
+    out = tmp_path_factory.mktemp("data") / "box"
+    options = ["--throws", "40", "--steps", "400", "--truth", "coulomb-box", "--friction", "0.6", "--workers", "1"]
+    assert main(["collect", "box", "--out", str(out), *options]) == 0
+    return out
+
+
+def test_three_commands_give_a_law_worth_simulating_with(folder, tmp_path, capsys):
+    path, figures = tmp_path / "box.safetensors", tmp_path / "figures.json"
+    assert main(["train", str(folder), "--out", str(path), "--steps", "1000"]) == 0
+    assert main(["evaluate", str(path), "--contacts", "500", "--json", str(figures)]) == 0
+    assert isinstance(load(path), AugmentedLaw)
+    kinds = json.loads(figures.read_text())["kinds"]
+    print(capsys.readouterr().out)
+    assert set(kinds) == {"point", "line", "surface"}
+    for figure in kinds.values():
+        assert figure["accuracy"] > 0.97 and figure["friction_error"] < 0.03 and figure["impulse_error"] < 0.03
+
+
+def test_the_baseline_is_evaluated_in_the_same_way(folder, tmp_path):
+    path, figures = tmp_path / "pdd.safetensors", tmp_path / "figures.json"
+    how = ["--law", "statistical", "--steps", "500", "--fold", "mirror"]
+    assert main(["train", str(folder), "--out", str(path), *how]) == 0
+    assert main(["evaluate", str(path), "--contacts", "300", "--json", str(figures)]) == 0
+    for figure in json.loads(figures.read_text())["kinds"].values():
+        assert "accuracy" not in figure and 0 < figure["impulse_error"] < 1
+
+
+def test_a_law_says_where_it_comes_from(folder, tmp_path):
+    law = train_from(folder, tmp_path / "law.safetensors", steps=20, switches=Switches(guess=False, fold="none"))
+    data = DataSet(folder)
+    assert law.info["data"] == data.fingerprint and law.info["plan"]["truth"]["friction"] == [0.6]
+    assert law.body.same_as(data.body)
+
+
+def test_instances_can_be_thinned(folder):
+    data = DataSet(folder)
+    few = read_instances(data, 50, seed=1)
+    assert len(few) == 150 and np.array_equal(few.throw, read_instances(data, 50, seed=1).throw)
+
+
+def test_wrong_files_are_named(folder, tmp_path, capsys):
+    with pytest.raises(InputError, match=r"--out must name a .safetensors file, got .*law.txt"):
+        train_from(folder, tmp_path / "law.txt")
+    AugmentedLaw.untrained(DataSet(folder).body).save(tmp_path / "untrained.safetensors")
+    assert main(["evaluate", str(tmp_path / "untrained.safetensors")]) == 2
+    assert "does not say what it was trained on" in capsys.readouterr().err
