@@ -196,6 +196,12 @@ void bind_contacts(nb::module_& m) {
                  return checked(all, i).lowest_separation(twist_from(twist.data()));
              },
              "Smallest upward speed [m/s] of the contact points of contact i for a twist.")
+        .def("tilt",
+             [](const HeldContacts& all) {
+                 for (Contact& c : all)
+                     if (c.mode == Mode::DYNAMIC) c.friction = tilted(c, c.friction);
+             },
+             "Add the torques that the spin of each dynamic contact's friction has where its ends lie at unequal depths.")
         .def("observe", &observe, "Impulses (n, 6) and modes (n,) of contacts, from the twists after the step (n, 6).");
 
     m.def("touching", &touching, nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"), nb::arg("twist"),
@@ -203,6 +209,7 @@ void bind_contacts(nb::module_& m) {
           "The contacts of bodies at the begin of a step, with v1; states are at the centre of mass.");
     m.def("free_twists", &free_twists, "v1 (n, 6) of bodies, wherever the ground is.");
     m.attr("TOUCH") = TOUCH;
+    m.attr("DETACH_IMPULSE") = DETACH_IMPULSE;
 }
 
 }  // namespace stiction

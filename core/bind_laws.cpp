@@ -15,8 +15,8 @@
 namespace stiction {
 namespace {
 
-/// A law in plain Python: `callbacks` has methods classify(contacts), friction(contacts) and outside(contacts, i),
-/// which write into the contacts' record, and whole: whether it answers with respond(contacts) instead.
+/// A law in plain Python: `callbacks` has methods classify(contacts) and friction(contacts),
+/// which write into the contacts' record, and outside(contacts); whole: it answers with respond(contacts) instead.
 class PythonLaw final : public Law {
   public:
     PythonLaw(nb::object callbacks, double softness_, bool whole, RoughFriction rough)
@@ -38,9 +38,9 @@ class PythonLaw final : public Law {
         else
             Law::respond(contacts);
     }
-    bool outside(const Contact& c) const override {
+    bool outside(const Contacts& contacts, int i) override {
         nb::gil_scoped_acquire locked;
-        return nb::cast<bool>(callbacks_.attr("outside")(c.index));
+        return nb::cast<bool>(callbacks_.attr("outside")(HeldContacts(contacts.part(i, 1)))[0]);
     }
     RoughFriction rough() const override { return rough_; }
 
@@ -114,10 +114,10 @@ void bind_laws(nb::module_& m) {
         .def("respond", [](Law& law, const HeldContacts& all) { law.respond(all); },
              "Write impulse and mode of each contact into its record: Algorithm 1.")
         .def("outside",
-             [](const Law& law, const HeldContacts& all) {
+             [](Law& law, const HeldContacts& all) {
                  bool* out;
                  auto result = new_array<bool>({std::size_t(all.size())}, &out);
-                 for (int i = 0; i < all.size(); ++i) out[i] = law.outside(all[i]);
+                 for (int i = 0; i < all.size(); ++i) out[i] = law.outside(all, i);
                  return result;
              },
              "Whether each contact, as classified last, lies outside of what the law was trained on, (n,).");

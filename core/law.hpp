@@ -25,8 +25,8 @@ class Law {
     }
     /// Impulse and mode of each contact: Algorithm 1, unless a law answers with whole impulses by itself.
     virtual void respond(const Contacts& contacts);
-    /// Whether a contact, as classified last, lies outside of what the law was trained on.
-    virtual bool outside(const Contact&) const { return false; }
+    /// Whether contact i, as classified last, lies outside of what the law was trained on.
+    virtual bool outside(const Contacts& /*contacts*/, int /*i*/) { return false; }
     virtual RoughFriction rough() const { return {}; }
     /// Forget what happened to bodies so far; a motion of this many begins.
     virtual void begin(int /*bodies*/) {}

@@ -8,7 +8,7 @@ from stiction.contact import contact_impulse
 from stiction.laws.features import describe_all
 from stiction.laws.frame import SCALE
 from stiction.patch import Contacts, new_contacts
-from stiction.stepping import Motion, Setting, begin_step
+from stiction.simulation.motion import Motion, Setting, begin_step
 
 SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction import CoulombLaw, rollout
-from stiction.spatial import rotation_matrices
+from stiction.bodies.rotations import rotation_matrices
 from stiction.studies.paper import anisotropy
 
 MU, G = np.array([0.75, 1.5]), 9.81

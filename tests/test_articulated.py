@@ -11,7 +11,7 @@ from stiction.balancing import ask_at
 from stiction.laws.statistical import StatisticalLaw
 from stiction.links import Links
 from stiction.powell import compiled_handler, solve_powell
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.searching import new_search
 
 BOX = Body.box((0.5, 0.1, 0.08), 1.0)

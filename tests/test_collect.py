@@ -25,7 +25,7 @@ from stiction.learning.collect.summary import print_summary
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.learning.collect.truth import GroundTruth
 from stiction.patch import new_contacts
-from stiction.stepping import begin_step, to_motion
+from stiction.simulation.motion import begin_step, to_motion
 
 LOW = ThrowRanges(height=(0.01, 0.1), vertical=(-2.0, 0.0))  # soon in contact
 BODIES = ("box", "rectangle", "lopsided")

@@ -10,7 +10,7 @@ from contact_states import handled, random_contacts
 from stiction import Body, InputError, Mode, State, load, rollout
 from stiction.laws.impact import ImpactLaw, Material
 from stiction.lcp import lowest_separation, twist_after
-from stiction.spatial import rotation_matrices
+from stiction.bodies.rotations import rotation_matrices
 
 CUBE = Body.box((0.1, 0.1, 0.1), 0.37, com=(0.001, -0.002, 0.006), rounding=0.002)
 MATERIALS = st.builds(

@@ -6,7 +6,8 @@ from scipy.spatial.transform import Rotation
 
 from conftest import random_states
 from stiction import CoulombLaw, State, Trajectory, rollout
-from stiction.stepping import GRAVITY, Setting
+from stiction.laws.law import GRAVITY
+from stiction.simulation.motion import Setting
 from stiction.studies.paper import metrics
 
 SETTING = Setting(0.002, np.array(GRAVITY))

@@ -14,7 +14,7 @@ from stiction.learning.train.fit import FitOptions, held_out
 from stiction.learning.train.guess import fit_guess
 from stiction.learning.train.switches import Switches
 from stiction.learning.train.train import find_inputs, train
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 
 SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))
 KNOWN = Inputs(friction=(0.7, 0.7))  # nothing to be found in the data

@@ -36,7 +36,8 @@ class AugmentedLaw final : public Law {
                                                     : Friction{};
     }
 
-    bool outside(const Contact& c) const override {
+    bool outside(const Contacts& contacts, int i) override {
+        const Contact& c = contacts[i];
         return c.description.exists() && classifiers_[static_cast<int>(c.kind) - 1].beyond(c.description.features);
     }
 

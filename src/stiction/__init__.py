@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from stiction.basics.checks import InputError
     from stiction.bodies.body import Body
     from stiction.bodies.state import Kind, Mode, State, Trajectory
-    from stiction.contact import Law
+    from stiction.laws.law import Law
     from stiction.laws.augmented import AugmentedLaw
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.modelfile import load
-    from stiction.rollouts import rollout
-    from stiction.stepper import Stepper
+    from stiction.simulation.rollout import rollout
+    from stiction.simulation.stepper import Stepper
 
 __all__ = [
     "AugmentedLaw",

@@ -27,6 +27,14 @@ def array(name: str, value: ArrayLike, shape: Sequence[int | None]) -> NDArray[n
     return result
 
 
+def vector(name: str, value: ArrayLike, size: int) -> NDArray[np.float64]:
+    """`value` as a finite float64 array of just the shape (size,)."""
+    result = array(name, value, (size,))
+    if result.ndim != 1:
+        raise InputError(f"{name} must have shape ({size},), the same for all bodies, got shape {result.shape}.")
+    return result
+
+
 def positive(name: str, value: float) -> float:
     """`value` as a finite float above zero."""
     number = scalar(name, value)

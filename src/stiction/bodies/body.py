@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stiction import _core
 from stiction.basics import checks
-from stiction.bodies.faces import convex_corners, shrunk
-from stiction.hull import Hull, build_hull
+from stiction.bodies.faces import convex_corners, faces_of, outline_of, shrunk
 
 _SMALLEST, _LARGEST = 1e-3, 20.0  # plausible sizes of a body given as a mesh file [m]
 _SLACK = 1e-9  # relative slack of the checks on mass properties
@@ -55,9 +55,18 @@ class Body:
             )
 
     @cached_property
-    def hull(self) -> Hull:
-        """The view of this body that compiled code works on."""
-        return build_hull(self.vertices - self.com, self.mass, np.array(self.inertia), self.planar, self.rounding)
+    def faces(self) -> list[list[int]]:
+        """Loops of vertex numbers, counter-clockwise seen from outside; of a planar body, its outline alone."""
+        return [outline_of(self.vertices)] if self.planar else faces_of(self.vertices)
+
+    @cached_property
+    def hull(self) -> _core.Hull:
+        """This body as the native core sees it."""
+        corners = self.vertices - self.com
+        return _core.Hull(corners, self.faces, self.mass, self.inertia, self.planar, self.rounding)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "hull"}  # made anew where it is needed
 
     @property
     def diameter(self) -> float:

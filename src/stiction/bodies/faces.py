@@ -40,6 +40,12 @@ def shrunk(vertices: NDArray[np.float64], distance: float) -> NDArray[np.float64
     return convex_corners(corners[np.sort(first)])
 
 
+def outline_of(vertices: NDArray[np.float64]) -> list[int]:
+    """The corners of a convex polygon in the x-z plane, in order around it."""
+    spokes = vertices - vertices.mean(axis=0)
+    return np.argsort(np.arctan2(spokes[:, 2], spokes[:, 0])).tolist()
+
+
 def faces_of(vertices: NDArray[np.float64]) -> list[list[int]]:
     """Faces as vertex loops, counter-clockwise seen from outside."""
     return (_faces_of_few(vertices) if len(vertices) <= _FEW else None) or _faces_of_many(vertices)

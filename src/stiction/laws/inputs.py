@@ -2,17 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from typing import Any
 
-import numpy as np
-
+from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.state import Kind
-from stiction.laws import plain
-from stiction.laws.features import FOLDS, SIZE, Recipe
 
-ROTATIONS = {"matrix": plain.MATRIX, "quaternion": plain.QUATERNION, "euler": plain.EULER, "axis": plain.AXIS_ANGLE}
+SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describe a contact in its own space
+OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact
+WHOLE = 6  # components of the whole impulse, which a statistical law predicts
+FOLDS = {  # symmetries of a friction law about the vertical
+    "none": _core.Fold.NONE,
+    "mirror": _core.Fold.MIRROR,
+    "mirror-swap": _core.Fold.MIRROR_SWAP,
+    "heading": _core.Fold.HEADING,
+}
+ROTATIONS = {  # ways to write an orientation, and how many numbers each takes
+    "matrix": (_core.Inputs.MATRIX, 9),
+    "quaternion": (_core.Inputs.QUATERNION, 4),
+    "euler": (_core.Inputs.EULER, 3),
+    "axis": (_core.Inputs.AXIS_ANGLE, 3),
+}
 SPACES = ("contact", "state")
 
 
@@ -21,7 +31,7 @@ class Inputs:
     """How contacts are described. The defaults are the design that works best; the others are there to be compared.
 
     space: "contact", as the contact looks from its patch, or "state", the body's state as in the paper
-    fold: symmetry of the law about the vertical, one of features.FOLDS; contact space only
+    fold: symmetry of the law about the vertical, one of FOLDS; contact space only
     friction, cone: coefficients (mu_x, mu_y) and cone of the Coulomb guess
     guess: whether the regressor corrects the guess of friction, or has none; contact space only
     scaled: whether friction is divided by the frictionless normal impulse, or by the body's mass
@@ -41,7 +51,7 @@ class Inputs:
 
     def __post_init__(self) -> None:
         checks.choice("inputs.space", self.space, SPACES)
-        checks.choice("fold", self.fold, FOLDS)
+        checks.choice("fold", self.fold, tuple(FOLDS))
         checks.choice("cone", self.cone, ("box", "round"))
         checks.choice("rotation", self.rotation, tuple(ROTATIONS))
         mu_x, mu_y = checks.array("friction", self.friction, (2,))
@@ -54,20 +64,21 @@ class Inputs:
         """How many numbers describe a contact."""
         if self.space == "contact":
             return SIZE[kind]
-        return plain.ROTATION_SIZE[ROTATIONS[self.rotation]] + 7 + 3 * self.centre + 3 * self.slip
+        return ROTATIONS[self.rotation][1] + 7 + 3 * self.centre + 3 * self.slip
 
-    @cached_property
-    def recipe(self) -> Recipe:
-        """The description as compiled code sees it."""
-        return Recipe(
-            fold=FOLDS.index(self.fold),
-            friction=np.array(self.friction),
+    def recipe(self, mass: float) -> _core.Recipe:
+        """The description as the native core makes it, for a body of this mass [kg]."""
+        return _core.Recipe(
+            fold=FOLDS[self.fold],
+            mu_x=self.friction[0],
+            mu_y=self.friction[1],
             round=self.cone == "round",
             guess=self.guess,
             scaled=self.scaled,
-            rotation=0 if self.space == "contact" else ROTATIONS[self.rotation],
+            inputs=_core.Inputs.CONTACT if self.space == "contact" else ROTATIONS[self.rotation][0],
             centre=self.centre,
             slip=self.slip,
+            mass=mass,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,28 +1,26 @@
 """What all learned laws share: a body, approximators for each kind of patch, and how contacts are described to them."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
-from stiction.laws.approximators import FARTHEST, Approximator, pack
-from stiction.laws.features import SIZE, describe_all
-from stiction.laws.frame import SCALE
-from stiction.laws.inputs import Inputs
+from stiction.laws.approximators import Approximator
+from stiction.laws.inputs import SIZE, Inputs
+from stiction.laws.law import NativeLaw
 from stiction.laws.networks import Network
-from stiction.patch import Contacts
 
 KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
 HIDDEN = {Kind.POINT: (48, 48), Kind.LINE: (64, 64), Kind.SURFACE: (64, 64)}  # units of the shipped networks
 
 
-class LearnedLaw(ABC):
+class LearnedLaw(NativeLaw):
     """A contact law of one body on one ground that was learned from data.
 
     parts: for each kind of patch, one approximator for each of ROLES
@@ -32,7 +30,7 @@ class LearnedLaw(ABC):
     """
 
     ROLES: ClassVar[tuple[str, ...]] = ()
-    softness = 0.0  # what physics settles stays exact
+    any_timestep = False
 
     def __init__(
         self,
@@ -48,6 +46,7 @@ class LearnedLaw(ABC):
         self.inputs = inputs or Inputs()
         self.timestep = checks.positive("timestep [s]", timestep)
         self.info = dict(info or {})
+        self.rough_friction, self.rough_cone = self.inputs.friction, self.inputs.cone
         for kind in KINDS:
             for role, part in zip(self.ROLES, parts[kind], strict=True):
                 wanted = (self.inputs.size(kind), self.outputs(role, kind))
@@ -74,21 +73,21 @@ class LearnedLaw(ABC):
         return cls(body, parts, info={"untrained": seed})
 
     @cached_property
-    def packed(self) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-        """All approximators in the order of KINDS, then of ROLES, for compiled code."""
-        return pack([part for kind in KINDS for part in self.parts[kind]])
+    def native(self) -> _core.Law:
+        """The law as the native core asks it."""
+        return self._to_native(self.inputs.recipe(self.body.mass), *zip(*self._natives))
 
-    def outside(self, contacts: Contacts) -> NDArray[np.bool_]:
-        """Whether each contact (n,) lies outside of what the law was trained on: an input beyond the clipping range."""
-        describe_all(contacts, self.inputs.recipe, self.body.mass)
-        described = np.flatnonzero(contacts.record["memo"][:, SCALE] > 0)
-        result = np.zeros(len(contacts.record), dtype=np.bool_)
-        for kind in KINDS:
-            chosen = described[contacts.record["kind"][described] == kind]
-            part = self.parts[kind][0]
-            z = (contacts.record["memo"][chosen, : self.inputs.size(kind)] - part.mean) / part.scale
-            result[chosen] = (np.abs(z) > FARTHEST).any(axis=1)
-        return result
+    @property
+    def _natives(self) -> list[list[_core.Approximator]]:
+        """The approximators of each kind of patch, in the order of ROLES."""
+        return [[part.native for part in self.parts[kind]] for kind in KINDS]
+
+    @abstractmethod
+    def _to_native(self, recipe: _core.Recipe, *by_role: tuple[_core.Approximator, ...]) -> _core.Law:
+        """The law from its recipe and, for each role, the approximators of the kinds of patches."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "native"}  # made anew where it is needed
 
     def save(self, path: str | Path) -> None:
         """Write the law to a model file."""

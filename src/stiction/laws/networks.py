@@ -6,13 +6,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction import _core
 from stiction.basics import checks
-from stiction.compiled import lean
-from stiction.laws.layers import TOGETHER, WIDE, padded, write_layer
 
 MOST_LAYERS = 4
 WIDEST = 512  # inputs or units of a layer, at most
-SPACE = 2 * TOGETHER * WIDEST  # numbers, for the values of two layers
 
 
 @dataclass(frozen=True)
@@ -70,34 +68,7 @@ class Network:
                 raise ValueError(f"a layer has weights of shape {weight.shape}, not {(a, b)}")
         return network
 
-    def layout(self) -> list[int]:
-        """Number of layers and their units, for compiled code."""
-        return [len(self.weights), *self.sizes[1:]]
-
-    def numbers(self) -> list[NDArray[np.float32]]:
-        """Weights and bias of each layer in turn, rows padded with zeros, for compiled code."""
-        return [
-            np.pad(part, ((0, 0), (0, padded(part.shape[1]) - part.shape[1]))).ravel()
-            for weight, bias in zip(self.weights, self.biases, strict=True)
-            for part in (weight, bias[np.newaxis])
-        ]
-
-
-@lean
-def evaluate_network(numbers, at, layout, n, count, space, places, out):
-    """Write the outputs for the first `count` of the standardised inputs (n,) in `space`, as rows `places` of `out`.
-
-    space: (SPACE,), for the values of two layers in turn, a half each
-
-    Weights are read once for TOGETHER contacts. What becomes of one does not depend on the others.
-    """
-    layers = layout[0]
-    for layer in range(layers):
-        m = layout[1 + layer]
-        odd, half = layer % 2 == 1, SPACE // 2
-        value, new = (space[half:], space[:half]) if odd else (space[:half], space[half:])
-        write_layer(numbers, at, n, m, count, value, new, np.int64(WIDEST), layer < layers - 1)
-        at, n = at + (n + 1) * (-(-m // WIDE) * WIDE), m
-    for k in range(count):
-        for j in range(n):
-            out[places[k], j] = space[layers % 2 * (SPACE // 2) + k * WIDEST + j]
+    @property
+    def native(self) -> _core.Approximator:
+        """The network as the native core asks it."""
+        return _core.network(self.mean, self.scale, list(self.weights), list(self.biases))

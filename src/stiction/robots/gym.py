@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stiction.basics import checks
-from stiction.contact import Law
+from stiction.laws.law import Law
 from stiction.robots.mujoco import Simulation, mujoco
 
 try:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction.articulated import TOLERANCE
 from stiction.basics import checks
-from stiction.contact import Law
+from stiction.laws.law import Law
 
 try:
     import mujoco as compiled_module

@@ -13,7 +13,7 @@ from numba.core import types
 from numpy.typing import NDArray
 
 from stiction import linkstep
-from stiction.contact import Law
+from stiction.laws.law import Law
 from stiction.jointspace import Joints, Linear, Placed, Springs, new_linear
 from stiction.links import Links
 from stiction.linkstep import DONE, MOST_TURNS, UNKNOWN

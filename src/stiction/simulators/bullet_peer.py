@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
-from stiction.stepping import to_motion
+from stiction.simulation.motion import to_motion
 
 try:
     import pybullet

@@ -10,7 +10,7 @@ import numpy as np
 from stiction.bodies.body import Body
 from stiction.simulators.bullet import pybullet
 from stiction.simulators.stage import FOOT, Stage, feet
-from stiction.stepping import Motion, Setting
+from stiction.simulation.motion import Motion, Setting
 
 
 class BulletStage(Stage):

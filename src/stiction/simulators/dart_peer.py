@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.simulators.dart import build_world
-from stiction.stepping import Setting, to_motion
+from stiction.simulation.motion import Setting, to_motion
 
 
 def toss(

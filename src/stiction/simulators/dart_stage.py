@@ -8,7 +8,7 @@ from stiction.bodies.body import Body
 from stiction.simulators.dart import add_shape, build_world, dartpy, new_world
 from stiction.simulators.dart_chain import new_chain
 from stiction.simulators.stage import FOOT, Stage, feet
-from stiction.stepping import Motion, Setting
+from stiction.simulation.motion import Motion, Setting
 
 
 class DartStage(Stage):

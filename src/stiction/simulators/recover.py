@@ -3,9 +3,7 @@
 import numpy as np
 
 from stiction.bodies.body import Body
-from stiction.labels import label_steps
-from stiction.patch import new_contacts
-from stiction.stepping import Motion, Record, Setting, begin_step
+from stiction.simulation.motion import Motion, Record, Setting, contacts_at
 
 _CHUNK = 1024  # steps labelled together
 
@@ -18,6 +16,8 @@ def recover(body: Body, setting: Setting, record: Record) -> None:
         chunk = slice(begin, min(begin + _CHUNK, len(mode)))
         throw, t = np.divmod(np.arange(chunk.start, chunk.stop), steps)
         before = Motion(record.position[throw, t], record.quaternion[throw, t], record.twist[throw, t])
-        contacts = new_contacts(body.hull, len(t))
-        found = begin_step(setting, body.hull, contacts, before)
-        label_steps(body.hull, contacts, found, record.twist[throw, t + 1], impulse[chunk], mode[chunk], kind[chunk])
+        contacts = contacts_at(body, before, setting)
+        touching = begin + contacts.record["index"]
+        after = record.twist[throw, t + 1][contacts.record["index"]]
+        impulse[touching], mode[touching] = contacts.observe(after)
+        kind[touching] = contacts.record["kind"]

@@ -14,7 +14,6 @@ from stiction.basics import checks
 from stiction.basics.files import digest, read_bytes, remove_strays, write_whole
 from stiction.basics.progress import bar
 from stiction.bodies.state import State
-from stiction.compiled import announce_compilation
 from stiction.learning.collect import executors
 from stiction.learning.collect.dataset import DataSet, checked_shard
 from stiction.learning.collect.instances import (
@@ -32,7 +31,7 @@ from stiction.learning.collect.manifest import NAME, Manifest, Shard, difference
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.store import count_instances, encode_shard, shard_path
 from stiction.learning.collect.throws import ThrowRanges, draw, generator
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 
 
 def collect(
@@ -140,8 +139,7 @@ def _plan(text: str) -> Plan:
 
 
 def _prepare(plan: Plan) -> None:
-    """A little of everything in this process: what is missing is said at once, and workers find compiled code."""
-    announce_compilation()
+    """A little of everything in this process: what is missing is said at once."""
     first = replace(plan, throws=1, shard_throws=1, requeries=1)
     shard_rows(replace(first, ranges=ThrowRanges((0, 0), (0, 0), (-1, -1), (0, 0)), steps=min(plan.steps, 20)), 0)
 

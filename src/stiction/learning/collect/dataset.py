@@ -23,7 +23,7 @@ from stiction.learning.collect.store import (
     encode_shard,
     shard_path,
 )
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 
 
 class DataSet:

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode, State, Trajectory
-from stiction.patch import new_contacts
-from stiction.spatial import rotation_matrices
-from stiction.stepping import DEEPEST_START, Setting, begin_step, free_twists, to_motion
+from stiction.bodies.rotations import rotation_matrices
+from stiction.simulation.motion import DEEPEST_START, Setting, contacts_at, free_twists, to_motion
 
 Columns = dict[str, NDArray]
 
@@ -23,15 +22,13 @@ def contact_instances(body: Body, run: Trajectory, setting: Setting) -> Columns:
     throw, step = np.nonzero((run.kind > 0) & trusted(body, run, setting))
     before, after = (_state(run, throw, k) for k in (step, step + 1))
     twist = to_motion(body, before).twist
-    v1 = twist.copy()
-    free_twists(body.hull, setting, before.quaternion, v1)
     return {
         "throw": throw.astype(np.int32),
         "step": step.astype(np.int16),
         "position": before.position,
         "quaternion": before.quaternion,
         "twist": twist,
-        "v1": v1,
+        "v1": free_twists(body, setting, before.quaternion, twist),
         "impulse": run.impulse[throw, step],
         "after": to_motion(body, after).twist,
         "mode": run.mode[throw, step],
@@ -75,8 +72,7 @@ def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setti
     """
     motion = to_motion(body, State(rows["position"], rows["quaternion"]))
     motion.twist[:] = rows["twist"]
-    contacts = new_contacts(body.hull, len(noise))
-    touching: Any = contacts.record[: begin_step(setting, body.hull, contacts, motion)]
+    touching: Any = contacts_at(body, motion, setting).record
     touching = touching[touching.depth <= DEEPEST_START * body.diameter]
     row = touching.index
     slip = touching.velocity[:, :3] + np.cross(touching.velocity[:, 3:], touching.centre)

@@ -94,7 +94,7 @@ def to_plan(options: CollectOptions):
     from stiction.learning.collect.plan import Plan
     from stiction.learning.collect.presets import parse_body, preset
     from stiction.learning.collect.truth import GroundTruth
-    from stiction.stepping import GRAVITY
+    from stiction.laws.law import GRAVITY
 
     if bool(options.body) == (options.law is not None):
         raise checks.InputError(

@@ -11,7 +11,7 @@ from stiction.basics.versions import version_of
 from stiction.bodies.body import Body
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.learning.collect.truth import GroundTruth
-from stiction.stepping import GRAVITY
+from stiction.laws.law import GRAVITY
 
 _MOST_STEPS = 2**15 - 1  # steps are stored in 16 bits
 _MOST_THROWS = 2**31 - 1

@@ -8,7 +8,7 @@ import numpy as np
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
-from stiction.spatial import rotation_matrices
+from stiction.bodies.rotations import rotation_matrices
 
 Range = tuple[float, float]
 

@@ -11,8 +11,8 @@ from stiction.bodies.state import State, Trajectory
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import load
-from stiction.rollouts import rollout
-from stiction.stepping import GRAVITY
+from stiction.simulation.rollout import rollout
+from stiction.laws.law import GRAVITY
 
 DART = ("dantzig", "nsgs")
 COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}

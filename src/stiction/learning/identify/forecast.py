@@ -10,7 +10,7 @@ from stiction.bodies.state import State
 from stiction.laws.impact import ImpactLaw
 from stiction.learning.identify.identify import Motions, horizon, roll_law
 from stiction.learning.recordings.tosses import Tosses, errors
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 
 REGIONS = (0.5, 0.9)
 SAMPLES = 64

@@ -11,7 +11,7 @@ from stiction.bodies.state import State
 from stiction.laws.impact import ImpactLaw, Material
 from stiction.learning.identify.gauss_newton import Parameter, Residuals, Solution, minimise
 from stiction.learning.recordings.tosses import Tosses, rotation_vectors
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 
 TURN = 1.0  # weight of a degree of rotation against a percent of the body's width
 ALIKE = 1.1  # tosses whose lengths differ by less than this factor are simulated together

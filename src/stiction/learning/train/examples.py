@@ -5,13 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction import _core
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
-from stiction.laws.features import OUTPUTS, WHOLE, describe_all, observe_all
-from stiction.laws.frame import GUESS, SCALE
-from stiction.laws.inputs import Inputs
-from stiction.patch import Contacts, new_contacts
-from stiction.stepping import Motion, Setting, begin_step
+from stiction.laws.inputs import OUTPUTS, Inputs
+from stiction.simulation.motion import Motion, Setting, contacts_at
 
 
 @dataclass(frozen=True)
@@ -58,36 +56,32 @@ class Examples:
     throw: NDArray[np.int64]
 
 
-def contacts_of(body: Body, instances: Instances, setting: Setting) -> Contacts:
+def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Contacts:
     """The instances as Algorithm 1 sees them."""
-    contacts = new_contacts(body.hull, len(instances))
-    motion = Motion(instances.position.copy(), instances.quaternion.copy(), instances.twist.copy())
-    found = begin_step(setting, body.hull, contacts, motion)
-    if found != len(instances):
-        raise ValueError(f"{len(instances) - found} of {len(instances)} instances do not touch the ground.")
+    contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
+    if len(contacts) != len(instances):
+        raise ValueError(f"{len(instances) - len(contacts)} of {len(instances)} instances do not touch the ground.")
     return contacts
 
 
 def make_examples(body: Body, instances: Instances, setting: Setting, inputs: Inputs) -> dict[Kind, Examples]:
     """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach."""
     contacts = contacts_of(body, instances, setting)
-    describe_all(contacts, inputs.recipe, body.mass)
-    described = contacts.record.memo[:, SCALE] > 0
-    y, whole = np.zeros((len(described), 3)), np.zeros((len(described), WHOLE))
-    observe_all(contacts, instances.impulse, y, whole)
-    memo = contacts.record.memo
+    _core.describe(contacts, inputs.recipe(body.mass))
+    y, whole = _core.targets(contacts, instances.impulse)
+    record = contacts.record
     result = {}
     for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
-        rows = (contacts.record.kind == kind) & described
+        rows = (record.kind == kind) & (record.unit_impulse > 0)
         outputs = OUTPUTS[kind]
         result[kind] = Examples(
             kind,
-            memo[rows, : inputs.size(kind)],
+            record.features[rows, : inputs.size(kind)],
             y[rows, :outputs],
             whole[rows],
-            memo[rows, SCALE],
-            memo[rows, SCALE + 1],
-            memo[rows, GUESS : GUESS + outputs],
+            record.unit_impulse[rows],
+            record.unit_length[rows],
+            record.guess[rows, :outputs],
             instances.mode[rows],
             instances.throw[rows],
         )

@@ -18,7 +18,7 @@ from stiction.learning.collect.instances import Columns
 from stiction.learning.train.checkpoint import Checkpoint
 from stiction.learning.train.examples import Instances
 from stiction.learning.train.switches import Switches
-from stiction.spatial import rotation_matrices
+from stiction.bodies.rotations import rotation_matrices
 
 _DEFAULT = Switches()
 

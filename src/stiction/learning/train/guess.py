@@ -7,7 +7,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import Mode
 from stiction.laws.inputs import Inputs
 from stiction.learning.train.examples import Instances, make_examples
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 
 MOST_INSTANCES = 1500
 _ALIKE = 0.02  # coefficients that differ by less are one

@@ -7,11 +7,11 @@ import numpy as np
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import Mode
-from stiction.laws.features import FOLDS
+from stiction.laws.inputs import FOLDS
 from stiction.laws.inputs import Inputs
 from stiction.learning.train.examples import Instances, make_examples
 from stiction.learning.train.fit import FitOptions, fit_regressor, held_out, loss_of
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 
 _FEW = 8000  # sliding contacts that are looked at
 _STEPS = 600

@@ -22,7 +22,7 @@ from stiction.learning.train.fit import FitOptions, held_out
 from stiction.learning.train.guess import fit_guess
 from stiction.learning.train.switches import Switches
 from stiction.learning.train.symmetry import choose_fold
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 
 FEWEST = 200  # examples below which nothing is trained
 LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from stiction._core import TOUCH
 from stiction.bodies.body import Body
+from stiction.bodies.faces import faces_of
 from stiction.bodies.state import Mode, Trajectory
-from stiction.hull import build_hull
-from stiction.patch import TOUCH
 
 Color = tuple[int, int, int]
 
@@ -42,13 +42,12 @@ class Solid:
     @classmethod
     def of(cls, body: Body) -> "Solid":
         """The solid of a body."""
-        hull = body.hull
+        vertices, faces = body.vertices, body.faces
         if body.planar:
-            half = np.array([0.0, _SLAB * hull.diameter / 2, 0.0])
-            hull = build_hull(np.concatenate([hull.vertices - half, hull.vertices + half]), 1.0, np.eye(3), False)
-        cuts = hull.loop_offsets
-        faces = [hull.loops[a : (a + b) // 2] for a, b in pairwise(cuts)]  # each loop is written twice
-        return cls(hull.vertices + body.com, faces)
+            half = np.array([0.0, _SLAB * body.diameter / 2, 0.0])
+            vertices = np.concatenate([vertices - half, vertices + half])
+            faces = faces_of(vertices)
+        return cls(vertices, [np.array(face, dtype=np.int32) for face in faces])
 
     @cached_property
     def triangles(self) -> NDArray[np.int64]:

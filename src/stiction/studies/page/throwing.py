@@ -11,11 +11,11 @@ from scipy.spatial.transform import Rotation
 import stiction
 from stiction.basics import checks
 from stiction.bodies.state import State, Trajectory
-from stiction.contact import Law, WholeLaw
+from stiction.laws.law import Law
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import ThrowRanges
-from stiction.rollouts import rollout
-from stiction.spatial import rotation_matrices
+from stiction.simulation.rollout import rollout
+from stiction.bodies.rotations import rotation_matrices
 
 
 def shipped_laws() -> list[str]:

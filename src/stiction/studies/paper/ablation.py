@@ -26,7 +26,7 @@ from stiction.learning.train.examples import Instances, make_examples
 from stiction.learning.train.fit import FitOptions, held_out
 from stiction.learning.train.from_data import read_instances
 from stiction.learning.train.train import find_inputs, train
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 from stiction.studies import figures
 from stiction.studies.outputs import Study
 from stiction.studies.page.section import Plot, Section, Table

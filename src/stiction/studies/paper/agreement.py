@@ -15,14 +15,13 @@ from rich.console import Console
 
 from stiction.basics import files
 from stiction.basics.progress import bar
+from stiction._core import DETACH_IMPULSE, TOUCH
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, State, Trajectory
-from stiction.labels import DETACH_IMPULSE
 from stiction.laws.coulomb import CoulombLaw
-from stiction.patch import TOUCH
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.simulators import dart
-from stiction.spatial import rotation_matrices
+from stiction.bodies.rotations import rotation_matrices
 from stiction.studies.outputs import Study, joined
 from stiction.studies.page.section import Section
 from stiction.studies.paper import agreement_picture

@@ -18,7 +18,7 @@ from scipy.spatial import ConvexHull
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import Mode, Trajectory
-from stiction.spatial import rotation_matrices
+from stiction.bodies.rotations import rotation_matrices
 
 Pair = tuple[Trajectory, Trajectory]  # one throw in DART, and ours
 

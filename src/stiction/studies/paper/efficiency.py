@@ -23,7 +23,7 @@ from stiction.learning.train.fit import FitOptions
 from stiction.learning.train.from_data import read_instances
 from stiction.learning.train.switches import Switches
 from stiction.learning.train.train import find_inputs, train
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study

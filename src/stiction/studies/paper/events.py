@@ -9,7 +9,7 @@ from rich.console import Console
 
 from stiction.bodies.state import Trajectory
 from stiction.laws.modelfile import load
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.studies import figures
 from stiction.studies.outputs import Study, joined
 from stiction.studies.page.section import Plot, Section, Table

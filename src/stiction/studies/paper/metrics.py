@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
+from stiction.bodies.faces import ring
 from stiction.bodies.state import State, Trajectory
-from stiction.spatial import rotation_matrices
-from stiction.stepping import Setting, free_twists
+from stiction.bodies.rotations import rotation_matrices
+from stiction.simulation.motion import Setting, free_twists
 
 ERRORS = ("distance", "orientation", "impulse", "position")  # those of which mean, interval and median are reported
 _RESAMPLES = 2000  # of the bootstrap
@@ -43,13 +44,7 @@ def first_impulses(run: Trajectory) -> NDArray[np.float64]:
 
 def face_loops(body: Body) -> list[list[int]]:
     """Vertex numbers of each face in order; of a planar body, of each side."""
-    hull = body.hull
-    if body.planar:
-        cuts = hull.neighbour_offsets
-        pairs = [(a, int(b)) for a in range(len(body.vertices)) for b in hull.neighbours[cuts[a] : cuts[a + 1]]]
-        return [[a, b] for a, b in pairs if a < b]
-    cuts = hull.loop_offsets
-    return [hull.loops[a : a + (b - a) // 2].tolist() for a, b in pairwise(cuts)]
+    return sorted(list(side) for side in ring(body.faces[0])) if body.planar else body.faces
 
 
 def faces_down(body: Body, quaternions: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -76,8 +71,7 @@ def energy_gains(body: Body, run: Trajectory, setting: Setting) -> NDArray[np.fl
     n, steps = run.mode.shape
     with np.errstate(over="ignore", invalid="ignore"):  # a run may be lost
         before, after = (_motion(body, run, part) for part in (slice(0, steps), slice(1, steps + 1)))
-        v1 = before[1].copy()
-        free_twists(body.hull, setting, before[0], v1)
+        v1 = free_twists(body, setting, *before)
         work = 0.5 * np.sum(run.impulse.reshape(-1, 6) * (v1 + after[1]), axis=1)
         return np.maximum(work.reshape(n, steps).max(axis=1), 0.0)
 

@@ -10,13 +10,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from stiction import _core
 from stiction.basics import checks, files
 from stiction.basics.versions import versions
 from stiction.bodies.state import Kind, Mode, State
-from stiction.contact import respond
 from stiction.laws.approximators import FARTHEST
 from stiction.laws.augmented import AugmentedLaw
-from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.learned import KINDS
 from stiction.laws.modelfile import load
@@ -27,8 +26,7 @@ from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import draw, generator
 from stiction.learning.train.examples import Instances, contacts_of
 from stiction.learning.train.from_data import to_instances
-from stiction.patch import Contacts
-from stiction.stepping import Setting
+from stiction.simulation.motion import Setting
 
 FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
 _THROWS = 25  # thrown at a time
@@ -39,7 +37,7 @@ _MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
 class Fresh:
     """Contacts of one kind, and the same as instances, with what the ground truth made of them."""
 
-    contacts: Contacts
+    contacts: _core.Contacts
     instances: Instances
 
     @property
@@ -64,7 +62,7 @@ def run(name: str, *, contacts: int = 40_000, seed: int = 0, json: Path | None =
     content = {
         "law": str(name),
         "parameters": {"contacts": contacts, "seed": seed},
-        "versions": versions("numpy", "numba"),
+        "versions": versions("numpy"),
         "kinds": figures,
     }
     _print(str(name), figures)
@@ -137,30 +135,29 @@ def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]
     else:
         p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
     figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
-    respond(law, fresh.contacts)
-    impulse = fresh.contacts.record["impulse"]
+    impulse, _mode = law.respond(fresh.contacts)
     wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
     figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
     return figures
 
 
-def _rounding(law: AugmentedLaw, contacts: Contacts, mode: NDArray, slides: NDArray, p_f: NDArray) -> dict[str, Any]:
+def _rounding(law: AugmentedLaw, contacts: _core.Contacts, mode: NDArray, slides: NDArray, p_f: NDArray) -> dict[str, Any]:
     """What single precision does in the networks: modes that double precision would change, and by how much friction
     would change, mean |difference| / mean |friction|."""
     kind = Kind(int(contacts.record.kind[0]))
     classifier, regressor = law.parts[kind]
     if not (isinstance(classifier, Network) and isinstance(regressor, Network)):
         return {}
-    inputs = contacts.record.memo[:, : law.inputs.size(kind)]
-    described = contacts.record.memo[:, SCALE] > 0
+    inputs = contacts.record.features[:, : law.inputs.size(kind)]
+    described = contacts.record.unit_impulse > 0
     exact = np.array(_MODES)[_in_double(classifier, inputs).argmax(axis=1)]
     figures: dict[str, Any] = {"modes_rounded": int((exact != mode)[described].sum())}
     if len(slides):
-        exact_p_f = np.zeros((len(slides), 5))
-        for row, i, output in zip(exact_p_f, slides, _in_double(regressor, inputs[slides]), strict=True):
-            friction_from(contacts, i, output, row)
+        outputs = np.zeros((len(slides), 3))
+        outputs[:, : regressor.sizes[-1]] = _in_double(regressor, inputs[slides])
+        exact_p_f = np.array([_core.friction_from(contacts, int(i), row) for i, row in zip(slides, outputs)])
         size = np.linalg.norm(p_f[:, :2], axis=1).mean()
-        figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f[:, :3])[:, :2], axis=1).mean() / size)
+        figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f)[:, :2], axis=1).mean() / size)
     return figures
 
 
@@ -185,7 +182,7 @@ def _modes(truth: NDArray, guess: NDArray) -> dict[str, Any]:
     }
 
 
-def _friction_at_centre(contacts: Contacts, rows: NDArray, p: NDArray) -> NDArray[np.float64]:
+def _friction_at_centre(contacts: _core.Contacts, rows: NDArray, p: NDArray) -> NDArray[np.float64]:
     """(p_x, p_y, m_z) at the patch's centre of impulses p (k, 6)."""
     centre = contacts.record.centre[rows]
     return np.stack([p[:, 0], p[:, 1], p[:, 5] - (centre[:, 0] * p[:, 1] - centre[:, 1] * p[:, 0])], axis=1)

@@ -16,7 +16,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined

@@ -11,7 +11,7 @@ from stiction.bodies.state import State
 from stiction.laws.impact import ImpactLaw
 from stiction.learning.identify.forecast import horizon
 from stiction.learning.recordings.tosses import Tosses
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.studies.recordings.peers import PEERS, peer_motions
 
 BATCH = 1000

@@ -16,7 +16,7 @@ from stiction.learning.collect.options import CollectOptions
 from stiction.learning.collect.options import run as collect
 from stiction.learning.identify.identify import Motions
 from stiction.learning.train.from_data import train_from
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 
 NETWORKS = "cube-networks.safetensors"
 PARTS = 4  # steps of the networks in a frame

@@ -7,7 +7,7 @@ import numpy as np
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.impact import ImpactLaw
 from stiction.learning.recordings.tosses import Tosses
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.studies import figures
 from stiction.studies.page.section import Plot, Replay, Section, Table
 from stiction.studies.recordings import toss_starts

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import numpy as np
 
 from stiction.laws.modelfile import load
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.studies.speed import common
 from stiction.studies.speed.common import MUJOCO, MUJOCO_ROLLED, ROLLED, Begin, Scale
 from stiction.studies.speed.measured import Measured

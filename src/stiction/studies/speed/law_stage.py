@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.contact import Law
+from stiction.laws.law import Law
 from stiction.robots.mujoco import Simulation, mujoco
 from stiction.simulators.stage import Stage
 

@@ -1,9 +1,9 @@
 """Our own stage: a body with a law, stepped by one Python call a step."""
 
 from stiction.bodies.state import State
-from stiction.contact import Law
+from stiction.laws.law import Law
 from stiction.simulators.stage import Stage
-from stiction.stepper import Stepper
+from stiction.simulation.stepper import Stepper
 
 
 class StepperStage(Stage):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.laws.augmented import AugmentedLaw
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.simulators.stage import Stage
 from stiction.studies.speed import common
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, ROLLED, STEPPED, Begin, Scale

@@ -16,7 +16,7 @@ from stiction.laws.features import describe_all
 from stiction.laws.frame import SCALE
 from stiction.laws.modelfile import load
 from stiction.patch import first_contacts, new_contacts
-from stiction.rollouts import CHUNK, rollout
+from stiction.simulation.rollout import CHUNK, rollout
 from stiction.studies.speed import common
 from stiction.studies.speed.common import Begin, Scale
 from stiction.studies.speed.measured import Measured

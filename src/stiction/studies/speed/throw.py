@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.modelfile import load
-from stiction.rollouts import rollout
+from stiction.simulation.rollout import rollout
 from stiction.simulators.stage import Stage
 from stiction.studies.speed import common
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, STEPPED, Begin, Scale

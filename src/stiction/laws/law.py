@@ -1,0 +1,187 @@
+"""What a contact law is: the classifier C and the regressor R of the paper, and what the physics asks about them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.state import Mode
+
+GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
+
+
+class Law:
+    """A contact law of one body on the ground.
+
+    Derive from it and write `classify` and `friction`; an object that only has these and `body` will do as well. What a
+    law answers cannot break the physics: see `stiction.paper`.
+
+    body: whose contacts it knows
+    timestep: the length of a step that it is meant for [s]
+    softness: share of its own response by which a loaded contact yields; 0 is rigid and exact
+    gravity: of the world that it belongs to [m/s^2]
+    ground: height of the ground plane [m]
+    substeps: equal parts of a time step, cut further where a corner reaches the ground; 0: whole steps
+    any_timestep: whether it also holds for other time steps
+    bounces: whether contacts separate faster than not at all
+    whole: whether it answers with whole impulses by `respond`, without Algorithm 1, as the paper's baseline does
+    rough_friction: (mu_x, mu_y) of a Coulomb law that is roughly this one, a place to begin a search; None: unknown
+    rough_cone: its cone, "box" or "round"
+    """
+
+    body: Body
+    timestep: float = 0.002
+    softness: float = 0.0
+    gravity: tuple[float, float, float] = GRAVITY
+    ground: float = 0.0
+    substeps: int = 0
+    any_timestep: bool = True
+    bounces: bool = False
+    whole: bool = False
+    rough_friction: tuple[float, float] | None = None
+    rough_cone: str = "round"
+
+    def classify(self, contacts: _core.Contacts) -> ArrayLike:
+        """C(q, v1): Mode of each contact, shape (n,). `contacts.record` has one row a contact."""
+        raise NotImplementedError(f"{type(self).__name__} must define classify.")
+
+    def friction(self, contacts: _core.Contacts, dynamic: NDArray[np.int64]) -> ArrayLike:
+        """R(q, v1): friction impulse at the patch's centre of the contacts numbered `dynamic` (k,), shape (k, 3).
+
+        (p_x, p_y [N s], m_z [N m s]). A law that knows the friction of single vertices may return shape (k, 5), with
+        the torques (m_x, m_y) that it has about the centre because the vertices lie at unequal depths.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define friction.")
+
+    def respond(self, contacts: _core.Contacts) -> tuple[ArrayLike, ArrayLike]:
+        """Of a law of whole impulses: impulses (n, 6) about the centre of mass, and modes (n,), NONE where they are to
+        be seen in the motion."""
+        raise NotImplementedError(f"{type(self).__name__} must define respond.")
+
+    def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
+        """Whether each contact (n,) lies outside of what the law was trained on."""
+        return np.zeros(len(contacts), dtype=np.bool_)
+
+    def drawn(self, number: int, seed: int) -> "Law":
+        """Laws for `number` bodies, drawn from this law's uncertainty."""
+        raise checks.InputError(f"{self!r} does not know its own uncertainty, so that no samples can be drawn from it.")
+
+    @property
+    def native(self) -> _core.Law:
+        """This law as the native core asks it; one in plain Python is asked by callback."""
+        mu = (-1.0, -1.0) if self.rough_friction is None else self.rough_friction
+        return _core.PythonLaw(_Callbacks(self), self.softness, self.whole, *mu, self.rough_cone == "round")
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the core knows this law, so that several threads may ask it at once."""
+        return False
+
+
+class NativeLaw(Law):
+    """A law that the native core knows; `native` is its form there."""
+
+    @property
+    def is_native(self) -> bool:
+        return True
+
+    def classify(self, contacts: _core.Contacts) -> NDArray[np.int64]:
+        """Mode of each contact, shape (n,)."""
+        self.native.classify(contacts)
+        return contacts.record["mode"].copy()
+
+    def friction(self, contacts: _core.Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
+        record = contacts.record
+        mode = record["mode"].copy()
+        record["mode"] = Mode.DETACH
+        record["mode"][dynamic] = Mode.DYNAMIC
+        self.native.friction(contacts)
+        record["mode"] = mode
+        return record["friction"][dynamic]
+
+    def respond(self, contacts: _core.Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Impulses (n, 6) about the centre of mass, and modes (n,)."""
+        self.native.respond(contacts)
+        return contacts.record["impulse"].copy(), contacts.record["mode"].copy()
+
+    def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
+        """Whether each contact (n,) lies outside of what the law was trained on."""
+        native = self.native
+        native.classify(contacts)
+        return native.outside(contacts)
+
+
+class _Adapted(Law):
+    """An object that has what a law must have, but is not derived from Law."""
+
+    def __init__(self, inner: Any) -> None:
+        missing = [name for name in ("body",) if not hasattr(inner, name)]
+        questions = ("respond",) if callable(getattr(inner, "respond", None)) else ("classify", "friction")
+        missing += [name for name in questions if not callable(getattr(inner, name, None))]
+        if missing:
+            raise checks.InputError(
+                f"A law needs body, classify and friction; {type(inner).__name__} has no {' and no '.join(missing)}."
+            )
+        self.inner = inner
+        self.whole = questions == ("respond",)
+        names = ("body", "timestep", "softness", "gravity", "ground", "substeps", "rough_friction", "rough_cone")
+        for name in names:  # its own values stand for those that Law declares
+            if hasattr(inner, name):
+                setattr(self, name, getattr(inner, name))
+
+    def classify(self, contacts: _core.Contacts) -> ArrayLike:
+        return self.inner.classify(contacts)
+
+    def friction(self, contacts: _core.Contacts, dynamic: NDArray[np.int64]) -> ArrayLike:
+        return self.inner.friction(contacts, dynamic)
+
+    def respond(self, contacts: _core.Contacts) -> tuple[ArrayLike, ArrayLike]:
+        return self.inner.respond(contacts)
+
+    def __repr__(self) -> str:
+        return repr(self.inner)
+
+
+def as_law(law: Any) -> Law:
+    """A Law, or one that asks an object with the attributes of a law."""
+    return law if isinstance(law, Law) else _Adapted(law)
+
+
+class _Callbacks:
+    """What the core calls for a law in plain Python: its answers are checked and written into the contacts."""
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+
+    def classify(self, contacts: _core.Contacts) -> None:
+        mode = np.asarray(self.law.classify(contacts))
+        if mode.shape != (len(contacts),) or not np.isin(mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all():
+            raise checks.InputError(
+                f"A law's classify must return {len(contacts)} modes, each STATIC, DYNAMIC or DETACH, got {mode!r:.80}."
+            )
+        contacts.record["mode"] = mode
+
+    def friction(self, contacts: _core.Contacts) -> None:
+        record = contacts.record
+        dynamic = np.flatnonzero(record["mode"] == Mode.DYNAMIC)
+        if len(dynamic) == 0:
+            return
+        p_f = np.asarray(self.law.friction(contacts, dynamic), dtype=np.float64)
+        if p_f.shape not in ((len(dynamic), 3), (len(dynamic), 5)):
+            raise checks.InputError(
+                f"A law's friction must return shape ({len(dynamic)}, 3) or ({len(dynamic)}, 5), got {p_f.shape}."
+            )
+        record["friction"][dynamic] = np.pad(p_f, ((0, 0), (0, 5 - p_f.shape[1])))
+        if p_f.shape[1] == 3:
+            contacts.tilt()
+
+    def respond(self, contacts: _core.Contacts) -> None:
+        impulse, mode = self.law.respond(contacts)
+        contacts.record["impulse"], contacts.record["mode"] = impulse, mode
+
+    def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
+        return np.asarray(self.law.outside(contacts), dtype=np.bool_)

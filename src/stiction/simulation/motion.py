@@ -1,0 +1,136 @@
+"""Between states of a body frame, as users give them, and motions of the centre of mass, as physics has them."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.state import Mode, State, Trajectory
+
+DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
+
+
+class Motion(NamedTuple):
+    """States of n bodies at their centres of mass."""
+
+    position: NDArray[np.float64]  # (n, 3)
+    quaternion: NDArray[np.float64]  # (n, 4)
+    twist: NDArray[np.float64]  # (n, 6)
+
+
+class Setting(NamedTuple):
+    """What stays the same during a motion."""
+
+    timestep: float
+    gravity: NDArray[np.float64]  # (3,)
+    substeps: int = 0  # equal parts of a time step, which impacts cut further; 0: one step, no cuts, as in the paper
+
+
+class Record(NamedTuple):
+    """A motion of n bodies at their centres of mass: shapes as in Trajectory with one leading axis."""
+
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    twist: NDArray[np.float64]
+    impulse: NDArray[np.float64]
+    mode: NDArray[np.int8]
+    kind: NDArray[np.int8]
+
+
+def empty_record(n: int, steps: int) -> Record:
+    """Room for `steps` steps of n bodies."""
+    return Record(
+        np.empty((n, steps + 1, 3)),
+        np.empty((n, steps + 1, 4)),
+        np.empty((n, steps + 1, 6)),
+        np.zeros((n, steps, 6)),
+        np.full((n, steps), Mode.NONE, dtype=np.int8),
+        np.zeros((n, steps), dtype=np.int8),
+    )
+
+
+def contacts_at(body: Body, motion: Motion, setting: Setting) -> _core.Contacts:
+    """The contacts of those bodies that touch at the begin of a step, with v1; `record.index` tells which they are."""
+    return _core.touching(body.hull, *motion, setting.timestep, setting.gravity)
+
+
+def free_twists(body: Body, setting: Setting, quaternion: NDArray, twist: NDArray) -> NDArray[np.float64]:
+    """Line 1 of Algorithm 1 without a look at the ground: v1 = v + h M^-1 tau of twists (n, 6)."""
+    return _core.free_twists(body.hull, quaternion, twist, setting.timestep, setting.gravity)
+
+
+def check_start(body: Body, state: State) -> None:
+    """Refuse a state that is not one of this body above the ground."""
+    if not isinstance(state, State):
+        raise checks.InputError(f"state must be a stiction.State, got {type(state).__name__}.")
+    flat = state.reshape(-1)
+    R = rotation_matrices(flat.quaternion)
+    lowest = (body.vertices @ R[:, 2].T).min(axis=0) + flat.position[:, 2] - body.rounding
+    if len(lowest) and lowest.min() < -DEEPEST_START * body.diameter:
+        raise checks.InputError(
+            f"The body starts below the ground: its lowest point is at z = {lowest.min():.4g} m, allowed is z >= "
+            f"{-DEEPEST_START * body.diameter:.4g} m."
+        )
+    if body.planar:
+        sideways = [
+            flat.position[:, 1],
+            flat.velocity[:, 1],
+            *flat.angular_velocity.T[[0, 2]],
+            *flat.quaternion.T[[1, 3]],
+        ]
+        worst = max((float(np.abs(part).max(initial=0.0)) for part in sideways), default=0.0)
+        if worst > 1e-9:
+            raise checks.InputError(
+                "A planar body moves in the x-z plane and turns about y only; its state has a component out of that "
+                f"plane of {worst:.3g}."
+            )
+
+
+def check_finite(record: Record, timestep: float) -> None:
+    """Refuse a motion that has run out of numbers."""
+    last = sum(float(part[:, -1].sum()) for part in record[:3])
+    if np.isfinite(last):
+        return  # as good as always, and quickly seen: what is no number stays none in every later step
+    lost = ~np.isfinite(record.twist).all(axis=-1) | ~np.isfinite(record.position).all(axis=-1)
+    if lost.any():  # not if finite numbers have only become too large a sum
+        throw, step = (int(i) for i in np.argwhere(lost)[0])
+        spin = np.linalg.norm(record.twist[throw, 0, 3:])
+        raise checks.InputError(
+            f"The motion of state {throw} is not finite after {step} steps: with its spin of {spin:.3g} rad/s at the "
+            f"start, steps of {timestep:g} s are too long for the gyroscopic torque; shorten them or spin it slower."
+        )
+
+
+def to_motion(body: Body, state: State) -> Motion:
+    """States of the body frame (n,) as motion of the centre of mass."""
+    position, twist = state.position, np.concatenate([state.velocity, state.angular_velocity], axis=1)
+    if body.com.any():
+        arm = rotation_matrices(state.quaternion) @ body.com
+        position = position + arm
+        twist[:, :3] += np.cross(state.angular_velocity, arm)
+    return Motion(np.array(position), np.array(state.quaternion), twist)
+
+
+def to_trajectory(body: Body, record: Record, batch_shape: tuple[int, ...], timestep: float) -> Trajectory:
+    """A record at the centre of mass as a trajectory of the body frame."""
+    spin = record.twist[..., 3:]
+    position, velocity = record.position, record.twist[..., :3]
+    if body.com.any():
+        arm = (rotation_matrices(record.quaternion.reshape(-1, 4)) @ body.com).reshape(record.position.shape)
+        position, velocity = position - arm, velocity - np.cross(spin, arm)
+    arrays = {
+        "position": position,
+        "quaternion": record.quaternion,
+        "velocity": velocity,
+        "angular_velocity": spin,
+        "impulse": record.impulse,
+        "mode": record.mode,
+        "kind": record.kind,
+    }
+    return Trajectory(
+        **{name: value.reshape(*batch_shape, *value.shape[1:]) for name, value in arrays.items()}, timestep=timestep
+    )

@@ -1,0 +1,79 @@
+"""One time step a call, for loops of one's own."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from stiction import _core
+from stiction.bodies.state import State
+from stiction.simulation.motion import Record, to_motion, to_trajectory
+from stiction.simulation.rollout import law_of, setting_of, start_of
+
+
+class Stepper:
+    """A body, or a batch of them, that moves by one time step with every `step()`: the same bits as in a rollout.
+
+    Arguments are those of `rollout`.
+    """
+
+    def __init__(
+        self,
+        law: Any,
+        state: State,
+        *,
+        timestep: float | None = None,
+        gravity: ArrayLike | None = None,
+        substeps: int | None = None,
+    ) -> None:
+        self.law = law_of(law)
+        self._setting = setting_of(self.law, timestep, gravity, substeps)
+        self._shape = state.batch_shape if isinstance(state, State) else ()
+        self._start(state)
+
+    def _start(self, state: State) -> None:
+        law, (h, gravity, substeps) = self.law, self._setting
+        self._native = _core.Stepper(law.native, law.body.hull, *self._to_motion(state), h, gravity, substeps)
+        self.step = self._native.step  # without a function of Python in between
+
+    def step(self) -> None:
+        """Move on by one time step."""
+        self._native.step()
+
+    @property
+    def state(self) -> State:
+        """The present state; set it to continue from another."""
+        position, quaternion, twist = (part[:, np.newaxis] for part in self._native.state())
+        n = len(position)
+        record = Record(position, quaternion, twist, np.zeros((n, 0, 6)), np.zeros((n, 0)), np.zeros((n, 0)))
+        state = to_trajectory(self.law.body, record, self._shape, self._setting.timestep).state()
+        return state.raised(self.law.ground) if self.law.ground != 0.0 else state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._native.set(*self._to_motion(state))
+
+    @property
+    def impulse(self) -> NDArray[np.float64]:
+        """Contact impulse of the last step about the centre of mass [N s, N m s], shape (..., 6)."""
+        return self._native.impulse().reshape(*self._shape, 6)
+
+    @property
+    def mode(self) -> NDArray[np.int8]:
+        """Mode of the last step, shape (...)."""
+        return self._native.mode().reshape(self._shape)
+
+    @property
+    def kind(self) -> NDArray[np.int8]:
+        """Kind of the patch in the last step, shape (...)."""
+        return self._native.kind().reshape(self._shape)
+
+    def _to_motion(self, state: State):
+        return to_motion(self.law.body, start_of(self.law, state).reshape(int(np.prod(self._shape))))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"law": self.law, "setting": self._setting, "shape": self._shape, "state": self.state}
+
+    def __setstate__(self, parts: dict[str, Any]) -> None:
+        self.law, self._setting, self._shape = parts["law"], parts["setting"], parts["shape"]
+        self._start(parts["state"])
