@@ -54,24 +54,21 @@ inline Dissipated dissipate(const Tensor& response, const Vector& slip, double l
     double t = std::max(least, size - trace), norm = 0.0;
     Vector y;
     for (int k = 0; k < 60; ++k) {
-        // B + t = L D L^T
-        const double d0 = B.xx + t, l1 = B.xy / d0, l2 = B.xz / d0;
-        const double d1 = B.yy + t - l1 * B.xy, e = B.yz - l1 * B.xz, m = e / d1;
-        const double d2 = B.zz + t - l2 * B.xz - m * e;
-        const double z1 = -b.y + l1 * b.x, z2 = -b.z + l2 * b.x - m * z1;
-        y.z = z2 / d2;
-        y.y = z1 / d1 - m * y.z;
-        y.x = -b.x / d0 - l1 * y.y - l2 * y.z;
+        // By cofactors: a triangular factorisation would wait for one division after the other.
+        const double xx = B.xx + t, yy = B.yy + t, zz = B.zz + t;
+        const Tensor C{yy * zz - B.yz * B.yz, B.xz * B.yz - B.xy * zz, B.xy * B.yz - B.xz * yy,
+                       xx * zz - B.xz * B.xz, B.xy * B.xz - xx * B.yz, xx * yy - B.xy * B.xy};
+        const double inverse = 1.0 / (xx * C.xx + B.xy * C.xy + B.xz * C.xz);
+        y = -inverse * (C * b);
         norm = length(y);
         if (norm <= 1.0 + 1e-9) {
             if (k == 0 && t <= least) return {y, true};
             break;
         }
-        const double u1 = y.y - l1 * y.x, u2 = y.z - l2 * y.x - m * u1;
-        const double steep = y.x * y.x / d0 + u1 * u1 / d1 + u2 * u2 / d2;  // y . (B + t)^-1 y
+        const double steep = inverse * dot(y, C * y);  // y . (B + t)^-1 y
         t += steep > 0.0 ? (norm - 1.0) * norm * norm / steep : size;
     }
-    if (norm > 0.0) y = {y.x / norm, y.y / norm, y.z / norm};
+    if (norm > 0.0) y = (1.0 / norm) * y;
     return {y, false};
 }
 
