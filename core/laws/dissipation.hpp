@@ -1,5 +1,5 @@
-// Friction of greatest dissipation: of all impulses that a patch can give as a whole, the one after which it slides with
-// the least energy.
+// Friction of greatest dissipation: of all impulses that a patch can give as a whole, the one that leaves the least
+// energy to its sliding.
 //
 // Vectors here are (x, y, spin about the vertical) at the centre of pressure: slip in [m/s, rad/s], impulses in
 // [N s, N m s].

@@ -43,7 +43,7 @@ double ImpactLaw::next_turn(std::int64_t body) {
 }
 
 Mode ImpactLaw::solve(Contact& c) {
-    c.friction = {};
+    c.found = {};
     c.restitution = material_.restitution;
     c.restitution.e0 = std::min(1.0, c.restitution.e0 * each_.restitution(c.index));
     Normal normal = normal_impulse(c, c.velocity);
@@ -75,7 +75,7 @@ Mode ImpactLaw::solve(Contact& c) {
         const BuiltUp built = build_up(Sliding(c, pressure, normal), load);
         const Vector& f = built.friction;
         sticks = built.sticks;
-        c.friction = {f.x, f.y, f.z + x * f.y - y * f.x};
+        c.found = {f.x, f.y, f.z + x * f.y - y * f.x};
         normal = normal_impulse(c, c.after(friction_wrench(pressure, {f.x, f.y, f.z})));
         if (std::fabs(normal.p_z - load.normal) < AGREES * load.normal) break;
     }

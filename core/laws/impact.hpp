@@ -50,13 +50,12 @@ class BodyFactors {
     const double* row(std::int64_t body) const { return values_.data() + (body % rows_) * columns_; }
 };
 
-class ImpactLaw : public Law {
+class ImpactLaw final : public Law {
   public:
     ImpactLaw(const ImpactMaterial& material, BodyFactors each, ResidualNetwork residual);
 
     /// Solves each contact for its mode and, on the way, for its friction.
     void classify(const Contacts& contacts) override;
-    void friction(const Contacts&) override {}
     void begin(int bodies) override;
 
   private:

@@ -11,7 +11,7 @@ namespace stiction {
 /// Output k is bias_k + sum_i weight_ik exp(-gamma_k |z - centre_i|^2).
 class KernelMachine {
   public:
-    /// centres: rows of as many numbers as there are inputs, standardised; weights: rows of as many as there are outputs
+    /// centres: a row of standardised inputs for each example; weights: a row of outputs for each
     KernelMachine(int inputs, std::vector<float> centres, std::vector<float> weights, std::vector<float> gamma,
                   std::vector<float> bias)
         : inputs_(inputs), centres_(std::move(centres)), weights_(std::move(weights)), gamma_(std::move(gamma)),
