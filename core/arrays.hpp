@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "math.hpp"
@@ -28,6 +29,11 @@ template <class T> nb::ndarray<nb::numpy, T> new_array(const std::vector<std::si
     *data = memory.get();
     nb::capsule owner(memory.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
+}
+
+/// All numbers of an array, row after row.
+template <class Array> auto numbers_of(const Array& array) {
+    return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
 }
 
 inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }

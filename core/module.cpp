@@ -6,6 +6,8 @@ namespace nb = nanobind;
 namespace stiction {
 void bind_contacts(nb::module_& module);
 void bind_laws(nb::module_& module);
+void bind_estimators(nb::module_& module);
+void bind_impact(nb::module_& module);
 void bind_step(nb::module_& module);
 }  // namespace stiction
 
@@ -31,5 +33,7 @@ NB_MODULE(STICTION_MODULE, module) {
     module.def("processor_level", &processor_level, "Highest level of x86-64 that this processor has: 1, 3 or 4.");
     stiction::bind_contacts(module);
     stiction::bind_laws(module);
+    stiction::bind_estimators(module);
+    stiction::bind_impact(module);
     stiction::bind_step(module);
 }

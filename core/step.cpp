@@ -120,6 +120,4 @@ void simulate(Law& law, const Setting& setting, const Hull& hull, ContactMemory&
     }
 }
 
-void simulate_cut(Law& l, const Setting& s, const Hull& h, ContactMemory& m, std::span<Moving> b, int f, Record& r) { simulate(l, s, h, m, b, f, r); }  // TEMPORARY
-
 }  // namespace stiction

@@ -16,6 +16,10 @@ constexpr double CORRECTION = 0.01;        ///< share of a vertex's depth that a
 constexpr double CORRECTION_SPEED = 1e-3;  ///< [m/s] the fastest correction, as in DART
 constexpr double SETTLED_DEPTH = 1e-9;     ///< [m] depths below it are left alone: a body at rest keeps its bits
 
+/// A vertex touches below this height [m] where steps are cut at impacts. Far above that of whole steps, TOUCH: corners
+/// that chatter within it count as one contact, or there would be no end of cuts.
+constexpr double CUT_TOUCH = 1e-4;
+
 /// What stays the same during a motion.
 struct Setting {
     double timestep;    ///< [s]

@@ -1,0 +1,43 @@
+// The impact law, for Python.
+#include "arrays.hpp"
+#include "laws/impact.hpp"
+#include "step.hpp"
+
+namespace stiction {
+namespace {
+
+using InnerWeights = Input<double, -1, ResidualNetwork::INPUTS + 1>;
+using OuterWeights = Input<double, ResidualNetwork::OUTPUTS, -1>;
+
+void make_impact_law(ImpactLaw* self, double restitution, double restitution_fall, double restitution_threshold,
+                     double friction, double friction_loaded, double friction_load, double friction_rise, double spin,
+                     double lag, int memory, Input<double, -1, -1> each, InnerWeights inner, OuterWeights outer) {
+    if (each.shape(0) < 1 || each.shape(1) < 2) throw nb::value_error("each must have a row of two numbers or more.");
+    if (inner.shape(0) != outer.shape(1)) throw nb::value_error("inner and outer weights must have as many units.");
+    if (memory < 1) throw nb::value_error("An impact comes in one part or more.");
+    const ImpactMaterial material{.restitution = {restitution, restitution_fall, restitution_threshold},
+                                  .friction = friction,
+                                  .friction_loaded = friction_loaded,
+                                  .friction_load = friction_load,
+                                  .friction_rise = friction_rise,
+                                  .spin = spin,
+                                  .lag = lag,
+                                  .parts = memory};
+    new (self) ImpactLaw(material, BodyFactors(numbers_of(each), static_cast<int>(each.shape(1))),
+                         ResidualNetwork(numbers_of(inner), numbers_of(outer)));
+}
+
+}  // namespace
+
+void bind_impact(nb::module_& m) {
+    nb::class_<ImpactLaw, Law>(m, "ImpactLaw", "Impacts that bounce; friction that follows the slip meanwhile.")
+        .def("__init__", &make_impact_law, nb::kw_only(), nb::arg("restitution"), nb::arg("restitution_fall"),
+             nb::arg("restitution_threshold"), nb::arg("friction"), nb::arg("friction_loaded"),
+             nb::arg("friction_load"), nb::arg("friction_rise"), nb::arg("spin"), nb::arg("lag"), nb::arg("memory"),
+             nb::arg("each"), nb::arg("inner"), nb::arg("outer"),
+             "each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. "
+             "inner, outer: weights of the residual network.");
+    m.attr("CUT_TOUCH") = CUT_TOUCH;
+}
+
+}  // namespace stiction

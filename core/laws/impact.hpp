@@ -1,0 +1,87 @@
+// A contact law for real bodies: impacts bounce, and friction follows the slip while an impact builds up.
+//
+// Algorithm 1 stays as it is. The law says how vertices bounce, always slides unless the body comes to rest, and its
+// regressor R is the friction of greatest dissipation of the patch as a whole.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "../law.hpp"
+#include "residual.hpp"
+
+namespace stiction {
+
+struct Sliding;
+
+/// How body and ground touch.
+struct ImpactMaterial {
+    Restitution restitution{.e0 = 0.2, .threshold = 0.03};
+    double friction = 0.25;         ///< coefficient without load, at a slip of 0.3 m/s
+    double friction_loaded = 0.2;   ///< ... and under infinite load
+    double friction_load = 8.0;     ///< force at which the coefficient has come half the way from one to the other [N]
+    double friction_rise = 0.0;     ///< relative growth of `friction` with each factor of ten in slip speed
+    double spin = 0.85;             ///< radius of friction against spinning, relative to the patch's radius
+    double lag = 0.125;             ///< share of an impact by which friction follows the slip late
+    int parts = 8;                  ///< in which an impact builds up
+};
+
+/// How the bodies of a batch differ from each other: a row for each of them, or one row for all.
+class BodyFactors {
+  public:
+    /// values: rows of `columns` numbers: factors of friction and of restitution, then turns of friction [rad]
+    BodyFactors(std::vector<double> values, int columns)
+        : values_(std::move(values)), columns_(columns), rows_(static_cast<int>(values_.size()) / columns) {}
+
+    int rows() const { return rows_; }
+    double friction(std::int64_t body) const { return row(body)[0]; }
+    double restitution(std::int64_t body) const { return row(body)[1]; }
+    /// By how much friction is turned in a body's impact of this number [rad]; one turn alone stands for none.
+    double turn(std::int64_t body, int impact) const {
+        const int turns = columns_ - 2;
+        return turns < 2 ? 0.0 : row(body)[2 + impact % turns];
+    }
+
+  private:
+    std::vector<double> values_;
+    int columns_, rows_;
+
+    const double* row(std::int64_t body) const { return values_.data() + (body % rows_) * columns_; }
+};
+
+class ImpactLaw final : public Law {
+  public:
+    ImpactLaw(const ImpactMaterial& material, BodyFactors each, ResidualNetwork residual);
+
+    /// Solves each contact for its mode and, on the way, for its friction.
+    void classify(const Contacts& contacts) override;
+    void begin(int bodies) override;
+
+  private:
+    ImpactMaterial material_;
+    BodyFactors each_;
+    ResidualNetwork residual_;
+    std::vector<int> impacts_;  // of each body so far; a thread touches those of its own bodies only
+
+    /// Friction of a normal impulse that came in parts, and whether the patch sticks in the end.
+    struct BuiltUp {
+        Vector friction;  ///< (p_x, p_y, m_z) at the centre of pressure
+        bool sticks = false;
+    };
+    /// What friction depends on, beside the slip.
+    struct Load {
+        double duration;      ///< in which the normal impulse acts [s]
+        int parts;            ///< in which it comes
+        double factor;        ///< of the coefficient of friction
+        double turn;          ///< of friction [rad]
+        double normal = 0.0;  ///< the normal impulse [N s]
+        double radius = 0.0;  ///< of friction against spinning [m]
+    };
+
+    Mode solve(Contact& contact);
+    double next_turn(std::int64_t body);
+    BuiltUp build_up(const Sliding& sliding, const Load& load) const;
+};
+
+}  // namespace stiction
