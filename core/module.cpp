@@ -13,24 +13,20 @@ void bind_step(nb::module_& module);
 
 namespace {
 
-/// The highest level of x86-64 that this processor has: 1 (any), 3 (AVX2 and FMA) or 4 (AVX-512); elsewhere 1.
-int processor_level() {
+/// Whether this processor has AVX2 and fused multiply-add, which the module `v3` needs.
+bool has_avx2() {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    const bool third = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-    const bool fourth = third && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-                        __builtin_cpu_supports("avx512vl");
-    return fourth ? 4 : third ? 3 : 1;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 #else
-    return 1;
+    return false;
 #endif
 }
 
 }  // namespace
 
 NB_MODULE(STICTION_MODULE, module) {
-    module.def("processor_level", &processor_level, "Highest level of x86-64 that this processor has: 1, 3 or 4.");
+    module.def("has_avx2", &has_avx2, "Whether this processor has AVX2 and fused multiply-add.");
     stiction::bind_contacts(module);
     stiction::bind_laws(module);
     stiction::bind_estimators(module);

@@ -1,8 +1,8 @@
-// Numbers side by side: one formula for one body and for eight.
+// Numbers side by side: one formula for one body and for as many as the processor takes at once.
 //
-// `Pack` wraps the vector extensions of gcc and clang, which the compiler maps to whatever the processor has. What they
-// lack, square roots and fused multiply-adds, is written once below; a processor without fused multiply-add multiplies
-// and adds instead, since the C library would take a hundred times as long, and its last bits may differ.
+// `Pack` wraps the vector extensions of gcc and clang. What they lack, square roots and fused multiply-adds, is written
+// once below; a processor without fused multiply-add multiplies and adds instead, since the C library would take a
+// hundred times as long, and its last bits may differ.
 #pragma once
 
 #include <cmath>
@@ -10,14 +10,23 @@
 #include <cstring>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace stiction {
 
+#if defined(__AVX2__)
+constexpr int REGISTER = 32;  ///< bytes of a vector register
+#else
+constexpr int REGISTER = 16;
+#endif
+
 template <class Real, int Number> struct VectorOf;
-template <> struct VectorOf<double, 8> { typedef double Type __attribute__((vector_size(64))); };
+template <> struct VectorOf<double, 2> { typedef double Type __attribute__((vector_size(16))); };
+template <> struct VectorOf<double, 4> { typedef double Type __attribute__((vector_size(32))); };
+template <> struct VectorOf<float, 4> { typedef float Type __attribute__((vector_size(16))); };
 template <> struct VectorOf<float, 8> { typedef float Type __attribute__((vector_size(32))); };
-template <> struct VectorOf<float, 16> { typedef float Type __attribute__((vector_size(64))); };
 
 template <class Real, int Number> class Pack {
   public:
@@ -53,7 +62,7 @@ template <class Real, int Number> class Pack {
     Values values;
 };
 
-constexpr int LANES = 8;  ///< contacts that are described side by side
+constexpr int LANES = REGISTER / 8;  ///< contacts that are described side by side
 using Wide = Pack<double, LANES>;
 
 // The same words for single numbers and for packs.
@@ -78,8 +87,8 @@ inline Wide magnitude(Wide a) { return select(a < Wide(0.0), -a, a); }
 
 inline double root(double a) { return std::sqrt(a); }
 inline Wide root(Wide a) {
-#if defined(__AVX512F__)
-    return Wide((Wide::Values)_mm512_sqrt_pd((__m512d)a.values));
+#if defined(__AVX2__)
+    return Wide(_mm256_sqrt_pd(a.values));
 #else
     for (int k = 0; k < LANES; ++k) a.values[k] = std::sqrt(a.values[k]);
     return a;
@@ -95,35 +104,16 @@ inline double multiply_add(double a, double b, double c) {
 #endif
 }
 
-template <class Real, int Number> inline Pack<Real, Number> multiply_add(Pack<Real, Number> a, Pack<Real, Number> b,
-                                                                         Pack<Real, Number> c) {
+template <class Real, int Number>
+inline Pack<Real, Number> multiply_add(Pack<Real, Number> a, Pack<Real, Number> b, Pack<Real, Number> c) {
     using P = Pack<Real, Number>;
-    [[maybe_unused]] typename P::Values result;
-#if defined(__AVX512F__)
-    if constexpr (sizeof(result) == 64 && sizeof(Real) == 8)
-        return P((typename P::Values)_mm512_fmadd_pd((__m512d)a.values, (__m512d)b.values, (__m512d)c.values));
-    else if constexpr (sizeof(result) == 64)
-        return P((typename P::Values)_mm512_fmadd_ps((__m512)a.values, (__m512)b.values, (__m512)c.values));
-    else
-        return P((typename P::Values)_mm256_fmadd_ps((__m256)a.values, (__m256)b.values, (__m256)c.values));
-#elif defined(__FMA__)
-    typedef Real Half __attribute__((vector_size(32)));
-    Half x, y, z;
-    constexpr int halves = sizeof(result) / 32;
-    for (int h = 0; h < halves; ++h) {
-        std::memcpy(&x, reinterpret_cast<const char*>(&a.values) + 32 * h, 32);
-        std::memcpy(&y, reinterpret_cast<const char*>(&b.values) + 32 * h, 32);
-        std::memcpy(&z, reinterpret_cast<const char*>(&c.values) + 32 * h, 32);
-        if constexpr (sizeof(Real) == 8)
-            z = (Half)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
-        else
-            z = (Half)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z);
-        std::memcpy(reinterpret_cast<char*>(&result) + 32 * h, &z, 32);
-    }
-    return P(result);
+    [[maybe_unused]] constexpr bool is_double = sizeof(Real) == 8;
+#if defined(__FMA__)
+    if constexpr (is_double) return P(_mm256_fmadd_pd(a.values, b.values, c.values));
+    if constexpr (!is_double) return P(_mm256_fmadd_ps(a.values, b.values, c.values));
 #elif defined(__aarch64__)
-    for (int k = 0; k < Number; ++k) result[k] = std::fma(a.values[k], b.values[k], c.values[k]);
-    return P(result);
+    if constexpr (is_double) return P(vfmaq_f64(c.values, a.values, b.values));
+    if constexpr (!is_double) return P(vfmaq_f32(c.values, a.values, b.values));
 #else
     return P(a.values * b.values + c.values);
 #endif

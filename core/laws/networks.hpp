@@ -90,16 +90,18 @@ class Network {
   private:
     std::vector<Layer> layers_;
 
-    /// Apply a layer, `Packs` packs of 16 outputs at a time.
-    template <int Number, int Packs> static void apply(const Layer& layer, const float* from, float* to, bool relu) {
+    /// Apply a layer, `Blocks` blocks of 16 outputs at a time; what is left of it, 8 outputs, is summed in parts.
+    template <int Number, int Blocks> static void apply(const Layer& layer, const float* from, float* to, bool relu) {
+        using Full = Pack<float, REGISTER / 4>;
+        const auto tile = [&]<class Floats, int Packs, int Parts>(int j) {
+            detail::tile<Floats, Number, Packs, Parts>(layer.weights.data() + j, layer.bias.data() + j, layer.row,
+                                                       layer.inputs, from, to + j, relu);
+        };
         int j = 0;
-        const float *weights = layer.weights.data(), *bias = layer.bias.data();
-        for (; j + 16 * Packs <= layer.row; j += 16 * Packs)
-            detail::tile<Pack<float, 16>, Number, Packs, 1>(weights + j, bias + j, layer.row, layer.inputs, from, to + j, relu);
-        for (; j + 16 <= layer.row; j += 16)
-            detail::tile<Pack<float, 16>, Number, 1, 1>(weights + j, bias + j, layer.row, layer.inputs, from, to + j, relu);
-        if (j < layer.row)
-            detail::tile<Pack<float, 8>, Number, 1, 4>(weights + j, bias + j, layer.row, layer.inputs, from, to + j, relu);
+        for (; j + 16 * Blocks <= layer.row; j += 16 * Blocks)
+            tile.template operator()<Full, Blocks * 16 / Full::size, 1>(j);
+        for (; j + 16 <= layer.row; j += 16) tile.template operator()<Full, 16 / Full::size, 1>(j);
+        if (j < layer.row) tile.template operator()<Full, 8 / Full::size, 4>(j);
     }
 };
 

@@ -41,13 +41,13 @@ _HOME = {
     "CoulombLaw": "stiction.laws.coulomb",
     "InputError": "stiction.basics.checks",
     "Kind": "stiction.bodies.state",
-    "Law": "stiction.contact",
+    "Law": "stiction.laws.law",
     "Mode": "stiction.bodies.state",
     "State": "stiction.bodies.state",
     "Trajectory": "stiction.bodies.state",
     "load": "stiction.laws.modelfile",
-    "rollout": "stiction.rollouts",
-    "Stepper": "stiction.stepper",
+    "rollout": "stiction.simulation.rollout",
+    "Stepper": "stiction.simulation.stepper",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")
 

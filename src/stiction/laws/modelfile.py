@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +114,7 @@ def _digest(text: str, tensors: dict[str, NDArray[Any]]) -> str:
 
 
 def _shipped(name: str) -> Path:
-    folder = Path(str(resources.files("stiction"))) / "models"
+    folder = Path(__file__).parents[1] / "models"
     names = sorted(path.stem for path in folder.glob("*.safetensors"))
     if name not in names:
         raise checks.InputError(f"There is no law {name!r}; shipped are {', '.join(names) or 'none'}.")
