@@ -35,8 +35,8 @@ void bind_impact(nb::module_& m) {
              nb::arg("restitution_threshold"), nb::arg("friction"), nb::arg("friction_loaded"),
              nb::arg("friction_load"), nb::arg("friction_rise"), nb::arg("spin"), nb::arg("lag"), nb::arg("memory"),
              nb::arg("each"), nb::arg("inner"), nb::arg("outer"),
-             "each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. "
-             "inner, outer: weights of the residual network.");
+             "each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for "
+             "all. inner, outer: weights of the residual network.");
     m.attr("CUT_TOUCH") = CUT_TOUCH;
 }
 

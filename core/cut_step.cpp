@@ -55,8 +55,8 @@ void keep_spin_energy(const Hull& hull, const Rotation& R, const Twist& before, 
 ///
 /// Algorithm 1 compares with v1, which gravity has made faster in this step already: a bounce may turn that around
 /// before the height for it is lost. The whole step changes the energy by p . (v + M^-1 p / 2) - m (h g)^2 / 2, with v
-/// before the step. It is convex in p, and not above 0 for the contact that neither bounces nor rubs: the way from there
-/// to p is cut where it would pass 0.
+/// before the step. It is convex in p, and not above 0 for the contact that neither bounces nor rubs: the way from
+/// there to p is cut where it would pass 0.
 void bounce_within_energy(Contact& c, double h, const Vector& gravity) {
     const Twist fall{h * gravity, {}};
     const double spent = 0.5 * dot(fall.linear, fall.linear) / c.mobility.linear.x;

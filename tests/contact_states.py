@@ -3,35 +3,30 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from stiction import Body
-from stiction.contact import contact_impulse
-from stiction.laws.features import describe_all
-from stiction.laws.frame import SCALE
-from stiction.patch import Contacts, new_contacts
-from stiction.simulation.motion import Motion, Setting, begin_step
+from stiction import Body, _core
 
-SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))
+TIMESTEP = 0.002  # [s]
+GRAVITY = np.array([0.0, 0.0, -9.81])  # [m/s^2]
 
 
-def contacts_from(body: Body, quaternion, depth, twist) -> Contacts:
+def contacts_from(body: Body, quaternion, depth, twist) -> _core.Contacts:
     """Contacts of `body` in the given orientations with its lowest vertex `depth` below the ground, at given twists."""
     R = Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
     lowest = ((body.vertices - body.com) @ R[:, 2].T).min(axis=0)
     position = np.zeros((len(depth), 3))
     position[:, 2] = -lowest - depth
-    contacts = new_contacts(body.hull, len(depth))
-    found = begin_step(SETTING, body.hull, contacts, Motion(position, np.array(quaternion), np.array(twist)))
-    assert found == len(depth)
+    contacts = _core.touching(body.hull, position, np.array(quaternion), np.array(twist), TIMESTEP, GRAVITY)
+    assert len(contacts) == len(depth)
     return contacts
 
 
-def random_contacts(body: Body, count: int, rng: np.random.Generator) -> Contacts:
+def random_contacts(body: Body, count: int, rng: np.random.Generator) -> _core.Contacts:
     """Random poses, a third of them turned so that a face lies almost flat, and some exactly flat."""
     turn = Rotation.random(count, rng)
-    hull = body.hull
+    normals = face_normals(body)
     flat = rng.uniform(size=count) < 0.35
     for i in np.flatnonzero(flat).tolist():
-        normal = hull.normals[rng.integers(len(hull.normals))]
+        normal = normals[rng.integers(len(normals))]
         onto_ground = Rotation.align_vectors([[0, 0, -1.0]], [normal])[0]
         tilt = Rotation.from_rotvec(rng.normal(0, 1, 3) * rng.choice([0.0, 1e-9, 1e-5, 1e-3, 1e-2]))
         turn[i] = tilt * Rotation.from_rotvec([0, 0, rng.uniform(0, 6.3)]) * onto_ground
@@ -41,13 +36,25 @@ def random_contacts(body: Body, count: int, rng: np.random.Generator) -> Contact
     return contacts_from(body, turn.as_quat(scalar_first=True), depth, twist)
 
 
+def face_normals(body: Body) -> list[np.ndarray]:
+    """Outward unit normals of the faces, body axes."""
+    loops = [body.vertices[face] for face in body.faces]
+    sums = [np.cross(corners, np.roll(corners, -1, axis=0)).sum(axis=0) for corners in loops]
+    return [normal / np.linalg.norm(normal) for normal in sums]
+
+
 def handled(law, contacts):
     """Impulses (n, 6) and modes (n,) of Algorithm 1."""
-    contact_impulse(law, contacts)
+    law.native.respond(contacts)
     return contacts.record["impulse"].copy(), contacts.record["mode"].copy()
 
 
-def described_by(contacts, recipe, mass):
+def twist_after(contacts, i, p):
+    """v1 + M^-1 p: the twist (6,) of contact i after an impulse (6,)."""
+    return contacts.record[i].velocity + contacts.inverse_inertia[i] @ p
+
+
+def described_by(contacts, recipe):
     """Numbers of the contacts that have a description."""
-    describe_all(contacts, recipe, mass)
-    return set(np.flatnonzero(contacts.record["memo"][:, SCALE] > 0).tolist())
+    _core.describe(contacts, recipe)
+    return set(np.flatnonzero(contacts.record["unit_impulse"] > 0).tolist())

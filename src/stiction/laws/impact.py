@@ -1,27 +1,26 @@
 """A contact law for real bodies: impacts bounce, and friction follows the slip while an impact builds up.
 
-Algorithm 1 stays as it is. The law sets how vertices rebound (`lcp.rebound_speed`), always slides unless the body comes
-to rest, and its regressor R is the friction of greatest dissipation of the patch as a whole (`laws/slip.py`).
+Algorithm 1 stays as it is. The law says how vertices bounce, always slides unless the body comes to rest, and its
+regressor R is the friction of greatest dissipation of the patch as a whole: core/laws/impact.hpp.
 """
 
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stiction import contact
+from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.compiled import lean, lean_overload
-from stiction.contact import friction_of, noted_friction
+from stiction.laws.law import NativeLaw
 from stiction.laws.residual import checked_weights
-from stiction.laws.slip import patch_friction
-from stiction.patch import Contacts
-from stiction.reference import is_of
 
 INCREMENTS = 8  # parts in which an impact builds up
+# How the bodies of a batch differ: a row for each, or one for all. Factors of friction and of restitution, then the turns
+# of friction [rad] in its impacts, one after another.
+_ALIKE = np.array([[1.0, 1.0, 0.0]])
 
 
 @dataclass(frozen=True)
@@ -60,27 +59,7 @@ class Material:
         checks.count("memory", self.memory, 1)
 
 
-class ImpactTerms(NamedTuple):
-    """The law in compiled form; one row of `each` a body of the chunk, or one row for all."""
-
-    restitution: float
-    restitution_fall: float
-    restitution_threshold: float
-    friction: float
-    friction_loaded: float
-    friction_load: float
-    friction_rise: float
-    spin: float
-    lag: float
-    memory: int
-    softness: float
-    each: np.ndarray  # (n, 2 + k): factors of friction and of restitution, turn [rad] of friction in the k-th impact
-    impacts: np.ndarray  # (n,): impacts so far
-    inner: np.ndarray  # (units, inputs + 1): of the residual network, see laws/residual.py; no units: none
-    outer: np.ndarray  # (3, units)
-
-
-class ImpactLaw:
+class ImpactLaw(NativeLaw):
     """The law of one body on one ground, with the parameters of `Material`.
 
     timestep: [s]
@@ -94,7 +73,7 @@ class ImpactLaw:
     """
 
     KIND = "impact"  # its name in model files
-    softness = 0.0
+    bounces = True
 
     def __init__(
         self,
@@ -122,20 +101,20 @@ class ImpactLaw:
         self.spread = tuple(widths.tolist())
         self.residual = checked_weights(residual)
         self.info = dict(info or {})
-        self._each = np.array([[1.0, 1.0, 0.0]])
-        self._numbers = {name: float(value) for name, value in asdict(self.material).items() if name != "memory"}
-
-    def chunk(self, bodies: slice) -> ImpactTerms:
-        """The law as compiled code sees it, for some bodies of a batch."""
-        each = self._each if len(self._each) == 1 else self._each[bodies]
-        inner, outer = self.residual
-        own = {"each": each, "impacts": np.zeros(len(each), np.int64), "inner": inner, "outer": outer}
-        return ImpactTerms(**self._numbers, memory=self.material.memory, softness=0.0, **own)
+        self._each = _ALIKE
 
     @property
-    def compiled(self) -> ImpactTerms:
-        """The law as compiled code sees it."""
-        return self.chunk(slice(0, 1))
+    def native(self) -> _core.ImpactLaw:
+        """The law as the native core asks it. It counts the impacts of each body: one for each motion."""
+        return self.native_for(slice(None))
+
+    def native_for(self, bodies: slice) -> _core.ImpactLaw:
+        """The same for some bodies of a batch."""
+        each = self._each if len(self._each) == 1 else self._each[bodies]
+        each = each if len(each) > 0 else _ALIKE  # nobody is there to differ
+        numbers = {name: float(value) for name, value in asdict(self.material).items() if name != "memory"}
+        inner, outer = self.residual
+        return _core.ImpactLaw(**numbers, memory=int(self.material.memory), each=each, inner=inner, outer=outer)
 
     def drawn(self, number: int, seed: int) -> "ImpactLaw":
         """Laws for `number` bodies, drawn from this law's uncertainty."""
@@ -161,15 +140,6 @@ class ImpactLaw:
     def _options(self) -> dict[str, Any]:
         names = ("timestep", "substeps", "gravity", "ground", "spread", "residual", "info")
         return {name: getattr(self, name) for name in names}
-
-    def classify(self, contacts: Contacts) -> NDArray[np.int64]:
-        """Mode of each contact, shape (n,)."""
-        impact_classify(self.compiled, contacts)
-        return contacts.record["mode"].copy()
-
-    def friction(self, contacts: Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
-        return friction_of(noted_friction, self.compiled, contacts, dynamic)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file holds: a description for JSON, and tensors."""
@@ -197,24 +167,3 @@ class ImpactLaw:
     def __repr__(self) -> str:
         m = self.material
         return f"ImpactLaw({self.body.shape}, friction={m.friction:.3g}, restitution={m.restitution:.3g})"
-
-
-@lean
-def impact_classify(law, contacts):
-    """Solve each contact for its mode, and keep its friction for `noted_friction`."""
-    for i in range(len(contacts.record)):
-        c = contacts.record[i]
-        c.mode = patch_friction(law, contacts, i)
-        c.memo[3] = c.memo[4] = 0.0
-
-
-@lean_overload(contact.classify)
-def _classify(law, contacts):
-    if is_of(law, ImpactTerms):
-        return lambda law, contacts: impact_classify(law, contacts)
-
-
-@lean_overload(contact.friction)
-def _friction(law, contacts):
-    if is_of(law, ImpactTerms):
-        return lambda law, contacts: noted_friction(law, contacts)

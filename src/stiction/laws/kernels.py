@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import lean
+from stiction import _core
 
 
 @dataclass(frozen=True)
@@ -43,29 +43,7 @@ class KernelMachine:
         """The machine that `arrays` described."""
         return cls(**arrays)
 
-    def layout(self) -> list[int]:
-        """Numbers of centres and of outputs, for compiled code."""
-        return self.sizes[1:]
-
-    def numbers(self) -> list[NDArray[np.float32]]:
-        """All numbers in turn, for compiled code."""
-        return [self.gamma, self.bias, self.weights.ravel(), self.centres.ravel()]
-
-
-@lean
-def evaluate_kernels(numbers, at, layout, z, out):
-    """Write the outputs for the standardised inputs z (n,); numbers begin at `at`."""
-    m, outputs = layout[0], layout[1]
-    weights = at + 2 * outputs
-    centres = weights + m * outputs
-    for k in range(outputs):
-        out[k] = numbers[at + outputs + k]
-    for i in range(m):
-        square = 0.0
-        for j in range(len(z)):
-            difference = np.float64(z[j]) - numbers[centres + i * len(z) + j]
-            square += difference * difference
-        for k in range(outputs):
-            weight = numbers[weights + i * outputs + k]
-            if weight != 0:
-                out[k] += weight * np.exp(-np.float64(numbers[at + k]) * square)
+    @property
+    def native(self) -> _core.Approximator:
+        """The machine as the native core asks it."""
+        return _core.kernel_machine(**self.arrays())

@@ -75,6 +75,10 @@ class Law:
         mu = (-1.0, -1.0) if self.rough_friction is None else self.rough_friction
         return _core.PythonLaw(_Callbacks(self), self.softness, self.whole, *mu, self.rough_cone == "round")
 
+    def native_for(self, bodies: slice) -> _core.Law:
+        """The same for some bodies of a batch, if they differ, as those of a law that was `drawn` do."""
+        return self.native
+
     @property
     def is_native(self) -> bool:
         """Whether the core knows this law, so that several threads may ask it at once."""

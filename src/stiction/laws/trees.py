@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.compiled import lean
+from stiction import _core
 
 LEAF = -1  # the feature of a leaf
 
@@ -43,7 +43,7 @@ class Trees:
             and np.all((self.feature[inner] >= 0) & (self.feature[inner] < len(self.mean)))
             and np.all((self.left > np.arange(nodes))[inner] & (self.left + 1 < nodes)[inner])
         )
-        if not sound or nodes >= 2**24:  # numbers that single precision holds exactly
+        if not sound:
             raise ValueError("the trees lead nowhere")
 
     @property
@@ -60,29 +60,7 @@ class Trees:
         """The trees that `arrays` described."""
         return cls(**arrays)
 
-    def layout(self) -> list[int]:
-        """Numbers of trees, of outputs and of nodes, for compiled code."""
-        return [*self.sizes[1:], len(self.feature)]
-
-    def numbers(self) -> list[NDArray]:
-        """All numbers in turn, for compiled code."""
-        return [self.bias, self.roots, self.output, self.feature, self.threshold, self.left]
-
-
-@lean
-def evaluate_trees(numbers, at, layout, z, out):
-    """Write the outputs for the standardised inputs z (n,); numbers begin at `at`."""
-    trees, outputs, nodes = layout[0], layout[1], layout[2]
-    roots = at + outputs
-    feature = roots + 2 * trees
-    threshold, left = feature + nodes, feature + 2 * nodes
-    for k in range(outputs):
-        out[k] = numbers[at + k]
-    for t in range(trees):
-        node = np.int64(numbers[roots + t])
-        looks_at = np.int64(numbers[feature + node])
-        while looks_at != LEAF:
-            right = np.int64(0 if z[looks_at] <= numbers[threshold + node] else 1)
-            node = np.int64(numbers[left + node]) + right
-            looks_at = np.int64(numbers[feature + node])
-        out[np.int64(numbers[roots + trees + t])] += numbers[threshold + node]
+    @property
+    def native(self) -> _core.Approximator:
+        """The trees as the native core asks them."""
+        return _core.trees(**self.arrays())

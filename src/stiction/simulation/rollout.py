@@ -70,11 +70,12 @@ def rollout(
 
 def _simulate(law: Law, setting: Setting, motion, steps: int, every: int, threads: int, progress: bool) -> Record:
     """All motions, in one call of the core; with a progress bar, in several."""
-    native, hull, n = law.native, law.body.hull, len(motion.position)
+    hull, n = law.body.hull, len(motion.position)
     world = setting.timestep, setting.gravity, setting.substeps
 
     def run(bodies: slice) -> Record:
-        return Record(*_core.rollout(native, hull, *(part[bodies] for part in motion), *world, steps, every, threads))
+        some = (part[bodies] for part in motion)
+        return Record(*_core.rollout(law.native_for(bodies), hull, *some, *world, steps, every, threads))
 
     if not progress:
         return run(slice(None))
