@@ -256,7 +256,7 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
         from stiction.basics.files import write_json
         from stiction.basics.versions import versions
 
-        write_json(options.json, {**figures, "versions": versions("numpy", "scipy", "numba")})
+        write_json(options.json, {**figures, "versions": versions("numpy", "scipy")})
         print(f"Wrote {options.json}")
 
 

@@ -21,6 +21,7 @@ from stiction.laws.learned import KINDS, LearnedLaw
 from stiction.laws.statistical import StatisticalLaw
 
 FORMAT, VERSION = "stiction-law", 1
+_SHIPPED = Path(__file__).parents[1] / "models"
 _LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
 
 
@@ -113,9 +114,12 @@ def _digest(text: str, tensors: dict[str, NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
+def shipped_laws() -> list[str]:
+    """Names of the laws that ship."""
+    return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
+
+
 def _shipped(name: str) -> Path:
-    folder = Path(__file__).parents[1] / "models"
-    names = sorted(path.stem for path in folder.glob("*.safetensors"))
-    if name not in names:
-        raise checks.InputError(f"There is no law {name!r}; shipped are {', '.join(names) or 'none'}.")
-    return folder / f"{name}.safetensors"
+    if name not in shipped_laws():
+        raise checks.InputError(f"There is no law {name!r}; shipped are {', '.join(shipped_laws()) or 'none'}.")
+    return _SHIPPED / f"{name}.safetensors"

@@ -58,7 +58,7 @@ class Study:
         head = {
             "study": self.name,
             "parameters": {"scale": self.scale, "seed": self.seed},
-            "versions": versions("numpy", "numba", *packages),
+            "versions": versions("numpy", *packages),
             "duration_s": duration,
         }
         files.write_json(self.folder / "results.json", head | content)

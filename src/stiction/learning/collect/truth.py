@@ -83,7 +83,7 @@ class GroundTruth:
 
     def packages(self) -> tuple[str, ...]:
         """The distributions whose versions decide the bits of a throw."""
-        return ("stiction", "numpy", "scipy", "numba") + (("dartpy",) if self.name in DART else ())
+        return ("stiction", "numpy", "scipy") + (("dartpy",) if self.name in DART else ())
 
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold."""

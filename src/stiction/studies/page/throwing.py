@@ -1,7 +1,6 @@
 """What the viewer throws: a law, and the ground truth that it was learned from, where there is one."""
 
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +15,6 @@ from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.simulation.rollout import rollout
 from stiction.bodies.rotations import rotation_matrices
-
-
-def shipped_laws() -> list[str]:
-    """Names of the laws that ship."""
-    folder = Path(str(resources.files("stiction"))) / "models"
-    return sorted(path.stem for path in folder.glob("*.safetensors"))
 
 
 @dataclass(frozen=True)
@@ -41,7 +34,7 @@ class Thrown:
 class Subject:
     """A law with the plan of the data that it was learned from; None for a law without one."""
 
-    law: Law | WholeLaw
+    law: Law
     plan: Plan | None
 
     @classmethod

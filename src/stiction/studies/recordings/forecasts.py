@@ -27,7 +27,7 @@ def run(name: str, law: ImpactLaw, data: Path | None, *, seed: int = 0, json: Pa
     content: dict[str, Any] = {
         "law": str(name),
         "parameters": {"tosses": len(tosses), "seed": seed},
-        "versions": versions("numpy", "numba"),
+        "versions": versions("numpy"),
         "errors": means,
     }
     lines = [

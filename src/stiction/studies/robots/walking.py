@@ -1,7 +1,7 @@
 """A quadruped with flat feet and a plain gait for it: feet follow fixed paths, joints by inverse kinematics."""
 
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ class Gait:
 
 def model_text() -> str:
     """The robot's MJCF."""
-    return (resources.files("stiction.studies.robots") / "robot.xml").read_text()
+    return (Path(__file__).parent / "robot.xml").read_text()
 
 
 def targets(time: float, gait: Gait, strength: float) -> NDArray[np.float64]:

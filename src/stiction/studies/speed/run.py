@@ -24,7 +24,7 @@ CASES: dict[str, Case] = {
     "profile": profile.run,
 }
 BUSY = 0.05  # share of the time that others may take of the core
-_PACKAGES = ("numpy", "numba", "mujoco-core", "dartpy", "pybullet")
+_PACKAGES = ("numpy", "mujoco-core", "dartpy", "pybullet")
 
 
 def run(
