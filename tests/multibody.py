@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
+from stiction.patch import Contacts
 
 from contact_states import contacts_from
 from stiction import Body
-from stiction.patch import Contacts
 
 H = 0.002
 

@@ -7,11 +7,12 @@ pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
+from stiction.laws.frame import SCALE, friction_from
+from stiction.lcp import twist_after
+
 from contact_states import described_by, random_contacts
 from stiction import Kind
-from stiction.laws.frame import SCALE, friction_from
 from stiction.laws.inputs import Inputs
-from stiction.lcp import twist_after
 from stiction.studies.paper.ablation import GROUPS, VARIATIONS, _inputs, _verdict
 from stiction.studies.paper.refinement import with_effect
 

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 from scipy.optimize import root
+from stiction.articulated import Solution, solve_modes
+from stiction.balancing import ask_at
+from stiction.links import Links
+from stiction.powell import compiled_handler, solve_powell
+from stiction.searching import new_search
 
 from multibody import H, hinged_box
 from stiction import AugmentedLaw, Body, CoulombLaw, InputError, Mode
-from stiction.articulated import Solution, solve_modes
-from stiction.balancing import ask_at
 from stiction.laws.statistical import StatisticalLaw
-from stiction.links import Links
-from stiction.powell import compiled_handler, solve_powell
 from stiction.simulation.rollout import rollout
-from stiction.searching import new_search
 
 BOX = Body.box((0.5, 0.1, 0.08), 1.0)
 LAW = CoulombLaw(BOX, 0.5, cone="round", softness=0.0)

@@ -13,9 +13,11 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
+from stiction.labels import observed_mode
+from stiction.patch import new_contacts
+
 from contact_states import SETTING
 from stiction import Body, InputError, Mode, State
-from stiction.labels import observed_mode
 from stiction.learning.collect.collect import collect, shard_rows
 from stiction.learning.collect.instances import REQUERIED, balanced_choice, is_at_rest
 from stiction.learning.collect.options import CollectOptions, run, to_plan
@@ -24,7 +26,6 @@ from stiction.learning.collect.store import shard_path
 from stiction.learning.collect.summary import print_summary
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.learning.collect.truth import GroundTruth
-from stiction.patch import new_contacts
 from stiction.simulation.motion import begin_step, to_motion
 
 LOW = ThrowRanges(height=(0.01, 0.1), vertical=(-2.0, 0.0))  # soon in contact

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from stiction.laws.cones import cone_impulses
 
 from contact_states import random_contacts
-from stiction.laws.cones import cone_impulses
 from stiction.laws.coulomb import vertex_problem, vertex_rows
 
 

@@ -3,12 +3,12 @@
 import numba
 import numpy as np
 import pytest
-
-from contact_states import contacts_from, handled, random_contacts
-from stiction import InputError, Mode
 from stiction.contact import add_tilt, write_friction_wrench
 from stiction.patch import contact_point
 from stiction.spatial import apply, dot
+
+from contact_states import contacts_from, handled, random_contacts
+from stiction import InputError, Mode
 
 FLAT = [1.0, 0.0, 0.0, 0.0]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from stiction.laws.dantzig import box_impulses
 
 from contact_states import random_contacts
 from stiction.laws.coulomb import vertex_problem, vertex_rows
-from stiction.laws.dantzig import box_impulses
 
 
 @pytest.mark.parametrize("name", ["box", "stone"])

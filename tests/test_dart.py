@@ -8,8 +8,9 @@ from conftest import convex_stone, random_states
 
 dart = pytest.importorskip("stiction.simulators.dart", reason="DART is not installed", exc_type=ImportError)
 
-from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout  # noqa: E402
 from stiction.patch import TOUCH  # noqa: E402
+
+from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout  # noqa: E402
 
 
 def contact_states(run):

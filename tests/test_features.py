@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from stiction.laws.features import FOLDS, OUTPUTS, SIZE
+from stiction.laws.frame import friction_from, impulse_from, target_of, whole_target
 
 from contact_states import contacts_from, described_by, random_contacts
 from stiction import Kind
-from stiction.laws.features import FOLDS, OUTPUTS, SIZE
-from stiction.laws.frame import friction_from, impulse_from, target_of, whole_target
 from stiction.laws.inputs import Inputs
 
 RECIPES = [

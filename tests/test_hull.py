@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from stiction.hull import extreme_vertex
 
 from stiction import Body
 from stiction.bodies.faces import _faces_of_few, _faces_of_many, convex_corners
-from stiction.hull import extreme_vertex
 
 
 def test_coplanar_triangles_become_one_face(box, prism):

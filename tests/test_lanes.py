@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from stiction.compiled import lean
 from stiction.lanes import LANES, any_of, load, magnitude, multiply_add, root, store, where, zeros
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
+from stiction.lcp import lowest_separation, normal_impulse
+from stiction.patch import contact_point
+from stiction.stopping import write_static_impulse
 
 from conftest import convex_stone
 from contact_states import contacts_from, random_contacts
 from stiction import Body, Kind
-from stiction.lcp import lowest_separation, normal_impulse
-from stiction.patch import contact_point
-from stiction.stopping import write_static_impulse
 
 
 def by_nnls(contacts, i):

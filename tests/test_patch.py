@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from stiction.patch import TOUCH, patch_vertex, vertex_height
 
 from conftest import convex_stone
 from contact_states import contacts_from, random_contacts
 from stiction import Body, Kind
-from stiction.patch import TOUCH, patch_vertex, vertex_height
 
 EDGE = Rotation.from_rotvec([np.pi / 4, 0, 0]).as_quat(scalar_first=True)
 CORNER = Rotation.from_rotvec([0.6, 0.5, 0]).as_quat(scalar_first=True)

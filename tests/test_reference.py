@@ -6,7 +6,6 @@ import sys
 from typing import NamedTuple
 
 import numpy as np
-
 from stiction.compiled import lean
 from stiction.packed import Packed, kept
 from stiction.reference import by_reference

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from stiction.basics.checks import InputError
     from stiction.bodies.body import Body
     from stiction.bodies.state import Kind, Mode, State, Trajectory
-    from stiction.laws.law import Law
     from stiction.laws.augmented import AugmentedLaw
     from stiction.laws.coulomb import CoulombLaw
+    from stiction.laws.law import Law
     from stiction.laws.modelfile import load
     from stiction.simulation.rollout import rollout
     from stiction.simulation.stepper import Stepper

@@ -13,8 +13,8 @@ from numba.core import types
 from numpy.typing import NDArray
 
 from stiction import linkstep
-from stiction.laws.law import Law
 from stiction.jointspace import Joints, Linear, Placed, Springs, new_linear
+from stiction.laws.law import Law
 from stiction.links import Links
 from stiction.linkstep import DONE, MOST_TURNS, UNKNOWN
 from stiction.packed import Packed

@@ -99,7 +99,9 @@ def setting_of(law: Law, timestep: float | None, gravity: ArrayLike | None, subs
     """What stays the same during a motion: as given, or else as the law has it."""
     h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
     if not law.any_timestep and abs(h - law.timestep) > 1e-9 * law.timestep:
-        raise checks.InputError(f"This law was learned for steps of {law.timestep:g} s and holds for no other, got {h:g} s.")
+        raise checks.InputError(
+            f"This law was learned for steps of {law.timestep:g} s and holds for no other, got {h:g} s."
+        )
     pull = checks.vector("gravity", law.gravity if gravity is None else gravity, 3)
     return Setting(h, pull, checks.count("substeps", law.substeps if substeps is None else substeps, 0))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from stiction.bodies.body import Body
+from stiction.simulation.motion import Motion, Setting
 from stiction.simulators.bullet import pybullet
 from stiction.simulators.stage import FOOT, Stage, feet
-from stiction.simulation.motion import Motion, Setting
 
 
 class BulletStage(Stage):

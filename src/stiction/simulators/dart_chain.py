@@ -5,9 +5,9 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.simulators.dart import add_shape, add_thick_ground, dartpy, new_world
 from stiction.laws.law import GRAVITY
 from stiction.simulation.motion import Setting
+from stiction.simulators.dart import add_shape, add_thick_ground, dartpy, new_world
 
 Swing = dict[str, NDArray[np.float64]]
 

@@ -6,8 +6,8 @@ from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
-from stiction.simulators.dart import build_world
 from stiction.simulation.motion import Setting, to_motion
+from stiction.simulators.dart import build_world
 
 
 def toss(

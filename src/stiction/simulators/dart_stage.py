@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
+from stiction.simulation.motion import Motion, Setting
 from stiction.simulators.dart import add_shape, build_world, dartpy, new_world
 from stiction.simulators.dart_chain import new_chain
 from stiction.simulators.stage import FOOT, Stage, feet
-from stiction.simulation.motion import Motion, Setting
 
 
 class DartStage(Stage):

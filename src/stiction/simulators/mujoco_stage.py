@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
+from stiction.simulation.motion import Motion, Setting
 from stiction.simulators.mujoco_throw import mujoco, scene
 from stiction.simulators.stage import FOOT, Stage, feet
-from stiction.simulation.motion import Motion, Setting
 
 try:
     from mujoco import rollout

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
-from stiction.simulators.recover import recover
 from stiction.laws.law import GRAVITY
 from stiction.simulation.motion import Setting, check_finite, check_start, empty_record, to_motion, to_trajectory
+from stiction.simulators.recover import recover
 
 try:
     import mujoco as engine

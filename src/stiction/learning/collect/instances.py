@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
-from stiction.bodies.state import Kind, Mode, State, Trajectory
 from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.state import Kind, Mode, State, Trajectory
 from stiction.simulation.motion import DEEPEST_START, Setting, contacts_at, free_twists, to_motion
 
 Columns = dict[str, NDArray]

@@ -90,11 +90,11 @@ def to_plan(options: CollectOptions):
     from dataclasses import replace
 
     from stiction.basics import checks
+    from stiction.laws.law import GRAVITY
     from stiction.laws.modelfile import load
     from stiction.learning.collect.plan import Plan
     from stiction.learning.collect.presets import parse_body, preset
     from stiction.learning.collect.truth import GroundTruth
-    from stiction.laws.law import GRAVITY
 
     if bool(options.body) == (options.law is not None):
         raise checks.InputError(

@@ -9,9 +9,9 @@ from typing import Any
 from stiction.basics import checks
 from stiction.basics.versions import version_of
 from stiction.bodies.body import Body
+from stiction.laws.law import GRAVITY
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.learning.collect.truth import GroundTruth
-from stiction.laws.law import GRAVITY
 
 _MOST_STEPS = 2**15 - 1  # steps are stored in 16 bits
 _MOST_THROWS = 2**31 - 1

@@ -7,8 +7,8 @@ import numpy as np
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.bodies.state import State
 from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.state import State
 
 Range = tuple[float, float]
 

@@ -10,9 +10,9 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.impact import ImpactLaw
+from stiction.laws.law import GRAVITY
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
-from stiction.laws.law import GRAVITY
 
 DART = ("dantzig", "nsgs")
 COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}

@@ -11,6 +11,7 @@ from stiction.basics import checks
 from stiction.basics.progress import parts
 from stiction.basics.versions import versions
 from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_matrices
 from stiction.laws.learned import LearnedLaw
 from stiction.laws.networks import MOST_LAYERS
 from stiction.learning.collect.dataset import DataSet
@@ -18,7 +19,6 @@ from stiction.learning.collect.instances import Columns
 from stiction.learning.train.checkpoint import Checkpoint
 from stiction.learning.train.examples import Instances
 from stiction.learning.train.switches import Switches
-from stiction.bodies.rotations import rotation_matrices
 
 _DEFAULT = Switches()
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import Mode
-from stiction.laws.inputs import FOLDS
-from stiction.laws.inputs import Inputs
+from stiction.laws.inputs import FOLDS, Inputs
 from stiction.learning.train.examples import Instances, make_examples
 from stiction.learning.train.fit import FitOptions, fit_regressor, held_out, loss_of
 from stiction.simulation.motion import Setting

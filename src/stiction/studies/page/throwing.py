@@ -1,7 +1,6 @@
 """What the viewer throws: a law, and the ground truth that it was learned from, where there is one."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,12 +8,12 @@ from scipy.spatial.transform import Rotation
 
 import stiction
 from stiction.basics import checks
+from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import Law
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.simulation.rollout import rollout
-from stiction.bodies.rotations import rotation_matrices
 
 
 @dataclass(frozen=True)

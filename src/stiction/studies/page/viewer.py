@@ -13,10 +13,11 @@ from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
 from stiction.bodies.state import Kind, Mode, Trajectory
+from stiction.laws.modelfile import shipped_laws
 from stiction.learning.collect.throws import draw
 from stiction.studies.page.replay import Actor, Edges, set_ground, set_light
 from stiction.studies.page.shapes import MODE_COLORS, RUN_COLORS, Solid, finite_part, hex_color
-from stiction.studies.page.throwing import Subject, Thrown, shipped_laws
+from stiction.studies.page.throwing import Subject, Thrown
 
 SPEEDS = {"1x": 1.0, "0.5x": 0.5, "0.25x": 0.25, "0.1x": 0.1}
 _TICK = 1 / 50  # [s] between two pictures

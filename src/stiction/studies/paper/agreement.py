@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from stiction._core import DETACH_IMPULSE, TOUCH
 from stiction.basics import files
 from stiction.basics.progress import bar
-from stiction._core import DETACH_IMPULSE, TOUCH
 from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Kind, State, Trajectory
 from stiction.laws.coulomb import CoulombLaw
 from stiction.simulation.rollout import rollout
 from stiction.simulators import dart
-from stiction.bodies.rotations import rotation_matrices
 from stiction.studies.outputs import Study, joined
 from stiction.studies.page.section import Section
 from stiction.studies.paper import agreement_picture

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
 from stiction.bodies.body import Body
-from stiction.bodies.state import Mode, Trajectory
 from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.state import Mode, Trajectory
 
 Pair = tuple[Trajectory, Trajectory]  # one throw in DART, and ours
 

@@ -4,7 +4,6 @@ All functions take batches of throws, Trajectory (n,), and give one number a thr
 nan: it is counted as lost, never averaged in.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
 from stiction.bodies.faces import ring
-from stiction.bodies.state import State, Trajectory
 from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.state import State, Trajectory
 from stiction.simulation.motion import Setting, free_twists
 
 ERRORS = ("distance", "orientation", "impulse", "position")  # those of which mean, interval and median are reported

@@ -12,8 +12,8 @@ from stiction.bodies.state import State, Trajectory
 from stiction.laws.modelfile import load
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import draw, generator
-from stiction.simulation.rollout import rollout
 from stiction.simulation.motion import DEEPEST_START, Setting
+from stiction.simulation.rollout import rollout
 from stiction.studies.page.section import Replay
 from stiction.studies.paper import metrics
 from stiction.studies.paper.singlestep import FRESH, plan_of

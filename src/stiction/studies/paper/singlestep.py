@@ -141,7 +141,9 @@ def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]
     return figures
 
 
-def _rounding(law: AugmentedLaw, contacts: _core.Contacts, mode: NDArray, slides: NDArray, p_f: NDArray) -> dict[str, Any]:
+def _rounding(
+    law: AugmentedLaw, contacts: _core.Contacts, mode: NDArray, slides: NDArray, p_f: NDArray
+) -> dict[str, Any]:
     """What single precision does in the networks: modes that double precision would change, and by how much friction
     would change, mean |difference| / mean |friction|."""
     kind = Kind(int(contacts.record.kind[0]))

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.progress import bar
+from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Trajectory
-from stiction.laws.law import Law
 from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.law import Law
 from stiction.laws.modelfile import load
 from stiction.robots import mujoco as engine
-from stiction.bodies.rotations import rotation_matrices
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined

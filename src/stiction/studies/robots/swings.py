@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.state import Kind, Mode, Trajectory
-from stiction.laws.law import Law
+from stiction.laws.law import GRAVITY, Law
 from stiction.robots import mujoco as engine
 from stiction.simulators import dart_chain
-from stiction.laws.law import GRAVITY
 from stiction.studies.robots.chain_model import CHAIN, FRICTION, LAST, LENGTH, LINK, MASS, PIN, TIMESTEP, directions
 
 

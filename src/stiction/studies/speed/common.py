@@ -9,8 +9,8 @@ import numpy as np
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
-from stiction.learning.collect.throws import ThrowRanges, draw, generator
 from stiction.laws.law import GRAVITY
+from stiction.learning.collect.throws import ThrowRanges, draw, generator
 from stiction.simulation.motion import Motion, Setting, to_motion
 from stiction.studies.speed.measured import Measured
 

@@ -2,8 +2,8 @@
 
 from stiction.bodies.state import State
 from stiction.laws.law import Law
-from stiction.simulators.stage import Stage
 from stiction.simulation.stepper import Stepper
+from stiction.simulators.stage import Stage
 
 
 class StepperStage(Stage):
