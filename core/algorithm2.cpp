@@ -88,8 +88,8 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
     }
     solved = solved && forced_links_stop(LOOSE * tolerance);
     solution_.solved = guard_work() && solved;
+    note_outside();
     for (int i = 0; i < size(); ++i) {
-        solution_.outside[i] = links_[i].law->outside(contacts_[i]);
         solution_.mode[i] = assumed_[i].is_static               ? Mode::STATIC
                             : solution_.impulse[6 * i + 2] > 0.0 ? Mode::DYNAMIC
                                                                  : Mode::DETACH;
@@ -124,6 +124,12 @@ bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts,
     for (int i = 0; i < n; ++i) slidable_[i] = balance_.slidable(i);
     search_.begin(5 * n);
     return true;
+}
+
+void Algorithm2::note_outside() {
+    for (const auto& [law, first, count] : laws_)
+        for (int i = 0; i < count; ++i)
+            solution_.outside[first + i] = law->outside(contacts_.part(first, count), i);
 }
 
 void Algorithm2::handle(const double* p) {

@@ -71,11 +71,8 @@ void accept(PythonLinks& links, Input<double, -1> p, int evaluations, bool solve
     std::copy_n(p.data(), p.shape(0), s.impulse.begin());
     s.evaluations = evaluations, s.solved = solved;
     const Contacts contacts = links.contacts();
-    for (int i = 0; i < contacts.size(); ++i) {
-        const Contact& c = contacts[i];
-        s.mode[i] = c.mode;
-        s.outside[i] = links.law(static_cast<int>(c.index)).outside(c);
-    }
+    for (int i = 0; i < contacts.size(); ++i) s.mode[i] = contacts[i].mode;
+    links.algorithm2().note_outside();
 }
 
 /// The engine's arrays by their names, looked at where they are: nothing is converted or copied.

@@ -34,7 +34,6 @@ class Links {
     }
 
     int size() const { return static_cast<int>(laws_.size()); }
-    const Hull& hull(int link) const { return *hulls_[link]; }
 
     /// Find the links that touch the ground z = 0; how many do.
     /// position, rotation: of a link, by its number: of its centre of mass [m], and body to world
@@ -58,7 +57,6 @@ class Links {
     /// The begin of another solver: see Algorithm2.
     bool begin(const double* V_free, const Matrix& L) { return algorithm2_.begin(asked_, contacts(), V_free, L); }
     Algorithm2& algorithm2() { return algorithm2_; }
-    Law& law(int link) const { return *laws_[link]; }
 
   private:
     struct Group {
