@@ -298,6 +298,7 @@ void bind_robots(nb::module_& m) {
              "The fourth part: forces that bring the impulses of the solution. A value of Progress.")
         .def("plan_rise", [](Self& s, double timestep) { s.step->plan_rise(timestep); },
              "After the last round: how what has sunk in is to rise.")
+        .def("withdraw", [](Self& s) { s.step->withdraw(); }, "Take our forces off, where a step cannot be finished.")
         .def("finish", [](Self& s, double timestep) { return s.step->finish(timestep); },
              "After the engine's step. True if the engine must move `before` by `rise`, and `take_positions` follow.")
         .def("take_positions", [](Self& s) { s.step->take_positions(); })

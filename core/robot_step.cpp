@@ -127,11 +127,11 @@ bool RobotStep::finish(double timestep) {
     }
     if (raised && qpos.size() == qvel.size())
         for (std::size_t k = 0; k < qpos.size(); ++k) qpos[k] = before[k] + timestep * rise[k];
+    withdraw();
     const Solution& solution = links_->algorithm2().solution();
     const Contacts contacts = links_->contacts();
     for (int i = 0; i < contacts.size(); ++i) {
         const Contact& c = contacts[i];
-        std::copy(applied_[i].begin(), applied_[i].end(), engine_.xfrc_applied + 6 * touching_[i]->body);
         ContactNote& note = notes[c.index];
         note.mode = solution.mode[i];
         note.kind = c.kind;
@@ -145,6 +145,12 @@ bool RobotStep::finish(double timestep) {
         note.asked_at = c.velocity;
     }
     return raised && qpos.size() > qvel.size();
+}
+
+void RobotStep::withdraw() {
+    for (std::size_t i = 0; i < applied_.size(); ++i)
+        std::copy(applied_[i].begin(), applied_[i].end(), engine_.xfrc_applied + 6 * touching_[i]->body);
+    applied_.clear();
 }
 
 void RobotStep::take_positions() {

@@ -52,6 +52,8 @@ class RobotStep {
     /// After the last round: how what has sunk in is to rise.
     void plan_rise(double timestep);
 
+    /// Take our forces off.
+    void withdraw();
     /// After the engine's step: take our forces off, note what became of the links, and raise what has sunk in.
     ///
     /// Joint positions go once more from where they were, with a velocity that is never seen otherwise. Where some of
@@ -81,7 +83,7 @@ class RobotStep {
     LinearStep linear_;
     std::vector<const PlacedLink*> touching_;
     std::vector<double> V_free_, impulse_, scratch_;
-    std::vector<std::array<double, 6>> applied_;  // forces on the touching links that are not ours
+    std::vector<std::array<double, 6>> applied_;  // forces on the links that are not ours, while ours are applied
     int evaluations_ = 0;
 };
 
