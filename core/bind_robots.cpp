@@ -249,10 +249,73 @@ void bind_links(nb::module_& m) {
                      "What `solve` gave last.");
 }
 
+/// The parts of Algorithm 2 by themselves, so that each can be looked at.
+void bind_parts(nb::module_& m) {
+    m.def("balance",
+          [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L,
+             const std::vector<bool>& is_static, const Input<double, -1, 5>& friction, double softness) {
+              links.take_system(V_free, L);
+              const std::size_t n = std::size_t(links.contacts().size());
+              if (is_static.size() != n || friction.shape(0) != n)
+                  throw nb::value_error("A mode and a friction are needed for each touching link.");
+              std::vector<Assumption> assumed(n);
+              for (std::size_t i = 0; i < n; ++i) {
+                  const double* f = friction.data() + 5 * i;
+                  assumed[i] = {is_static[i], {f[0], f[1], f[2], f[3], f[4]}};
+              }
+              Balance balance(links.size());
+              balance.begin(links.contacts(), links.V_free.data(), links.L, softness);
+              double* p;
+              auto result = new_array<double>({6 * n}, &p);
+              balance.solve(assumed, p);
+              return result;
+          },
+          nb::arg("links"), nb::arg("V_free"), nb::arg("L"), nb::arg("is_static"), nb::arg("friction"),
+          nb::arg("softness") = 0.0,
+          "Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and what pushes them.");
+    m.def("starting_friction",
+          [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L, double mu_x,
+             double mu_y, bool round) {
+              links.take_system(V_free, L);
+              const std::size_t n = std::size_t(links.contacts().size());
+              Balance balance(links.size());
+              balance.begin(links.contacts(), links.V_free.data(), links.L, 0.0);
+              std::vector<Slidable> slidable;
+              for (std::size_t i = 0; i < n; ++i) slidable.push_back(balance.slidable(static_cast<int>(i)));
+              StartingPoint start;
+              const std::vector<RoughFriction> rough(n, RoughFriction{mu_x, mu_y, round});
+              const bool slides =
+                  start.find(links.contacts(), links.V_free.data(), balance.mobility(), rough, slidable);
+              double* out;
+              auto result = new_array<double>({n, 5}, &out);
+              for (const Friction& f : start.friction()) {
+                  for (const double number : {f.p_x, f.p_y, f.m_z, f.m_x, f.m_y}) *out++ = number;
+              }
+              return nb::make_tuple(result, slides);
+          },
+          "Where Algorithm 2 begins: friction (n, 5) by a rough Coulomb law, and whether anything slides by it.");
+    m.def("broyden",
+          [](const nb::callable& F, const std::vector<double>& start, int steps) {
+              Broyden search;
+              search.begin(static_cast<int>(start.size()));
+              std::vector<double> x = start;
+              for (int k = 0; k < steps; ++k) {
+                  search.x = x, search.F = nb::cast<std::vector<double>>(F(x));
+                  if (search.F.size() != start.size()) throw nb::value_error("F must give as many numbers as x has.");
+                  if (search.error() == 0.0) break;
+                  const std::span<const double> next = search.next();
+                  x.assign(next.begin(), next.end());
+              }
+              return x;
+          },
+          nb::arg("F"), nb::arg("x"), nb::arg("steps"), "The zero of F(x) that Broyden's method finds in some steps.");
+}
+
 }  // namespace
 
 void bind_robots(nb::module_& m) {
     bind_links(m);
+    bind_parts(m);
     using Self = PythonRobotStep;
     nb::enum_<Progress>(m, "Progress", nb::is_arithmetic(), "What a round of a step's contact part says.")
         .value("AGAIN", Progress::AGAIN).value("DONE", Progress::DONE).value("UNKNOWN", Progress::UNKNOWN);
@@ -317,18 +380,18 @@ void bind_robots(nb::module_& m) {
                  auto result = new_array<std::int64_t>({std::size_t(s.links->contacts().size())}, &out);
                  for (const Contact& c : s.links->contacts()) *out++ = c.index;
                  return result;
-             }, "Numbers of the links that touch.")
+             }, nb::rv_policy::automatic, "Numbers of the links that touch.")
         .def_prop_ro("V_free", [](const Self& s) {
                  const std::span<double> V = s.step->V_free();
                  return copy_of<double>(V, {V.size()});
-             }, "Twists (6 n,) of the touching links after the step without contact.")
+             }, nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step without contact.")
         .def_prop_ro("L", [](const Self& s) {
                  const Matrix& L = s.step->linear().L;
                  const std::size_t n = L.rows();
                  return copy_of<double>({L[0], n * n}, {n, n});
-             }, "Inverse inertia (6 n, 6 n) of the touching links inside the system.")
+             }, nb::rv_policy::automatic, "Inverse inertia (6 n, 6 n) of the touching links inside the system.")
         .def_prop_ro("foreseen", [](const Self& s) { return copy_of<double>(s.step->foreseen, {s.step->foreseen.size()}); },
-                     "Twists (6 n,) of the touching links after the step.")
+                     nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step.")
         .def_prop_ro("notes", &notes_of, "What became of each link's contact, a view.")
         .def_prop_ro("rise", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).step->rise); },
                      "Velocity of the joints that raises what has sunk in, a view.")
