@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
-from stiction.patch import Contacts
 
 from stiction import Body, _core
 from stiction.robots.links import Links
