@@ -26,6 +26,7 @@ class Links {
         std::vector<char> placed(laws.size(), false);
         for (int i = 0; i < n; ++i) {
             if (placed[i]) continue;
+            laws[i]->begin(n);
             groups_.push_back({laws[i].get(), {}});
             asked_.push_back({laws[i].get(), 0, 0});
             for (int k = i; k < n; ++k)

@@ -73,7 +73,6 @@ class ImpactLaw(NativeLaw):
     """
 
     KIND = "impact"  # its name in model files
-    bounces = True
 
     def __init__(
         self,
@@ -90,6 +89,7 @@ class ImpactLaw(NativeLaw):
     ) -> None:
         self.body = body
         self.material = Material() if material is None else material
+        self.bounces = self.material.restitution > 0
         self.timestep = checks.positive("timestep [s]", timestep)
         self.substeps = checks.count("substeps", substeps, 0)
         x, y, z = checks.array("gravity", gravity, (3,)).reshape(-1).tolist()
