@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "algorithm1.hpp"
+#include "energy.hpp"
 #include "static_impulse.hpp"
 
 namespace stiction {
@@ -14,7 +15,6 @@ constexpr double LOOSE = 5.0;         // times the tolerance is taken where a se
 constexpr int MOST_EVALUATIONS = 40;  // of the law in one step; then the best friction so far is taken
 constexpr int ORDINARY = 8;           // evaluations after which a search is no ordinary one
 constexpr int STOPS = 2;              // times that a link may be assumed to be static again
-constexpr double SLACK = 1e-12;       // relative rounding slack of the guards
 
 /// A length that makes torques comparable to forces [m].
 double arm_of(const Contact& c) { return std::max(c.radius, 0.01 * c.diameter); }
@@ -285,24 +285,20 @@ bool Algorithm2::guard_work() {
             untouched = false;
         }
     if (!untouched) balance_links();
-    if (adds_no_energy()) return untouched;
-    double low = 0.0, high = 1.0;
-    const auto scale = [&](double by) {
+    const double gained_at_all = energy_gained();
+    if (gained_at_all <= 0.0) return untouched;
+    const auto gained = [&](double share) {
         scaled_ = assumed_;
-        for (Assumption& link : scaled_) link.friction = scaled(link.friction, by);
+        for (Assumption& link : scaled_) link.friction = scaled(link.friction, share);
         balance_.solve(scaled_, solution_.impulse.data());
+        return energy_gained();
     };
-    for (int round = 0; round < 40; ++round) {
-        const double middle = 0.5 * (low + high);
-        scale(middle);
-        (adds_no_energy() ? low : high) = middle;
-    }
-    scale(low);
+    gained(largest_share(gained, gained(0.0), gained_at_all));
     return false;
 }
 
-/// Whether p leaves the system's kinetic energy as it is or lowers it: p . (V_free + L p / 2) <= 0.
-bool Algorithm2::adds_no_energy() {
+/// Kinetic energy that p adds to the system, p . (V_free + L p / 2) [J], beyond what rounding explains.
+double Algorithm2::energy_gained() {
     const std::vector<double>& p = solution_.impulse;
     multiply(*L_, p.data(), change_.data());
     double gain = 0.0, scale = 0.0;
@@ -310,7 +306,7 @@ bool Algorithm2::adds_no_energy() {
         gain += p[k] * (V_free_[k] + 0.5 * change_[k]);
         scale += std::fabs(p[k] * V_free_[k]);
     }
-    return gain <= SLACK * scale;
+    return gain - ENERGY_SLACK * scale;
 }
 
 void Algorithm2::remember_best() {

@@ -111,7 +111,7 @@ class Algorithm2 {
     double write_mismatch();
     bool forced_links_stop(double tolerance);
     bool guard_work();
-    bool adds_no_energy();
+    double energy_gained();
     void remember_best();
     void return_to_best();
 };

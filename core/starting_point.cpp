@@ -12,21 +12,6 @@ constexpr int SWEEPS = 60;         // at most
 constexpr double STILL = 1e-4;     // share of the greatest speed before, at which a point has stopped
 constexpr double SETTLED = 1e-7;   // change in a sweep, relative to the greatest load, at which it is good enough
 
-struct Along {
-    double x, y;
-};
-
-/// The friction brought into its box, or into its ellipse along the line to the origin.
-Along within(Along f, const RoughFriction& rough, double load) {
-    const double most_x = rough.mu_x * load, most_y = rough.mu_y * load;
-    if (!rough.round) return {std::min(std::max(f.x, -most_x), most_x), std::min(std::max(f.y, -most_y), most_y)};
-    if (most_x <= 0.0 || most_y <= 0.0) return {0.0, 0.0};
-    const double a = f.x / most_x, b = f.y / most_y, square = a * a + b * b;
-    if (square <= 1.0) return f;
-    const double scale = 1.0 / std::sqrt(square);
-    return {f.x * scale, f.y * scale};
-}
-
 /// The impulse that brings a speed to rest; none without mobility.
 double stopping(double impulse, double speed, double own) { return own > 0.0 ? impulse - speed * own : 0.0; }
 
@@ -93,7 +78,9 @@ bool StartingPoint::sweep(std::span<const RoughFriction> rough, std::span<const 
         const Vector v = velocity(point, twist_.data());
         const double x = stopping(f.x, v.x, point.own.x), y = stopping(f.y, v.y, point.own.y);
         const Slidable& felt = slidable[point.link];
-        const Along now = within({felt.xx * x + felt.xy * y, felt.xy * x + felt.yy * y}, rough[point.link], load);
+        const auto& [mu_x, mu_y, round] = rough[point.link];
+        const Along<double> felt_stop{felt.xx * x + felt.xy * y, felt.xy * x + felt.yy * y};
+        const Along<double> now = limited(felt_stop, mu_x * load, mu_y * load, round);
         if (const double more_x = now.x - f.x, more_y = now.y - f.y; more_x != 0.0 || more_y != 0.0) {
             change = std::max({change, std::fabs(more_x), std::fabs(more_y)});
             f.x = now.x, f.y = now.y;
