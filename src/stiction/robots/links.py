@@ -59,7 +59,9 @@ class Links:
         each = [id(law) for law in laws]
         hulls = [different[key].body.hull for key in each]
         # Greatest distance of a vertex from its link's centre of mass [m].
-        self.reach = max(float(np.linalg.norm(law.body.vertices - law.body.com, axis=1).max()) for law in different.values())
+        self.reach = max(
+            float(np.linalg.norm(law.body.vertices - law.body.com, axis=1).max()) for law in different.values()
+        )
         self.core = _core.Links([native[key] for key in each], hulls, different[each[0]].timestep)
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
-from stiction.laws.law import Law
+from stiction.laws.law import Law, as_law
 
 try:
     import mujoco as compiled_module
@@ -57,13 +57,15 @@ class Simulation:
             raise checks.InputError("laws must name at least one body.")
         mjcf.check_model(model)
         ground, self._ground = mjcf.ground_planes(model)
+        adapted = {id(law): as_law(law) for law in laws.values()}  # bodies that share a law still do
+        laws = {name: adapted[id(law)] for name, law in laws.items()}
         for name, law in laws.items():
-            if getattr(law, "substeps", 0):
+            if law.substeps:
                 raise checks.InputError(
                     f"The law of {name!r} bounces and cuts its steps where corners arrive, which a step of MuJoCo "
                     "cannot do: train networks on it (`stiction collect --law`, `stiction train`) and use those."
                 )
-            if getattr(law, "bounces", False):
+            if law.bounces:
                 raise checks.InputError(
                     f"The law of {name!r} bounces, which Algorithm 2 cannot do inside a robot: set its restitution to "
                     "zero, or train networks on it (`stiction collect --law`, `stiction train`) and use those."
@@ -76,7 +78,7 @@ class Simulation:
                 )
         geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
         mjcf.leave_out(model, geoms, set(ground))
-        self._begin(model, mujoco.MjData(model) if data is None else data, dict(laws), fits, method, tolerance)
+        self._begin(model, mujoco.MjData(model) if data is None else data, laws, fits, method, tolerance)
 
     def _begin(
         self, model: Any, data: Any, laws: dict[str, Law], fits: list[mjcf.Fit], method: str, tolerance: float

@@ -62,7 +62,12 @@ class ContactStep:
             spins=mjcf.spins(model),
         )
         self._bodies = [one.body for one in fits]
-        self._touch, self._part, self._finish, self.is_finite = core.touch, core.contact_part, core.finish, core.is_finite
+        self._touch, self._part, self._finish, self.is_finite = (
+            core.touch,
+            core.contact_part,
+            core.finish,
+            core.is_finite,
+        )
         self._rise, self._before = core.rise, core.before
         self._sparse = bool(mujoco.mj_isSparse(model))
         self._scratch = None
