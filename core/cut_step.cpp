@@ -190,6 +190,8 @@ bool has_settled(const Moving& before, const Moving& now) {
            within(now.twist.angular, SETTLED_DEPTH);
 }
 
+bool is_still(const Twist& v) { return dot(v.linear, v.linear) == 0.0 && dot(v.angular, v.angular) == 0.0; }
+
 }  // namespace
 
 void simulate_cut(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
@@ -205,9 +207,12 @@ void simulate_cut(Law& law, const Setting& setting, const Hull& hull, ContactMem
             if (!settled) {
                 const Moving before = body;
                 happened = moves.step();
-                settled = happened.mode == Mode::STATIC && has_settled(before, body);
-                if (settled) body.twist = {};
-            }  // else the last step repeats itself
+                if (happened.mode == Mode::STATIC && has_settled(before, body)) {
+                    settled = is_still(before.twist);
+                    body = before;
+                    body.twist = {};
+                }
+            }  // else the last step, from the same state to the same state, repeats itself
             record.write_contact(index, t, happened.impulse, happened.mode, happened.kind);
             if ((t + 1) % record.every == 0) record.write_state(index, (t + 1) / record.every, body);
         }
