@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "energy.hpp"
 #include "normal_impulse.hpp"
 #include "static_impulse.hpp"
 
@@ -28,9 +29,7 @@ void Law::respond(const Contacts& contacts) { algorithm1(*this, contacts); }
 
 namespace {
 
-constexpr double SLACK = 1e-12;   // relative rounding slack of the guards
-constexpr double SCALE = 1e-3;    // relative step at which a scale of friction is good enough
-constexpr double AGREES = 1e-9;   // relative difference at which two normal impulses are the same
+constexpr double AGREES = 1e-9;  // relative difference at which two normal impulses are the same
 
 /// p = T_f p_f + T_n p_n, with the friction scaled.
 Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double softness) {
@@ -50,37 +49,27 @@ double energy_gained(const Contact& c, const Wrench& p) {
     const auto size = [](const Vector& a, const Vector& b) {
         return std::fabs(a.x * b.x) + std::fabs(a.y * b.y) + std::fabs(a.z * b.z);
     };
-    return 0.5 * dot(p, sum) - SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular));
+    return 0.5 * dot(p, sum) - ENERGY_SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular));
 }
 
-/// The largest scale of the friction, to within SCALE, with which the contact presses and adds no energy.
-///
-/// The energy after the step is convex in the scale, and at 0 not above the old one, so that such a scale exists.
-Wrench scaled_down(Contact& c, const Friction& p_f, double softness, double gained_at_one) {
+/// The same of an impulse that must press; infinite if it does not.
+double gain_of_press(const Contact& c, const Wrench& p) {
+    return p.linear.z > 0.0 ? energy_gained(c, p) : std::numeric_limits<double>::infinity();
+}
+
+/// p with the friction scaled down until the contact presses and adds no energy.
+Wrench scaled_down(Contact& c, const Friction& p_f, double softness, double gained_at_all) {
     Wrench p = with_normal(c, p_f, 0.0, softness);
-    double below = energy_gained(c, p), above = gained_at_one;
-    if (c.restitution.e0 > 0.0 && !(below <= 0.0)) {  // vertices that bounce unequally can gain energy
+    double gained_at_none = energy_gained(c, p);
+    if (c.restitution.e0 > 0.0 && !(gained_at_none <= 0.0)) {  // vertices that bounce unequally can gain energy
         c.restitution.e0 = 0.0;
         p = with_normal(c, p_f, 0.0, softness);
-        below = energy_gained(c, p);
+        gained_at_none = energy_gained(c, p);
     }
-    double low = 0.0, high = 1.0;
-    for (int turn = 0; turn < 1100 && p.linear.z > 0.0 && high - low > SCALE * high; ++turn) {
-        // Where the chord between a scale that holds and one that does not meets zero, a convex energy holds. Every
-        // other time the middle is tried, which brings the upper end down.
-        const bool by_chord = turn % 2 == 0 && below < 0.0 && above < std::numeric_limits<double>::infinity();
-        const double middle = low + (by_chord ? below / (below - above) : 0.5) * (high - low);
-        const Wrench trial = with_normal(c, p_f, middle, softness);
-        const double gained = trial.linear.z > 0.0 ? energy_gained(c, trial) : std::numeric_limits<double>::infinity();
-        if (gained <= 0.0) {
-            p = trial, below = gained;
-            if (middle - low <= SCALE * middle) break;
-            low = middle;
-        } else {
-            high = middle, above = gained;
-        }
-    }
-    return p;
+    if (!(p.linear.z > 0.0)) return p;
+    const auto gained = [&](double share) { return gain_of_press(c, with_normal(c, p_f, share, softness)); };
+    const double share = largest_share(gained, gained_at_none, gained_at_all);
+    return share > 0.0 ? with_normal(c, p_f, share, softness) : p;
 }
 
 }  // namespace
@@ -102,8 +91,7 @@ Mode stop_patch(Contact& c, double softness) {
 
 Mode slide_patch(Contact& c, const Friction& p_f, double softness) {
     c.impulse = with_normal(c, p_f, 1.0, softness);
-    const double gained =
-        c.impulse.linear.z > 0.0 ? energy_gained(c, c.impulse) : std::numeric_limits<double>::infinity();
+    const double gained = gain_of_press(c, c.impulse);
     if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, softness, gained);
     if (c.impulse.linear.z > 0.0) return Mode::DYNAMIC;
     c.impulse = {};

@@ -151,6 +151,56 @@ nb::tuple observe(const HeldContacts& contacts, Input<double, -1, 6> after) {
     return nb::make_tuple(impulses, modes);
 }
 
+/// States of body frames as those of centres of mass, which lie at `com` in the frames: position, quaternion, twist.
+nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
+                            Input<double, -1, 3> velocity, Input<double, -1, 3> spin) {
+    const std::size_t n = position.shape(0);
+    double *x, *q, *v;
+    auto positions = new_array<double>({n, 3}, &x);
+    auto quaternions = new_array<double>({n, 4}, &q);
+    auto twists = new_array<double>({n, 6}, &v);
+    const Vector centre = vector_from(com.data());
+    for (std::size_t i = 0; i < n; ++i) {
+        const Quaternion turn = quaternion_from(quaternion.data() + 4 * i);
+        const Vector arm = turn.matrix() * centre, w = vector_from(spin.data() + 3 * i);
+        write(vector_from(position.data() + 3 * i) + arm, x + 3 * i);
+        write(turn, q + 4 * i);
+        write(Twist{vector_from(velocity.data() + 3 * i) + cross(w, arm), w}, v + 6 * i);
+    }
+    return nb::make_tuple(positions, quaternions, twists);
+}
+
+/// The inverse: positions, velocities and spins of the body frames.
+nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
+                        Input<double, -1, 6> twist) {
+    const std::size_t n = position.shape(0);
+    double *x, *v, *w;
+    auto positions = new_array<double>({n, 3}, &x);
+    auto velocities = new_array<double>({n, 3}, &v);
+    auto spins = new_array<double>({n, 3}, &w);
+    const Vector centre = vector_from(com.data());
+    for (std::size_t i = 0; i < n; ++i) {
+        const Vector arm = quaternion_from(quaternion.data() + 4 * i).matrix() * centre;
+        const Twist now = twist_from(twist.data() + 6 * i);
+        write(vector_from(position.data() + 3 * i) - arm, x + 3 * i);
+        write(now.linear - cross(now.angular, arm), v + 3 * i);
+        write(now.angular, w + 3 * i);
+    }
+    return nb::make_tuple(positions, velocities, spins);
+}
+
+/// Height of the lowest point of each body above the ground [m]; positions are those of the centres of mass.
+auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<double, -1, 4> quaternion) {
+    double* out;
+    auto result = new_array<double>({position.shape(0)}, &out);
+    for (std::size_t i = 0; i < position.shape(0); ++i) {
+        const Vector up = quaternion_from(quaternion.data() + 4 * i).matrix().z;
+        const Vector& lowest = hull.vertices[hull.extreme_vertex({-up.x, -up.y, -up.z})];
+        out[i] = position.data()[3 * i + 2] + dot(up, lowest) - hull.rounding;
+    }
+    return result;
+}
+
 nb::tuple as_tuple(const Normal& n) { return nb::make_tuple(n.p_z, n.m_x, n.m_y); }
 
 }  // namespace
@@ -207,6 +257,10 @@ void bind_contacts(nb::module_& m) {
     m.def("touching", &touching, nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"), nb::arg("twist"),
           nb::arg("timestep"), nb::arg("gravity"), nb::arg("touch") = TOUCH,
           "The contacts of bodies at the begin of a step, with v1; states are at the centre of mass.");
+    m.def("to_centre_of_mass", &to_centre_of_mass,
+          "States of body frames as those of their centres of mass: position, quaternion, twist.");
+    m.def("to_body_frame", &to_body_frame, "States of centres of mass as those of body frames: position, velocity, spin.");
+    m.def("lowest_heights", &lowest_heights, "Height of the lowest point of each body [m], (n,).");
     m.def("free_twists", &free_twists, "v1 (n, 6) of bodies, wherever the ground is.");
     m.attr("TOUCH") = TOUCH;
     m.attr("DETACH_IMPULSE") = DETACH_IMPULSE;

@@ -40,7 +40,7 @@ class PythonLaw final : public Law {
     }
     bool outside(const Contacts& contacts, int i) override {
         nb::gil_scoped_acquire locked;
-        return nb::cast<bool>(callbacks_.attr("outside")(HeldContacts(contacts.part(i, 1)))[0]);
+        return bool(nb::bool_(callbacks_.attr("outside")(HeldContacts(contacts.part(i, 1)))[0]));
     }
     RoughFriction rough() const override { return rough_; }
 

@@ -27,11 +27,6 @@ std::vector<Moving> bodies_from(const Input<double, -1, 3>& position, const Inpu
     return bodies;
 }
 
-void run(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies, int first,
-         Record& record) {
-    (setting.substeps > 0 ? simulate_cut : simulate)(law, setting, hull, memory, bodies, first, record);
-}
-
 int chunk_size(int bodies, int threads) {
     if (threads == 1) return CHUNK;
     return std::min(CHUNK, std::max(FEWEST, (bodies + SHARES * threads - 1) / (SHARES * threads)));
@@ -62,7 +57,8 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
             const std::size_t first = std::size_t(k) * size, count = std::min<std::size_t>(size, n - first);
             auto memory = std::make_shared<ContactMemory>(static_cast<int>(count),
                                                           static_cast<int>(hull->vertices.size()), hull);
-            run(*law, setting, *hull, *memory, std::span(bodies).subspan(first, count), static_cast<int>(first), record);
+            simulate({*law, setting, *hull, *memory, std::span(bodies).subspan(first, count), static_cast<int>(first)},
+                     record);
         };
         share_out(chunks, threads, work, [] {
             nb::gil_scoped_acquire locked;
@@ -82,22 +78,20 @@ class Stepper {
           bodies_(bodies_from(position, quaternion, twist)),
           memory_(std::make_shared<ContactMemory>(static_cast<int>(bodies_.size()),
                                                   static_cast<int>(hull_->vertices.size()), hull_)) {
-        const std::size_t n = bodies_.size();
-        states_.resize(26 * n), impulse_.resize(6 * n), mode_.resize(n), kind_.resize(n);
-        law_->begin(static_cast<int>(n));
+        happened_.resize(bodies_.size());
+        law_->begin(static_cast<int>(bodies_.size()));
     }
 
     void step() {
-        const std::size_t n = bodies_.size();
-        Record record{states_.data(), states_.data() + 6 * n, states_.data() + 14 * n, impulse_.data(), mode_.data(),
-                      kind_.data(), 1, 1};
-        run(*law_, setting_, *hull_, *memory_, bodies_, 0, record);
+        const Group group{*law_, setting_, *hull_, *memory_, bodies_, 0};
+        (setting_.substeps > 0 ? cut_step : whole_step)(group, happened_);
     }
 
     void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {
         std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
         if (bodies.size() != bodies_.size()) throw nb::value_error("The number of bodies must stay the same.");
         bodies_ = std::move(bodies);
+        happened_.assign(bodies_.size(), {});
     }
 
     nb::tuple state() const {
@@ -127,11 +121,15 @@ class Stepper {
     auto impulse() const {
         double* out;
         auto result = new_array<double>({bodies_.size(), 6}, &out);
-        std::copy(impulse_.begin(), impulse_.end(), out);
+        for (std::size_t i = 0; i < bodies_.size(); ++i) write(happened_[i].impulse, out + 6 * i);
         return result;
     }
-    auto mode() const { return copied(mode_); }
-    auto kind() const { return copied(kind_); }
+    auto mode() const {
+        return each([](const Happened& h) { return static_cast<std::int8_t>(h.mode); });
+    }
+    auto kind() const {
+        return each([](const Happened& h) { return static_cast<std::int8_t>(h.kind); });
+    }
 
   private:
     std::shared_ptr<Law> law_;
@@ -139,13 +137,12 @@ class Stepper {
     Setting setting_;
     std::vector<Moving> bodies_;
     std::shared_ptr<ContactMemory> memory_;
-    std::vector<double> states_, impulse_;
-    std::vector<std::int8_t> mode_, kind_;
+    std::vector<Happened> happened_;
 
-    static nb::ndarray<nb::numpy, std::int8_t> copied(const std::vector<std::int8_t>& values) {
+    template <class Read> nb::ndarray<nb::numpy, std::int8_t> each(Read read) const {
         std::int8_t* out;
-        auto result = new_array<std::int8_t>({values.size()}, &out);
-        std::copy(values.begin(), values.end(), out);
+        auto result = new_array<std::int8_t>({happened_.size()}, &out);
+        std::transform(happened_.begin(), happened_.end(), out, read);
         return result;
     }
 };

@@ -148,6 +148,7 @@ class ContactMemory;
 /// Some contacts, side by side in memory that belongs to a ContactMemory: what laws are asked about.
 class Contacts {
   public:
+    Contacts() = default;  // none
     Contacts(Contact* first, int size, ContactMemory& memory) : first_(first), size_(size), memory_(&memory) {}
 
     int size() const { return size_; }
@@ -160,9 +161,9 @@ class Contacts {
     Workspace& workspace() const;
 
   private:
-    Contact* first_;
-    int size_;
-    ContactMemory* memory_;
+    Contact* first_ = nullptr;
+    int size_ = 0;
+    ContactMemory* memory_ = nullptr;
 };
 
 /// Memory for the contacts of one step, kept from step to step.

@@ -28,17 +28,11 @@ double time_to_impact(const Hull& hull, const Rotation& R, double height, const 
     return first;
 }
 
-/// What happened to a body within one time step: impulses of its parts add up, the greatest names mode and kind.
-struct Happened {
-    Wrench impulse;
-    Mode mode = Mode::NONE;
-    Kind kind = Kind::NONE;
-
-    void add(const Contact& c, Mode observed) {
-        if (kind == Kind::NONE || c.impulse.linear.z > 0.5 * impulse.linear.z) kind = c.kind, mode = observed;
-        impulse = impulse + c.impulse;
-    }
-};
+/// Add what happened in a part of a time step: impulses add up, the greatest names mode and kind.
+void add(Happened& sum, const Contact& c, Mode mode) {
+    if (sum.kind == Kind::NONE || c.impulse.linear.z > 0.5 * sum.impulse.linear.z) sum.kind = c.kind, sum.mode = mode;
+    sum.impulse = sum.impulse + c.impulse;
+}
 
 /// Slow a body's spin by what the gyroscopic torque of its step, which changes only its direction, has added.
 void keep_spin_energy(const Hull& hull, const Rotation& R, const Twist& before, Twist& now) {
@@ -148,7 +142,7 @@ class PartwiseBody {
         Twist correction;
         if (contact_ != nullptr) {
             body_.twist = contact_->after(contact_->impulse);
-            happened_.add(*contact_, observed());
+            add(happened_, *contact_, recorded_mode(*contact_, body_.twist, law_.softness));
             correction = depth_correction(*contact_, law_.softness, taken);
         } else {  // flight follows its parabola exactly
             body_.position = body_.position - (0.5 * taken * taken) * setting_.gravity;
@@ -171,12 +165,6 @@ class PartwiseBody {
         law_.respond(memory_.all());
         if (c.restitution.e0 > 0.0) bounce_within_energy(c, taken, setting_.gravity);
     }
-
-    /// A soft law never stops a patch exactly, and a statistical one has no modes: these are named by what is seen.
-    Mode observed() const {
-        const Contact& c = *contact_;
-        return law_.softness > 0.0 || c.mode == Mode::NONE ? observed_mode(c, body_.twist, c.impulse) : c.mode;
-    }
 };
 
 /// Whether a time step has left a body where it was: at rest, it will stay there.
@@ -194,27 +182,18 @@ bool is_still(const Twist& v) { return dot(v.linear, v.linear) == 0.0 && dot(v.a
 
 }  // namespace
 
-void simulate_cut(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
-                  int first, Record& record) {
-    const int steps = record.kept * record.every;
-    for (Moving& body : bodies) {
-        const int index = first + static_cast<int>(&body - bodies.data());
-        PartwiseBody moves(law, setting, hull, memory, index, body);
-        Happened happened;
-        bool settled = false;
-        record.write_state(index, 0, body);
-        for (int t = 0; t < steps; ++t) {
-            if (!settled) {
-                const Moving before = body;
-                happened = moves.step();
-                if (happened.mode == Mode::STATIC && has_settled(before, body)) {
-                    settled = is_still(before.twist);
-                    body = before;
-                    body.twist = {};
-                }
-            }  // else the last step, from the same state to the same state, repeats itself
-            record.write_contact(index, t, happened.impulse, happened.mode, happened.kind);
-            if ((t + 1) % record.every == 0) record.write_state(index, (t + 1) / record.every, body);
+void cut_step(const Group& group, std::span<Happened> happened) {
+    const auto& [law, setting, hull, memory, bodies, first] = group;
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+        if (happened[i].settled) continue;
+        Moving& body = bodies[i];
+        const Moving before = body;
+        PartwiseBody moves(law, setting, hull, memory, first + static_cast<int>(i), body);
+        happened[i] = moves.step();
+        if (happened[i].mode == Mode::STATIC && has_settled(before, body)) {
+            happened[i].settled = is_still(before.twist);  // then the next step is this one, from the same state
+            body = before;
+            body.twist = {};
         }
     }
 }

@@ -1,6 +1,7 @@
 #include "step.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "labels.hpp"
 #include "normal_impulse.hpp"
@@ -71,51 +72,53 @@ void Record::write_state(int body, int state, const Moving& m) {
     v[3] = m.twist.angular.x, v[4] = m.twist.angular.y, v[5] = m.twist.angular.z;
 }
 
-void Record::write_contact(int body, int t, const Wrench& p, Mode m, Kind k) {
+void Record::write_contact(int body, int t, const Happened& happened) {
     const std::size_t at = std::size_t(body) * kept + t / every;
+    const auto& [force, torque] = happened.impulse;
     double* sum = impulse + 6 * at;
     if (t % every == 0) std::fill(sum, sum + 6, 0.0);
-    sum[0] += p.linear.x, sum[1] += p.linear.y, sum[2] += p.linear.z;
-    sum[3] += p.angular.x, sum[4] += p.angular.y, sum[5] += p.angular.z;
-    mode[at] = static_cast<std::int8_t>(m), kind[at] = static_cast<std::int8_t>(k);
+    sum[0] += force.x, sum[1] += force.y, sum[2] += force.z;
+    sum[3] += torque.x, sum[4] += torque.y, sum[5] += torque.z;
+    mode[at] = static_cast<std::int8_t>(happened.mode), kind[at] = static_cast<std::int8_t>(happened.kind);
 }
 
-namespace {
-
-/// Give a body in contact its new velocity, v = v1 + M^-1 p, and name what happened.
-void end_contact(Contact& c, double softness, Twist& twist) {
-    const bool at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && softness == 0.0;
-    twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
-    // A soft law never stops a patch exactly, and a statistical one has no modes: these are named by what is seen.
-    if (softness > 0.0 || c.mode == Mode::NONE) c.mode = observed_mode(c, twist, c.impulse);
+Mode recorded_mode(const Contact& c, const Twist& after, double softness) {
+    return softness > 0.0 || c.mode == Mode::NONE ? observed_mode(c, after, c.impulse) : c.mode;
 }
 
-}  // namespace
+void whole_step(const Group& group, std::span<Happened> happened) {
+    const auto& [law, setting, hull, memory, bodies, first] = group;
+    const int n = static_cast<int>(bodies.size());
+    memory.clear();
+    for (int i = 0; i < n; ++i) begin_body(setting, hull, memory, first + i, bodies[i], TOUCH);
+    const Contacts contacts = memory.all();
+    if (contacts.size() > 0) law.respond(contacts);
+    const Contact* next = contacts.begin();
+    for (int i = 0; i < n; ++i) {
+        Moving& body = bodies[i];
+        Twist correction;
+        happened[i] = {};
+        if (next != contacts.end() && next->index == first + i) {
+            const Contact& c = *next++;
+            const bool at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && law.softness == 0.0;
+            body.twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
+            happened[i] = {c.impulse, recorded_mode(c, body.twist, law.softness), c.kind};
+            correction = depth_correction(c, law.softness, setting.timestep);
+        }
+        move_body(body, correction, setting.timestep);
+    }
+}
 
-void simulate(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
-              int first, Record& record) {
-    const int n = static_cast<int>(bodies.size()), steps = record.kept * record.every;
-    for (int i = 0; i < n; ++i) record.write_state(first + i, 0, bodies[i]);
+void simulate(const Group& group, Record& record) {
+    const int n = static_cast<int>(group.bodies.size()), steps = record.kept * record.every;
+    std::vector<Happened> happened(n);
+    for (int i = 0; i < n; ++i) record.write_state(group.first + i, 0, group.bodies[i]);
     for (int t = 0; t < steps; ++t) {
-        memory.clear();
-        for (int i = 0; i < n; ++i) begin_body(setting, hull, memory, first + i, bodies[i], TOUCH);
-        const Contacts contacts = memory.all();
-        if (contacts.size() > 0) law.respond(contacts);
+        (group.setting.substeps > 0 ? cut_step : whole_step)(group, happened);
         const bool keep = (t + 1) % record.every == 0;
-        Contact* next = contacts.begin();
         for (int i = 0; i < n; ++i) {
-            Moving& body = bodies[i];
-            Twist correction;
-            if (next != contacts.end() && next->index == first + i) {
-                Contact& c = *next++;
-                end_contact(c, law.softness, body.twist);
-                record.write_contact(first + i, t, c.impulse, c.mode, c.kind);
-                correction = depth_correction(c, law.softness, setting.timestep);
-            } else {
-                record.write_contact(first + i, t, {}, Mode::NONE, Kind::NONE);
-            }
-            move_body(body, correction, setting.timestep);
-            if (keep) record.write_state(first + i, (t + 1) / record.every, body);
+            record.write_contact(group.first + i, t, happened[i]);
+            if (keep) record.write_state(group.first + i, (t + 1) / record.every, group.bodies[i]);
         }
     }
 }

@@ -34,6 +34,14 @@ struct Moving {
     Twist twist;
 };
 
+/// What happened to a body in one time step.
+struct Happened {
+    Wrench impulse;
+    Mode mode = Mode::NONE;
+    Kind kind = Kind::NONE;
+    bool settled = false;  ///< it has left the body at rest where it was, so that the next step will be the same
+};
+
 /// Where a motion is written: arrays with one row a body. A row has `kept` + 1 states, one for `every` time steps, and
 /// what happened in between: impulses added up, mode and kind of the last step.
 struct Record {
@@ -42,8 +50,8 @@ struct Record {
     int kept, every;
 
     void write_state(int body, int state, const Moving& moving);
-    /// What happened to a body in time step t, 0 in flight. Steps must come in order.
-    void write_contact(int body, int t, const Wrench& impulse, Mode mode, Kind kind);
+    /// What happened to a body in time step t. Steps must come in order.
+    void write_contact(int body, int t, const Happened& happened);
 };
 
 /// Line 1 of Algorithm 1 for one body, v1 = v + h M^-1 tau: gravity and the gyroscopic torque -w x I w.
@@ -62,12 +70,28 @@ Twist depth_correction(const Contact& contact, double softness, double timestep)
 /// Move a body by its new velocity, and by the correction of its depth.
 void move_body(Moving& moving, const Twist& correction, double timestep);
 
-/// Steps of some bodies, whose numbers in the record begin with `first`, through all of the record.
-void simulate(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
-              int first, Record& record);
+/// The mode by which a contact is recorded. A soft law never stops a patch exactly, and a statistical one has no modes:
+/// these are named by what is seen in the twist after the step.
+Mode recorded_mode(const Contact& contact, const Twist& after, double softness);
 
-/// The same in parts that end where a corner reaches the ground: see cut_step.cpp.
-void simulate_cut(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, std::span<Moving> bodies,
-                  int first, Record& record);
+/// Some bodies of one shape that move by time steps, with a law.
+struct Group {
+    Law& law;
+    const Setting& setting;
+    const Hull& hull;
+    ContactMemory& memory;
+    std::span<Moving> bodies;
+    int first;  ///< number of the first of them
+};
+
+/// One time step of all bodies of a group; what happened to each.
+void whole_step(const Group& group, std::span<Happened> happened);
+
+/// The same in parts that end where a corner reaches the ground: see cut_step.cpp. A body whose step has left it at rest
+/// where it was repeats that step.
+void cut_step(const Group& group, std::span<Happened> happened);
+
+/// Steps of all bodies of a group, through all of the record.
+void simulate(const Group& group, Record& record);
 
 }  // namespace stiction

@@ -198,6 +198,37 @@ def test_samples_are_seeded_and_differ_only_by_the_spread():
     assert np.array_equal(same[0], same[1]) and np.array_equal(same[0], rollout(law, start, 120).position)
 
 
+def test_threads_and_parts_of_a_batch_change_no_bit(monkeypatch):
+    """Each body has its own factors and counts its own impacts, wherever it is simulated."""
+    from stiction.simulation import rollout as rollouts
+
+    law = ImpactLaw(CUBE, Material(), timestep=1 / 148, spread=(0.05, 0.15, 0.05))
+    start = random_states(np.random.default_rng(9), 130)
+    whole = rollout(law, start, 80, samples=2, seed=4, threads=1)
+    assert np.array_equal(whole.position, rollout(law, start, 80, samples=2, seed=4, threads=3).position)
+    monkeypatch.setattr(rollouts, "_AT_A_TIME", 50)
+    parts = rollout(law, start, 80, samples=2, seed=4, threads=1, progress=True)
+    assert np.array_equal(whole.position, parts.position) and np.array_equal(whole.impulse, parts.impulse)
+
+
+def test_states_between_those_that_are_kept_are_left_out():
+    """Impulses add up over a kept step; its mode and kind are those of its last time step."""
+    law = ImpactLaw(CUBE, Material(), timestep=1 / 148)
+    start = random_states(np.random.default_rng(12), 3)
+    full, kept = rollout(law, start, 240), rollout(law, start, 240, every=4)
+    assert np.array_equal(kept.position, full.position[:, ::4]) and np.array_equal(kept.velocity, full.velocity[:, ::4])
+    assert kept.impulse == pytest.approx(full.impulse.reshape(3, 60, 4, 6).sum(axis=2), rel=1e-12, abs=1e-15)
+    assert np.array_equal(kept.mode, full.mode[:, 3::4]) and np.array_equal(kept.kind, full.kind[:, 3::4])
+    assert (full.mode[:, -1] == Mode.STATIC).all()  # bodies at rest, whose steps repeat themselves, are among them
+
+
+def test_an_empty_batch_has_no_motion():
+    law = ImpactLaw(CUBE, spread=(0.1, 0.1, 0.1))
+    start = random_states(np.random.default_rng(1), 2)[:0]
+    assert rollout(law, start, 5).position.shape == (0, 6, 3)
+    assert rollout(law, start, 5, samples=2).position.shape == (2, 0, 6, 3)
+
+
 def test_a_law_without_uncertainty_gives_no_samples(box):
     from stiction import CoulombLaw
 

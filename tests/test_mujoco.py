@@ -1,18 +1,25 @@
 """stiction.mujoco: a step is MuJoCo's own plus what Algorithm 2 says; bad models are refused in one sentence."""
 
+import copy
+import gc
+import pickle
+
 import numpy as np
 import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
 import stiction  # noqa: E402
-from stiction import Body, CoulombLaw, InputError, Mode, State  # noqa: E402
+from stiction import Body, CoulombLaw, InputError, Law, Mode, State  # noqa: E402
+from stiction.laws.impact import ImpactLaw  # noqa: E402
 from stiction.robots import mjcf  # noqa: E402
 from stiction.robots.mujoco import Simulation, body_of  # noqa: E402
 from stiction.studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
+FOOT = Body.box((0.16, 0.08, 0.03), 0.4)
+LOOSE = CoulombLaw(FOOT, 0.3, cone="box", softness=0.0)
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
 
 
@@ -67,7 +74,7 @@ def test_velocity_is_foreseen(inside, rest, option, limit):
         sim.step()
         if not sim.contacts["foot"].kind:
             continue
-        foreseen = sim._step.room.foreseen[:6]
+        foreseen = sim._step.core.foreseen[:6]
         touched += 1
         if inside == FREE:  # its spin is kept in body axes, which the correction of its pose may turn: look at the end
             copy.qpos[:] = sim.data.qpos
@@ -234,6 +241,143 @@ def test_other_contacts_stay():
         assert sim.data.qpos[9] > 0.1  # the ball lies on the box
 
 
+def robot(laws, options: str = "", **more):
+    """The study's quadruped, a little above the ground, standing."""
+    sim = Simulation(mujoco.MjModel.from_xml_string(model_text().replace("<option ", f"<option {options} ")), laws=laws, **more)
+    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
+    sim.data.qpos[2] = STANCE + 0.05
+    return sim
+
+
+def foot_law(friction=0.8) -> CoulombLaw:
+    """Coulomb's law for the quadruped's feet."""
+    return CoulombLaw(FOOT, friction, cone="round", softness=0.0)
+
+
+def test_a_law_for_each_foot_is_a_shared_law():
+    """To the same bytes, if the laws are equal."""
+    shared = foot_law()
+    one, four = robot(dict.fromkeys(FEET, shared)), robot({foot: foot_law() for foot in FEET})
+    for k in range(150):
+        for sim in (one, four):
+            sim.data.ctrl[:] = targets(0.002 * k, Gait(), 1.0)
+            sim.step()
+    assert all(contact.steps > 10 for contact in four.contacts.values())
+    assert one.save().tobytes() == four.save().tobytes()
+
+
+def test_two_different_laws():
+    """Feet of one robot on different grounds: those without friction slide, the others hold it."""
+    rough, icy = foot_law(0.8), foot_law(0.0)
+    sim = robot({foot: icy if "rear" in foot else rough for foot in FEET})
+    for _ in range(300):
+        sim.step()
+    impulse = {foot: sim.contacts[foot].impulse for foot in FEET}
+    assert all(np.abs(impulse[foot][:2]).max() == 0.0 for foot in FEET if "rear" in foot)
+    assert max(np.abs(impulse[foot][:2]).max() for foot in FEET if "front" in foot) > 1e-6
+    assert sum(p[2] for p in impulse.values()) / 0.002 == pytest.approx(9.81 * sim.model.body_mass.sum(), rel=0.05)
+
+
+@pytest.mark.parametrize("inside", [chain_of(LIMIT), OTHER], ids=["limits", "contacts"])
+def test_sparse_constraints_are_the_dense_ones(inside):
+    """The motion does not depend on how MuJoCo keeps the Jacobians of its own constraints."""
+    ends = []
+    for jacobian in ("dense", "sparse"):
+        model = model_of(inside, option=f'jacobian="{jacobian}" {TIGHT}')
+        assert bool(mujoco.mj_isSparse(model)) == (jacobian == "sparse")
+        sim = Simulation(model, laws={"foot": LAW})
+        constrained = 0
+        for _ in range(300):
+            sim.step()
+            constrained += sim.data.nefc > 0 and sim.contacts["foot"].kind > 0
+        assert constrained > 5
+        ends.append(sim.data.qpos.copy())
+    assert np.abs(ends[0] - ends[1]).max() < 1e-8
+
+
+def test_sensors_are_those_of_mujoco():
+    """A model with sensors moves as one without, and they tell of the step that was made."""
+    plain = model_of(chain_of())
+    sensors = '<sensor><jointvel joint="jf"/><framelinacc objtype="body" objname="foot"/></sensor>'
+    seen = model_of(chain_of(), sensors)
+    a, b = Simulation(plain, laws={"foot": LAW}), Simulation(seen, laws={"foot": LAW})
+    for _ in range(300):
+        speed = b.data.qvel[1]
+        a.step()
+        b.step()
+        assert b.data.sensordata[0] == speed  # MuJoCo measures at the begin of a step
+        assert a.data.qpos.tobytes() == b.data.qpos.tobytes()
+    assert b.contacts["foot"].steps > 50
+    assert np.abs(b.data.sensordata[1:]).max() > 0.0
+
+
+@pytest.mark.parametrize("option", ["", 'integrator="implicitfast"'])
+def test_powell_inside_mujoco(option):
+    """The paper's method swings the chain as the search by modes does, with more questions."""
+    ends, asked = [], []
+    for method in ("modes", "powell"):
+        sim = Simulation(model_of(chain_of(), option=option), laws={"foot": stiction.load("link")}, method=method)
+        sim.reset(qpos=np.array([0.5, 0.0]))
+        for _ in range(100):
+            sim.step()
+        assert sim.contacts["foot"].steps > 40
+        ends.append(sim.data.qpos.copy())
+        asked.append(sim.contacts["foot"].asked)
+    assert np.abs(ends[0] - ends[1]).max() < 0.02
+    assert asked[1] > 2 * asked[0]
+
+
+def copied(sim):
+    """A copy by way of a pickle."""
+    return pickle.loads(pickle.dumps(sim))
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, copied], ids=["deepcopy", "pickle"])
+def test_copies_go_on_by_themselves(twin):
+    """A copy makes the steps that the original would have made, and neither moves the other."""
+    sim = robot({foot: foot_law() if "rear" in foot else LOOSE for foot in FEET}, tolerance=1e-4)
+    for _ in range(120):
+        sim.step()
+    other = twin(sim)
+    assert other.steps == sim.steps and other.data is not sim.data
+    assert {name: repr(c) for name, c in other.contacts.items()} == {name: repr(c) for name, c in sim.contacts.items()}
+    start = sim.save()
+    for _ in range(80):
+        other.step()
+    assert sim.save().tobytes() == start.tobytes()
+    for _ in range(80):
+        sim.step()
+    assert sim.save().tobytes() == other.save().tobytes()
+    assert sim.contacts[FEET[0]].steps == other.contacts[FEET[0]].steps
+    del sim
+    gc.collect()
+    other.step()
+
+
+def test_error_of_a_law_leaves_no_force():
+    """A law that fails in the middle of a step leaves MuJoCo's applied forces as they were."""
+
+    class Failing(Law):
+        body = LINK
+        asked = 0
+
+        def classify(self, contacts):
+            return np.full(len(contacts), Mode.DYNAMIC)
+
+        def friction(self, contacts, dynamic):
+            self.asked += 1
+            if self.asked > 40:
+                raise KeyError("lost")
+            return np.zeros((len(dynamic), 3))
+
+    sim = Simulation(model_of(chain_of(), TIED), laws={"foot": Failing()})
+    sim.data.xfrc_applied[2, 0] = 0.5
+    with pytest.raises(KeyError, match="lost"):
+        for _ in range(500):
+            sim.step()
+    assert sim.data.xfrc_applied[2].tolist() == [0.5, 0, 0, 0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -246,6 +390,7 @@ def test_other_contacts_stay():
         ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, inertia=np.diag([0.002, 0.03, 0.03])))}}, "inertia"),
         ({"laws": {LAST: CoulombLaw(LINK, timestep=0.001)}}, "steps of 0.001 s, the model has 0.002"),
         ({"laws": {LAST: stiction.load("cube")}}, "bounces and cuts its steps"),
+        ({"laws": {LAST: ImpactLaw(LINK, substeps=0)}}, "bounces, which Algorithm 2 cannot do"),
         ({"laws": {LAST: LAW}, "method": "magic"}, "method must be one of"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('cone="elliptic"', 'integrator="RK4"')}, "RK4"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('type="plane"', 'type="plane" euler="10 0 0"')}, "level plane"),

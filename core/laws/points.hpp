@@ -104,6 +104,28 @@ template <class T> void share_load(std::span<PatchPoint<T>> points, const Mobili
         }
 }
 
+/// A friction along the ground.
+template <class T> struct Along {
+    T x, y;
+};
+
+/// A friction brought into its limits along x and y: into a box, or along the line to the origin into an ellipse, where
+/// a point without load has none.
+template <class T> Along<T> limited(const Along<T>& f, const T& most_x, const T& most_y, bool round) {
+    const T nothing(0.0);
+    if (!round) {
+        const auto between = [](const T& a, const T& most) {
+            const T low = select(a > most, most, a);
+            return select(low < -most, -most, low);
+        };
+        return {between(f.x, most_x), between(f.y, most_y)};
+    }
+    const T a = f.x * most_y, b = f.y * most_x, most = most_x * most_y, excess = a * a + b * b;
+    T scale = select(excess > most * most, most / root(excess), T(1.0));
+    scale = select(most > nothing, scale, nothing);
+    return {f.x * scale, f.y * scale};
+}
+
 /// Coulomb's law at points by projected Gauss-Seidel sweeps: each point in turn is brought to rest as far as a push and
 /// friction can.
 template <class T> class FrictionSweep {
@@ -147,32 +169,15 @@ template <class T> class FrictionSweep {
     const T* response_;
     RoughFriction friction_;
 
-    struct Change {
-        T x, y;
-    };
-
-    /// By how much friction changes: to what would stop the point, a little beyond, brought into its limits.
-    Change along(int j) const {
+    /// By how much friction changes: to what would stop the point, a little beyond, brought into its limits. A box is
+    /// limited by the load without friction, a cone by the present one.
+    Along<T> along(int j) const {
         const PatchPoint<T>& p = points_[j];
-        T x = multiply_add(velocity_[3 * j], p.relax.x, p.impulse.x);
-        T y = multiply_add(velocity_[3 * j + 1], p.relax.y, p.impulse.y);
-        const T nothing(0.0), mu_x(friction_.mu_x), mu_y(friction_.mu_y);
-        if (friction_.round) {
-            // Scaled down to its elliptic limit; where there is no load there is none.
-            const T most_x = mu_x * p.impulse.z, most_y = mu_y * p.impulse.z;
-            const T a = x * most_y, b = y * most_x, most = most_x * most_y, excess = a * a + b * b;
-            T scale = select(excess > most * most, most / root(excess), T(1.0));
-            scale = select(most > nothing, scale, nothing);
-            x = x * scale, y = y * scale;
-        } else {
-            x = between(x, mu_x * p.load), y = between(y, mu_y * p.load);
-        }
+        const Along<T> stop{multiply_add(velocity_[3 * j], p.relax.x, p.impulse.x),
+                            multiply_add(velocity_[3 * j + 1], p.relax.y, p.impulse.y)};
+        const T load = friction_.round ? p.impulse.z : p.load;
+        const auto [x, y] = limited(stop, T(friction_.mu_x) * load, T(friction_.mu_y) * load, friction_.round);
         return {x - p.impulse.x, y - p.impulse.y};
-    }
-
-    static T between(T f, T most) {
-        f = select(f > most, most, f);
-        return select(f < -most, -most, f);
     }
 
     /// By how much the normal impulse of a point that rises at `speed` changes; it never becomes a pull.

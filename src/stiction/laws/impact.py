@@ -18,8 +18,8 @@ from stiction.laws.law import NativeLaw
 from stiction.laws.residual import checked_weights
 
 INCREMENTS = 8  # parts in which an impact builds up
-# How the bodies of a batch differ: a row for each, or one for all. Factors of friction and of restitution, then the turns
-# of friction [rad] in its impacts, one after another.
+# How the bodies of a batch differ: a row for each, or one for all. Factors of friction and of restitution, then the
+# turns of friction [rad] in its impacts, one after another.
 _ALIKE = np.array([[1.0, 1.0, 0.0]])
 
 
@@ -73,7 +73,6 @@ class ImpactLaw(NativeLaw):
     """
 
     KIND = "impact"  # its name in model files
-    bounces = True
 
     def __init__(
         self,
@@ -90,6 +89,7 @@ class ImpactLaw(NativeLaw):
     ) -> None:
         self.body = body
         self.material = Material() if material is None else material
+        self.bounces = self.material.restitution > 0
         self.timestep = checks.positive("timestep [s]", timestep)
         self.substeps = checks.count("substeps", substeps, 0)
         x, y, z = checks.array("gravity", gravity, (3,)).reshape(-1).tolist()
@@ -112,7 +112,7 @@ class ImpactLaw(NativeLaw):
         """The same for some bodies of a batch."""
         each = self._each if len(self._each) == 1 else self._each[bodies]
         each = each if len(each) > 0 else _ALIKE  # nobody is there to differ
-        numbers = {name: float(value) for name, value in asdict(self.material).items() if name != "memory"}
+        numbers = {name: float(value) for name, value in vars(self.material).items() if name != "memory"}
         inner, outer = self.residual
         return _core.ImpactLaw(**numbers, memory=int(self.material.memory), each=each, inner=inner, outer=outer)
 

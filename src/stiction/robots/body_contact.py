@@ -15,7 +15,7 @@ class BodyContact:
     """
 
     def __init__(self, note: Any) -> None:
-        self._note = note  # a row of linkstep.NOTE, which the steps change
+        self._note = note  # a row of the native core's notes, which the steps change
 
     @property
     def mode(self) -> Mode:

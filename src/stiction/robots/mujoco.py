@@ -4,15 +4,15 @@ A step is MuJoCo's own, split where it may be: positions and velocities, then wh
 contact of the chosen bodies, Algorithm 2, and the rest of the step with the contact impulse as an applied force.
 """
 
+import copy
 from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stiction.articulated import TOLERANCE
 from stiction.basics import checks
-from stiction.laws.law import Law
+from stiction.laws.law import Law, as_law
 
 try:
     import mujoco as compiled_module
@@ -21,6 +21,7 @@ except ImportError as error:
 
 from stiction.robots import mjcf
 from stiction.robots.body_contact import BodyContact as BodyContact
+from stiction.robots.links import TOLERANCE
 from stiction.robots.mjcf import body_of as body_of
 from stiction.robots.mujoco_step import ContactStep
 
@@ -34,7 +35,7 @@ class Simulation:
     model: an MjModel, or an MjSpec, which is compiled. From here on MuJoCo finds no contact of its own between
         these bodies and the ground: the model's contact filter is changed.
     data: an MjData of that model; a new one by default
-    laws: body name -> law; bodies with the same law should share the object, which is fastest
+    laws: body name -> law; bodies may share a law
     method: "modes" (fast) or "powell" (the paper's)
     tolerance: of the friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
@@ -56,11 +57,18 @@ class Simulation:
             raise checks.InputError("laws must name at least one body.")
         mjcf.check_model(model)
         ground, self._ground = mjcf.ground_planes(model)
+        adapted = {id(law): as_law(law) for law in laws.values()}  # bodies that share a law still do
+        laws = {name: adapted[id(law)] for name, law in laws.items()}
         for name, law in laws.items():
-            if getattr(law, "substeps", 0):
+            if law.substeps:
                 raise checks.InputError(
                     f"The law of {name!r} bounces and cuts its steps where corners arrive, which a step of MuJoCo "
                     "cannot do: train networks on it (`stiction collect --law`, `stiction train`) and use those."
+                )
+            if law.bounces:
+                raise checks.InputError(
+                    f"The law of {name!r} bounces, which Algorithm 2 cannot do inside a robot: set its restitution to "
+                    "zero, or train networks on it (`stiction collect --law`, `stiction train`) and use those."
                 )
         fits = [mjcf.fit(model, name, law.body, fit) for name, law in laws.items()]
         for name, law in laws.items():
@@ -69,13 +77,51 @@ class Simulation:
                     f"The law of {name!r} is for steps of {law.timestep:g} s, the model has {model.opt.timestep:g} s."
                 )
         geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
-        self._model, self._data = model, mujoco.MjData(model) if data is None else data
         mjcf.leave_out(model, geoms, set(ground))
+        self._begin(model, mujoco.MjData(model) if data is None else data, laws, fits, method, tolerance)
+
+    def _begin(
+        self, model: Any, data: Any, laws: dict[str, Law], fits: list[mjcf.Fit], method: str, tolerance: float
+    ) -> None:
+        """Make what the native core needs for a model that is prepared."""
+        self._model, self._data, self._laws, self._fits = model, data, laws, fits
         own = list(laws.values())
-        self._step = ContactStep(self._model, self._data, own, fits, self._ground, method=method, tolerance=tolerance)
+        self._step = ContactStep(model, data, own, fits, self._ground, method=method, tolerance=tolerance)
+        self._notes = self._step.core.notes
         self.names = tuple(laws)
-        self.contacts = {name: BodyContact(note) for name, note in zip(laws, self._step.room.note)}
+        self.contacts = {name: BodyContact(note) for name, note in zip(laws, self._notes)}
         self.steps = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All that a copy or a pickle needs; the native core is made anew from it."""
+        links = self._step.links
+        return {
+            "model": self._model,
+            "data": self._data,
+            "laws": self._laws,
+            "fits": self._fits,
+            "ground": self._ground,
+            "method": links.method,
+            "tolerance": links.tolerance,
+            "steps": self.steps,
+            "notes": self._notes.copy(),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._ground = state["ground"]
+        how = state["laws"], state["fits"], state["method"], state["tolerance"]
+        self._begin(state["model"], state["data"], *how)
+        self.steps = state["steps"]
+        self._notes[:] = state["notes"]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Simulation":
+        """A simulation that goes on by itself; the laws, which no step changes, are shared."""
+        state = self.__getstate__()
+        shared = {"laws": state.pop("laws")}
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        twin.__setstate__(copy.deepcopy(state, memo) | shared)
+        return twin
 
     @property
     def model(self) -> Any:
@@ -108,7 +154,7 @@ class Simulation:
     def forget(self) -> None:
         """Set all counts to zero."""
         self.steps = 0
-        self._step.room.note[:] = 0
+        self._step.core.forget()
 
     def save(self) -> NDArray[np.float64]:
         """All that the next steps depend on, as numbers."""
@@ -129,7 +175,7 @@ class Simulation:
         rows = np.flatnonzero(links.contacts.record["index"] == number)
         if not self.contacts[name].kind or not len(rows):
             return np.zeros((0, 3))
-        return links.points(int(rows[0])) + self._step.placed.position[number] + np.array([0.0, 0.0, self._ground])
+        return links.points(int(rows[0])) + self._step.core.position(number) + np.array([0.0, 0.0, self._ground])
 
     def _stop(self) -> None:
         """Say where a number is lost, before MuJoCo would silently begin anew."""

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Mode, State, Trajectory
 
 DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
@@ -67,9 +66,9 @@ def check_start(body: Body, state: State) -> None:
     """Refuse a state that is not one of this body above the ground."""
     if not isinstance(state, State):
         raise checks.InputError(f"state must be a stiction.State, got {type(state).__name__}.")
-    flat = state.reshape(-1)
-    R = rotation_matrices(flat.quaternion)
-    lowest = (body.vertices @ R[:, 2].T).min(axis=0) + flat.position[:, 2] - body.rounding
+    flat = state.reshape(int(np.prod(state.batch_shape)))
+    motion = to_motion(body, flat)
+    lowest = _core.lowest_heights(body.hull, motion.position, motion.quaternion)
     if len(lowest) and lowest.min() < -DEEPEST_START * body.diameter:
         raise checks.InputError(
             f"The body starts below the ground: its lowest point is at z = {lowest.min():.4g} m, allowed is z >= "
@@ -107,21 +106,15 @@ def check_finite(record: Record, timestep: float) -> None:
 
 def to_motion(body: Body, state: State) -> Motion:
     """States of the body frame (n,) as motion of the centre of mass."""
-    position, twist = state.position, np.concatenate([state.velocity, state.angular_velocity], axis=1)
-    if body.com.any():
-        arm = rotation_matrices(state.quaternion) @ body.com
-        position = position + arm
-        twist[:, :3] += np.cross(state.angular_velocity, arm)
-    return Motion(np.array(position), np.array(state.quaternion), twist)
+    parts = state.position, state.quaternion, state.velocity, state.angular_velocity
+    return Motion(*_core.to_centre_of_mass(body.com, *parts))
 
 
 def to_trajectory(body: Body, record: Record, batch_shape: tuple[int, ...], timestep: float) -> Trajectory:
     """A record at the centre of mass as a trajectory of the body frame."""
-    spin = record.twist[..., 3:]
-    position, velocity = record.position, record.twist[..., :3]
-    if body.com.any():
-        arm = (rotation_matrices(record.quaternion.reshape(-1, 4)) @ body.com).reshape(record.position.shape)
-        position, velocity = position - arm, velocity - np.cross(spin, arm)
+    flat = (part.reshape(-1, part.shape[-1]) for part in record[:3])
+    frames = (part.reshape(record.position.shape) for part in _core.to_body_frame(body.com, *flat))
+    position, velocity, spin = frames
     arrays = {
         "position": position,
         "quaternion": record.quaternion,

@@ -53,9 +53,10 @@ class MujocoStage(Stage):
             pool.close()
 
 
-def chain(model_text: str, angles: NDArray[np.float64]) -> MujocoStage:
+def posed(model_text: str, angles: NDArray[np.float64]) -> MujocoStage:
     """A model with MuJoCo's own contact, from rest at each row of joint positions (n, nq)."""
-    return MujocoStage(model_text, np.hstack([np.zeros((len(angles), 1)), angles, np.zeros_like(angles)]))
+    still = np.zeros((len(angles), mujoco.MjModel.from_xml_string(model_text).nv))
+    return MujocoStage(model_text, np.hstack([np.zeros((len(angles), 1)), angles, still]))
 
 
 def _free_joint(starts: Motion) -> NDArray[np.float64]:

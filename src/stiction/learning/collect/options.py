@@ -90,7 +90,6 @@ def to_plan(options: CollectOptions):
     from dataclasses import replace
 
     from stiction.basics import checks
-    from stiction.laws.law import GRAVITY
     from stiction.laws.modelfile import load
     from stiction.learning.collect.plan import Plan
     from stiction.learning.collect.presets import parse_body, preset
@@ -110,7 +109,7 @@ def to_plan(options: CollectOptions):
     if options.law is not None:
         law = load(options.law)
         truth = GroundTruth("law", law=options.law)
-        where = {"body": law.body, "truth": truth, "gravity": getattr(law, "gravity", GRAVITY)}
+        where = {"body": law.body, "truth": truth, "gravity": law.gravity}
     else:
         where = {
             "body": parse_body(options.body, options.mass, options.scale),

@@ -26,7 +26,7 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     stage = None
     if MUJOCO in peers:
         motion = common.motion(law.body, states)
-        stage = peers[MUJOCO].box(law.body, motion, common.FRICTION, common.setting())
+        stage = peers[MUJOCO].box(law.body, motion, common.friction_of(law), common.setting())
         works[MUJOCO_ROLLED] = lambda k: stage.roll(slice(None), size.steps, k)
     threads = [k for k in THREADS if k <= _cores()]
     if len(threads) == 1:

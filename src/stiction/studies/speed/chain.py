@@ -24,8 +24,8 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     if MUJOCO in peers:
         from stiction.studies.speed.law_stage import LawStage  # only where MuJoCo is installed
 
-        stages[LAW] = LawStage(CHAIN, LAST, load("link"), starts)
-        stages[MUJOCO] = peers[MUJOCO].chain(CHAIN, starts)
+        stages[LAW] = LawStage(CHAIN, (LAST,), load("link"), starts)
+        stages[MUJOCO] = peers[MUJOCO].posed(CHAIN, starts)
     if DART in peers:
         stages[DART] = peers[DART].chain(LINK, starts, PIN, FRICTION, TIMESTEP)
     notes = [note for note in notes if not note.startswith("Bullet")]

@@ -10,13 +10,14 @@ import numpy as np
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.laws.law import GRAVITY
+from stiction.laws.learned import LearnedLaw
 from stiction.learning.collect.throws import ThrowRanges, draw, generator
 from stiction.simulation.motion import Motion, Setting, to_motion
 from stiction.studies.speed.measured import Measured
 
 STEPPED, ROLLED = "stiction, a call a step", "stiction, one call"
 MUJOCO, MUJOCO_ROLLED, DART, BULLET = "MuJoCo, mj_step", "MuJoCo, rollout", "DART", "Bullet"
-FRICTION, TIMESTEP = 0.5, 0.002  # of the throws that the shipped law of the box was learned from
+TIMESTEP = 0.002  # of all worlds [s]
 _STAGES = {MUJOCO: "mujoco_stage", DART: "dart_stage", BULLET: "bullet_stage"}
 
 Begin = Callable[[str, int], Callable[[], object]]  # (what, turns) -> function that counts a turn
@@ -31,7 +32,6 @@ class Scale:
     points: numbers of contact points; limit: time for one contestant on one number of them [s]
     swings: of the chain; swing_steps: of a swing
     bodies: numbers of bodies whose memory is measured
-    cold: measure a first step with nothing compiled, too, which takes minutes
     """
 
     repeats: int
@@ -41,7 +41,6 @@ class Scale:
     limit: float
     swings: int
     bodies: tuple[int, ...]
-    cold: bool = False
     steps: int = 800
     swing_steps: int = 1000
     points: tuple[int, ...] = (4, 16, 64, 256, 1024)
@@ -50,9 +49,7 @@ class Scale:
 SCALES = {
     "quick": Scale(repeats=8, rounds=5, throws=8, batch=512, limit=0.5, swings=1, bodies=(1, 1000)),
     "usual": Scale(repeats=12, rounds=7, throws=24, batch=1024, limit=4.0, swings=4, bodies=(1, 1000)),
-    "full": Scale(
-        repeats=25, rounds=9, throws=64, batch=1024, limit=30.0, swings=10, bodies=(1, 1000, 100_000), cold=True
-    ),
+    "full": Scale(repeats=25, rounds=9, throws=64, batch=1024, limit=30.0, swings=10, bodies=(1, 1000, 100_000)),
 }
 Case = Callable[[Scale, int, Begin], Measured]
 
@@ -60,6 +57,11 @@ Case = Callable[[Scale, int, Begin], Measured]
 def setting() -> Setting:
     """Of all worlds of the bench."""
     return Setting(TIMESTEP, np.array(GRAVITY))
+
+
+def friction_of(law: LearnedLaw) -> float:
+    """The friction coefficient of the throws that a law was learned from: what its peers are given, too."""
+    return float(law.info["plan"]["truth"]["friction"][0])
 
 
 def installed() -> tuple[dict[str, Any], list[str]]:

@@ -9,18 +9,18 @@ from stiction.simulators.stage import Stage
 
 
 class LawStage(Stage):
-    """A model in MuJoCo, one body of which touches the ground by a law of ours.
+    """A model in MuJoCo, some bodies of which touch the ground by a law of ours.
 
     angles: joint positions at the starts, (n, nq), all at rest
     """
 
-    def __init__(self, model_text: str, name: str, law: Law, angles: NDArray[np.float64]) -> None:
-        self.simulation = Simulation(mujoco.MjModel.from_xml_string(model_text), laws={name: law})
-        self.contact, self.angles = self.simulation.contacts[name], angles
+    def __init__(self, model_text: str, names: tuple[str, ...], law: Law, angles: NDArray[np.float64]) -> None:
+        self.simulation = Simulation(mujoco.MjModel.from_xml_string(model_text), laws={name: law for name in names})
+        self.angles, self.data = angles, self.simulation.data
         self.step = self.simulation.step
 
     def put(self, start: int) -> None:
         self.simulation.reset(qpos=self.angles[start])
 
     def touching(self) -> int:
-        return int(self.contact.kind)
+        return sum(contact.kind > 0 for contact in self.simulation.contacts.values())

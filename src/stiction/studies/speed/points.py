@@ -23,6 +23,7 @@ from stiction.studies.speed.timing import Run, least_times, pinned, timed, timed
 RADIUS, HEIGHT, MASS = 0.2, 0.1, 1.0  # of the prism [m, kg]
 STEPS, FEWEST = 100, 10  # timed after each start; of slow simulators fewer
 ROLLOUT = 800  # steps of a rollout in one call
+FRICTION = 0.5  # of the peers, as in the guess of our untrained law
 _GROWTH = 64  # times that four times the points may cost, at worst: a cubic solver
 SPHERES = {MUJOCO: "MuJoCo, spheres", DART: "DART, spheres", BULLET: "Bullet, spheres"}
 MESH = {MUJOCO: "MuJoCo, mesh", DART: "DART, mesh", BULLET: "Bullet, mesh"}
@@ -96,7 +97,7 @@ def _builders(peers: dict[str, Any]) -> dict[str, Build]:
 
     def builder(build: Callable) -> Build:
         def place(body: Body) -> Stage:
-            return build(body, common.motion(body, starts()), common.FRICTION, common.setting())
+            return build(body, common.motion(body, starts()), FRICTION, common.setting())
 
         return place
 
@@ -115,7 +116,6 @@ def _entries(builders: dict[str, Build], size: Scale, seed: int) -> tuple[list[_
     for n in size.points:
         body = Body.prism(n, RADIUS, HEIGHT, MASS)
         law = AugmentedLaw.untrained(body, seed)
-        rollout(law, both[0], 1)  # to compile it, if need be, is not what the limit is for
         entries.append(_Entry(ROLLED, n, partial(_roll_both, law, both), np.ones((2, 1), dtype=np.int64), ROLLOUT))
         built: dict[str, Stage] = {STEPPED: StepperStage(law, both)}
         built |= {

@@ -1,19 +1,37 @@
 """Fresh Python processes: how long until stiction is imported and has made a step, and how much memory it takes."""
 
-import os
 import subprocess
 import sys
-import tempfile
 import time
+from importlib.util import find_spec
 
 from stiction.studies.speed.common import Begin, Scale
 from stiction.studies.speed.measured import Measured
 from stiction.studies.speed.timing import pinned
 
-IMPORT, FIRST, COLD = "import stiction", "first step, compiled before", "first step, nothing compiled"
-_STEP = """
+IMPORT, ANALYTIC = "import stiction", "a throw of 800 steps with CoulombLaw"
+LEARNED, ROBOT = "the same with a learned law", "a first contact step in MuJoCo"
+_ANALYTIC = """
 import stiction
-stiction.rollout(stiction.load("box"), stiction.State([0, 0, 0.5]), 1)
+body = stiction.Body.box(size=(0.2, 0.3, 0.4), mass=1.0)
+law = stiction.CoulombLaw(body, friction=0.5)
+state = stiction.State(position=[0, 0, 0.6], quaternion=[1, 0, 0, 0], velocity=[2, 0, 0], angular_velocity=[1, 2, 3])
+stiction.rollout(law, state, steps=800)
+"""
+_LEARNED = """
+import stiction
+stiction.rollout(stiction.load("box"), stiction.State([0, 0, 0.6], velocity=[2, 0, 0], angular_velocity=[1, 2, 3]), 800)
+"""
+_ROBOT = """
+import mujoco, stiction
+from stiction.mujoco import Simulation
+size = " ".join(str(length / 2) for length in stiction.load("box").body.size)
+geom = f"<geom type='box' size='{size}' mass='1'/>"
+body = f"<body name='box' pos='0 0 0.2'><freejoint/>{geom}</body>"
+text = f"<mujoco><option timestep='0.002'/><worldbody><geom type='plane' size='1 1 1'/>{body}</worldbody></mujoco>"
+sim = Simulation(mujoco.MjModel.from_xml_string(text), laws={"box": stiction.load("box")})
+while not sim.contacts["box"].kind:
+    sim.step()
 """
 _MEMORY = """
 import sys
@@ -35,23 +53,19 @@ except (OSError, StopIteration):
 
 def start(size: Scale, seed: int, begin: Begin) -> Measured:
     """Time from the start of a process to the end of its work, least of all repeats."""
-    works = {"bare Python": "", IMPORT: "import stiction", FIRST: _STEP}
+    works = {"bare Python": "", IMPORT: "import stiction", ANALYTIC: _ANALYTIC, LEARNED: _LEARNED}
+    if find_spec("mujoco") is not None:
+        works[ROBOT] = _ROBOT
     least: dict[str, float] = {}
-    advance = begin("Fresh processes", len(works) * (size.rounds + 1) + size.cold)
+    advance = begin("Fresh processes", len(works) * (size.rounds + 1))
     with pinned():
         for _ in range(size.rounds + 1):  # the first fills caches, and never is the least
             for name, work in works.items():
-                least[name] = min(least.get(name, float("inf")), _seconds(work, {}))
+                least[name] = min(least.get(name, float("inf")), _seconds(work))
                 advance()
-        figures = {
-            IMPORT: {"s": least[IMPORT] - least["bare Python"]},
-            FIRST: {"s": least[FIRST]},
-        }
-        if size.cold:
-            with tempfile.TemporaryDirectory() as folder:
-                figures[COLD] = {"s": _seconds(_STEP, {"XDG_CACHE_HOME": folder, "NUMBA_CACHE_DIR": folder})}
-            advance()
-    notes = ["The import on top of bare Python; a first step from the start of the process on."]
+    figures = {IMPORT: {"s": least[IMPORT] - least["bare Python"]}}
+    figures |= {name: {"s": least[name]} for name in works if name in (ANALYTIC, LEARNED, ROBOT)}
+    notes = ["The import on top of bare Python; all else from the start of the process to its end, imports included."]
     return Measured("start", "From the start of a process", "s", ["s"], figures, {}, notes)
 
 
@@ -67,13 +81,11 @@ def memory(size: Scale, seed: int, begin: Begin) -> Measured:
     return Measured("memory", "Memory", "MB", ["MB"], figures, {}, notes)
 
 
-def _seconds(work: str, environment: dict[str, str]) -> float:
+def _seconds(work: str) -> float:
     """Time from before the process starts until its work is done [s]."""
     began = time.time()  # the one clock that two processes share
     code = f"{work}\nimport time; print(time.time())"
-    found = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=os.environ | environment
-    )
+    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return float(found.stdout) - began
 
 

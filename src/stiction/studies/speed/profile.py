@@ -1,4 +1,8 @@
-"""Where the time of a batch step goes, beside the least that the networks' arithmetic could take on this core."""
+"""Where the time of a batch step goes, beside the least that the networks' arithmetic could take on this core.
+
+Each part is a call of the core that does all that the part before it does, and more: what a part takes is the
+difference.
+"""
 
 import os
 import subprocess
@@ -8,22 +12,20 @@ from itertools import pairwise
 
 import numpy as np
 
-from stiction import stepping
+from stiction import _core
 from stiction.bodies.state import Kind, Mode
-from stiction.laws.approximators import evaluate_all
 from stiction.laws.augmented import AugmentedLaw
-from stiction.laws.features import describe_all
-from stiction.laws.frame import SCALE
 from stiction.laws.modelfile import load
-from stiction.patch import first_contacts, new_contacts
-from stiction.simulation.rollout import CHUNK, rollout
+from stiction.simulation.motion import Motion
+from stiction.simulation.rollout import rollout
 from stiction.studies.speed import common
 from stiction.studies.speed.common import Begin, Scale
 from stiction.studies.speed.measured import Measured
 from stiction.studies.speed.timing import pinned, quiet, timed
 
-DETECT, DESCRIBE, NETWORKS = "detect", "describe", "networks"
-SOLVE, INTEGRATE, TOTAL, BOUND = "solve", "integrate, record", "whole step", "networks at the sgemm peak"
+MOVE, DESCRIBE, NETWORKS = "detect, integrate, record", "describe", "networks"
+SOLVE, TOTAL, BOUND = "solve", "whole step", "networks at the sgemm peak"
+CHUNK = 256  # bodies stepped together, as in a rollout
 _MOMENTS = 16  # evenly spread over the throws
 _SGEMM = """
 import time, numpy
@@ -49,22 +51,19 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     found, flops, counts = [], [], []
     with pinned(), quiet():
         peak = sgemm_peak()
-        none = _Moment(law, common.motion(law.body, throws.state(0)[:0])).times(20 * size.repeats)
         for t in moments.tolist():
             moment = _Moment(law, common.motion(law.body, throws.state(t)))
-            times = moment.times(10 * size.repeats)
-            found.append({part: times[part] - none[part] for part in times})  # without the calls from Python
+            found.append(moment.times(10 * size.repeats))
             flops.append(moment.flops())
-            counts.append([moment.n, len(moment.described), len(moment.dynamic)])
+            counts.append([len(moment.contacts), len(moment.described), len(moment.dynamic)])
             advance()
     mean = {part: 1e6 * float(np.mean([times[part] for times in found])) / CHUNK for part in found[0]}
-    mean[SOLVE] = mean[TOTAL] - sum(mean[part] for part in (DETECT, DESCRIBE, NETWORKS, INTEGRATE))
     mean[BOUND] = 1e6 * float(np.mean(flops)) / CHUNK / peak
     share = np.mean(counts, axis=0) / CHUNK
-    order = (DETECT, DESCRIBE, NETWORKS, SOLVE, INTEGRATE, TOTAL, BOUND)
+    order = (MOVE, DESCRIBE, NETWORKS, SOLVE, TOTAL, BOUND)
     notes = [
         f"{CHUNK} bodies at {_MOMENTS} moments of their throws, one core. Describe: normal impulse and inputs of the "
-        "networks; solve: static impulse, friction, guards, and all that is not in another part.",
+        "networks; solve: static impulse, friction and guards.",
         f"Of the bodies, {100 * share[0]:.0f} % touch, {100 * share[1]:.0f} % press and ask a classifier, "
         f"{100 * share[2]:.0f} % slide and ask a regressor, too.",
         f"Peak of this core in single-precision matrix products: {peak / 1e9:.0f} Gflop/s.",
@@ -86,60 +85,44 @@ def sgemm_peak() -> float:
 class _Moment:
     """A chunk of bodies in the middle of their throws, and the parts of the step that they are about to make."""
 
-    def __init__(self, law: AugmentedLaw, motion: stepping.Motion) -> None:
-        self.law, self.terms, self.hull, self.setting = law, law.compiled, law.body.hull, common.setting()
-        self.before = motion
-        self.motion = stepping.Motion(*(part.copy() for part in motion))
-        self.contacts = new_contacts(self.hull, len(motion.position))
-        self.record = stepping.empty_record(len(motion.position), 1)
-        self.whole()
-        self.n = self.detect()
-        self.touching = first_contacts(self.contacts, self.n)
-        record = self.touching.record
-        self.dynamic = np.flatnonzero(law.classify(self.touching) == Mode.DYNAMIC)
-        self.described = np.flatnonzero(record["memo"][:, SCALE] > 0)
-        self.velocity = record["velocity"].copy()
-
-    def reset(self) -> None:
-        for part, old in zip(self.motion, self.before):
-            part[...] = old
-
-    def whole(self) -> None:
-        self.reset()
-        stepping.simulate(self.terms, self.setting, self.hull, self.contacts, self.motion, self.record)
-
-    def detect(self) -> int:
-        self.reset()
-        return int(stepping.begin_step(self.setting, self.hull, self.contacts, self.motion))
-
-    def describe(self) -> None:
-        describe_all(self.touching, self.terms.recipe, self.terms.mass)
-
-    def networks(self) -> None:
-        for role, mode in ((0, Mode.NONE), (1, Mode.DYNAMIC)):
-            evaluate_all(self.terms.numbers, self.terms.table, 2, role, self.touching, mode)
-
-    def restore(self) -> None:
-        self.touching.record["velocity"] = self.velocity  # which the end of a step overwrites
-
-    def integrate(self) -> None:
-        self.restore()
-        stepping.end_contacts(self.touching, self.motion, self.record, 0, self.terms.softness)
-        stepping.end_step(self.setting, self.contacts, self.motion, self.n, self.terms.softness)
-        stepping.write_state(self.record, self.motion, 1)
+    def __init__(self, law: AugmentedLaw, motion: Motion) -> None:
+        self.law, self.native, self.motion, setting = law, law.native, motion, common.setting()
+        world = setting.timestep, setting.gravity
+        self.recipe = law.inputs.recipe(law.body.mass)
+        self.stepper = _core.Stepper(self.native, law.body.hull, *motion, *world, 0)
+        self.contacts = _core.touching(law.body.hull, *motion, *world)
+        self.dynamic = np.flatnonzero(law.classify(self.contacts) == Mode.DYNAMIC)
+        self.described = np.flatnonzero(self.contacts.record["unit_impulse"] > 0)
 
     def times(self, repeats: int) -> dict[str, float]:
-        """Least time of each part for the whole chunk [s]; what puts the state back is taken off."""
-        reset, restore = _least(self.reset, repeats), _least(self.restore, repeats)
-        times = {DESCRIBE: _least(self.describe, repeats), NETWORKS: _least(self.networks, repeats)}
-        times[INTEGRATE] = _least(self.integrate, repeats) - restore
-        return times | {DETECT: _least(self.detect, repeats) - reset, TOTAL: _least(self.whole, repeats) - reset}
+        """Least time of each part for the whole chunk [s]."""
+
+        def reset() -> None:
+            self.stepper.set(*self.motion)
+
+        def step() -> None:
+            self.stepper.set(*self.motion)
+            self.stepper.step()
+
+        describe = _least(lambda: _core.describe(self.contacts, self.recipe), repeats)
+        classify = _least(lambda: self.native.classify(self.contacts), repeats)
+        respond = _least(lambda: self.native.respond(self.contacts), repeats)
+        self.native.classify(self.contacts)
+        friction = _least(lambda: self.native.friction(self.contacts), repeats)
+        whole = _least(step, repeats) - _least(reset, repeats)
+        return {
+            DESCRIBE: describe,
+            NETWORKS: classify - describe + friction,
+            SOLVE: respond - classify - friction,
+            MOVE: whole - respond,
+            TOTAL: whole,
+        }
 
     def flops(self) -> float:
         """Additions and multiplications in the networks that this step asks."""
         total = 0.0
         for role, chosen in enumerate((self.described, self.dynamic)):
-            kinds = self.touching.record["kind"][chosen]
+            kinds = self.contacts.record["kind"][chosen]
             for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
                 sizes = self.law.parts[kind][role].sizes
                 total += float((kinds == kind).sum()) * sum(2 * a * b for a, b in pairwise(sizes))

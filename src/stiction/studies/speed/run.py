@@ -8,7 +8,7 @@ from stiction.basics import checks, files
 from stiction.basics.progress import bars
 from stiction.basics.versions import versions
 from stiction.studies.outputs import print_tables
-from stiction.studies.speed import batch, chain, points, processes, profile, throw
+from stiction.studies.speed import batch, chain, points, processes, profile, quadruped, throw
 from stiction.studies.speed.common import SCALES, Case, Scale
 from stiction.studies.speed.measured import Measured, markdown, table
 from stiction.studies.speed.targets import Results, measured_targets, target_table
@@ -19,6 +19,7 @@ CASES: dict[str, Case] = {
     "batch": batch.run,
     "points": points.run,
     "chain": chain.run,
+    "quadruped": quadruped.run,
     "start": processes.start,
     "memory": processes.memory,
     "profile": profile.run,

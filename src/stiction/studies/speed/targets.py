@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stiction.studies.page.section import Table
-from stiction.studies.speed import batch, chain, points, processes, throw
+from stiction.studies.speed import batch, chain, points, processes, quadruped, throw
 from stiction.studies.speed.common import DART, MUJOCO, MUJOCO_ROLLED, ROLLED, STEPPED
 from stiction.studies.speed.measured import Measured, spread
 
@@ -54,24 +54,27 @@ def _within(case: str, contestant: str, first: str, second: str):
 
 
 def _seconds(contestant: str):
-    return lambda results: results["start"].figures[contestant]["s"] if "start" in results else None
+    def figure(results: Results) -> float | None:
+        return results["start"].figures.get(contestant, {}).get("s") if "start" in results else None
+
+    return figure
 
 
 ONE, TWO = batch.THREADS[1], batch.THREADS[2]
 FEW, MANY = "N = 4", "N = 1,024"
 TARGETS = (
-    Target("Batch of throws: MuJoCo's rollout over ours", True, 4, _times_ours("batch", MUJOCO_ROLLED, ONE)),
+    Target("Batch of throws: MuJoCo's rollout over ours", True, 6, _times_ours("batch", MUJOCO_ROLLED, ONE)),
     Target("Batch of throws, ours: one thread over two", True, 1.9, _within("batch", ROLLED, ONE, TWO)),
     Target(
-        "A contact step, a call a step: ours over mj_step", False, 1,
+        "A contact step, a call a step: ours over mj_step", False, 0.33,
         _ours_over("throw", STEPPED, MUJOCO, throw.CONTACT),
     ),
     Target(
-        "One throw in one call: MuJoCo's rollout over ours", True, 2,
+        "One throw in one call: MuJoCo's rollout over ours", True, 3,
         _times_ours("throw", MUJOCO_ROLLED, throw.WHOLE),
     ),
-    Target("1,024 points over 4, ours, a call a step", False, 1.25, _within("points", STEPPED, MANY, FEW)),
-    Target("1,024 points over 4, ours, one call", False, 1.25, _within("points", ROLLED, MANY, FEW)),
+    Target("1,024 points over 4, ours, a call a step", False, 1.1, _within("points", STEPPED, MANY, FEW)),
+    Target("1,024 points over 4, ours, one call", False, 1.1, _within("points", ROLLED, MANY, FEW)),
     Target(
         "1,024 points: MuJoCo with every point over ours", True, 100,
         _times_ours("points", points.SPHERES[MUJOCO], MANY),
@@ -80,9 +83,18 @@ TARGETS = (
         "1,024 points: ours over Bullet's mesh", False, 1,
         _ours_over("points", STEPPED, points.MESH["Bullet"], MANY),
     ),
-    Target("Chain in contact: ours over MuJoCo's own", False, 3, _ours_over("chain", chain.LAW, MUJOCO, chain.CONTACT)),
-    Target("Chain in contact: ours over DART", False, 1, _ours_over("chain", chain.LAW, DART, chain.CONTACT)),
-    Target("First step, compiled before [s]", False, 1.5, _seconds(processes.FIRST)),
+    Target(
+        "Chain in contact: ours over MuJoCo's own", False, 1.8,
+        _ours_over("chain", chain.LAW, MUJOCO, chain.CONTACT),
+    ),
+    Target("Chain in contact: ours over DART", False, 0.75, _ours_over("chain", chain.LAW, DART, chain.CONTACT)),
+    Target(
+        "Quadruped in contact: ours over MuJoCo's own", False, 3,
+        _ours_over("quadruped", quadruped.LAW, MUJOCO, quadruped.CONTACT),
+    ),
+    Target("A throw with CoulombLaw, from the start of the process [s]", False, 0.5, _seconds(processes.ANALYTIC)),
+    Target("The same with a learned law [s]", False, 0.5, _seconds(processes.LEARNED)),
+    Target("A first contact step in MuJoCo [s]", False, 1, _seconds(processes.ROBOT)),
     Target("import stiction [s]", False, 0.15, _seconds(processes.IMPORT)),
 )  # fmt: skip
 

@@ -27,7 +27,7 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     peers, notes = common.installed()
     stages: dict[str, Stage] = {STEPPED: StepperStage(law, states)}
     for name, module in peers.items():
-        stages[name] = module.box(law.body, motion, common.FRICTION, common.setting())
+        stages[name] = module.box(law.body, motion, common.friction_of(law), common.setting())
     runs: dict[str, Run] = {name: partial(_step_all, stage, size) for name, stage in stages.items()}
     runs[ROLLED] = lambda: np.array(
         [timed(lambda i=i: rollout(law, states[i], size.steps)) for i in range(size.throws)]

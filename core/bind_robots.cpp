@@ -1,0 +1,402 @@
+// Links of robots and their steps inside an engine, for Python.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstddef>
+
+#include "arrays.hpp"
+#include "held_contacts.hpp"
+#include "links.hpp"
+#include "robot_step.hpp"
+
+namespace stiction {
+namespace {
+
+template <class T> auto copy_of(std::span<const T> values, std::vector<std::size_t> shape) {
+    T* out;
+    auto result = new_array<T>(shape, &out);
+    std::copy(values.begin(), values.end(), out);
+    return result;
+}
+
+/// Links with the system that they were last asked about: the core only looks at it.
+class PythonLinks : public Links {
+  public:
+    using Links::Links;
+
+    std::vector<double> V_free;
+    Matrix L;
+
+    void take_system(const Input<double, -1>& twists, const Input<double, -1, -1>& mobility) {
+        const std::size_t size = 6 * std::size_t(contacts().size());
+        if (twists.shape(0) != size || mobility.shape(0) != size || mobility.shape(1) != size)
+            throw nb::value_error("V_free must have six numbers for each touching link, L as many rows and columns.");
+        V_free.assign(twists.data(), twists.data() + size);
+        L.resize(static_cast<int>(size), static_cast<int>(size));
+        if (size > 0) std::copy_n(mobility.data(), size * size, L[0]);
+    }
+};
+
+auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 3, 3> rotation) {
+    if (position.shape(0) != std::size_t(links.size()) || rotation.shape(0) != position.shape(0))
+        throw nb::value_error("position and rotation must have a row for each link.");
+    links.touch([&](int i) { return vector_from(position.data() + 3 * i); },
+                [&](int i) {
+                    const double* R = rotation.data() + 9 * i;
+                    return Rotation{vector_from(R), vector_from(R + 3), vector_from(R + 6)};
+                });
+    std::int64_t* out;
+    auto result = new_array<std::int64_t>({std::size_t(links.contacts().size())}, &out);
+    for (const Contact& c : links.contacts()) *out++ = c.index;
+    return result;
+}
+
+/// (impulse (n, 6), mode (n,), outside (n,), evaluations, solved)
+nb::tuple as_tuple(const Solution& s) {
+    const std::size_t n = s.mode.size();
+    std::int64_t* mode;
+    bool* outside;
+    auto modes = new_array<std::int64_t>({n}, &mode);
+    auto outsides = new_array<bool>({n}, &outside);
+    for (std::size_t i = 0; i < n; ++i) mode[i] = static_cast<std::int64_t>(s.mode[i]), outside[i] = s.outside[i];
+    return nb::make_tuple(copy_of<double>(s.impulse, {n, 6}), modes, outsides, s.evaluations, s.solved);
+}
+
+/// The solution of another solver: H has been asked at it last.
+void accept(PythonLinks& links, Input<double, -1> p, int evaluations, bool solved) {
+    Solution& s = links.algorithm2().solution();
+    if (p.shape(0) != s.impulse.size()) throw nb::value_error("Six numbers for each touching link are needed.");
+    std::copy_n(p.data(), p.shape(0), s.impulse.begin());
+    s.evaluations = evaluations, s.solved = solved;
+    const Contacts contacts = links.contacts();
+    for (int i = 0; i < contacts.size(); ++i) s.mode[i] = contacts[i].mode;
+    links.algorithm2().note_outside();
+}
+
+/// The engine's arrays by their names, looked at where they are: nothing is converted or copied.
+class Arrays {
+  public:
+    explicit Arrays(nb::dict arrays) : arrays_(std::move(arrays)) {}
+
+    template <class T> std::span<T> numbers(const char* name) const {
+        nb::ndarray<T, nb::c_contig, nb::device::cpu> array;
+        if (!nb::try_cast(arrays_[name], array, false))
+            throw nb::value_error((std::string("The array ") + name + " is not of the type and layout expected.").c_str());
+        return {array.data(), array.size()};
+    }
+    template <class T> T* operator()(const char* name, std::size_t least) const {
+        const std::span<T> all = numbers<T>(name);
+        if (all.size() < least) throw nb::value_error((std::string("The array ") + name + " is too short.").c_str());
+        return all.data();
+    }
+
+  private:
+    nb::dict arrays_;
+};
+
+/// A RobotStep with all that it looks at, which must live as long.
+struct PythonRobotStep {
+    nb::object arrays, constraint_arrays;
+    EngineConstraints constraints;
+    std::shared_ptr<PythonLinks> links;
+    std::unique_ptr<RobotStep> step;
+};
+
+EngineArrays engine_arrays(const Arrays& get) {
+    EngineArrays out{};
+    out.qpos = get.numbers<double>("qpos"), out.qvel = get.numbers<double>("qvel");
+    const std::size_t dofs = out.qvel.size(), bodies = get.numbers<double>("xipos").size() / 3;
+    out.xipos = get.operator()<const double>("xipos", 3 * bodies);
+    out.xmat = get.operator()<const double>("xmat", 9 * bodies);
+    out.subtree_com = get.operator()<const double>("subtree_com", 3 * bodies);
+    out.cdof = get.operator()<const double>("cdof", 6 * dofs);
+    out.M = get.operator()<const double>("M", dofs);
+    out.M_rowadr = get.operator()<const int>("M_rowadr", dofs);
+    out.M_colind = get.operator()<const int>("M_colind", dofs);
+    out.qacc = get.operator()<const double>("qacc", dofs);
+    out.qfrc_smooth = get.operator()<const double>("qfrc_smooth", dofs);
+    out.qfrc_constraint = get.operator()<const double>("qfrc_constraint", dofs);
+    out.xfrc_applied = get.operator()<double>("xfrc_applied", 6 * bodies);
+    out.dof_damping = {get.operator()<const double>("dof_damping", dofs), dofs};
+    for (const char* name : {"dof_dampingpoly", "actuator_damping", "actuator_dampingpoly"})
+        out.other_damping.push_back(get.numbers<const double>(name));
+    return out;
+}
+
+void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, nb::dict arrays,
+                    const std::vector<int>& body, const std::vector<int>& root,
+                    const std::vector<std::vector<int>>& dofs, Input<double, -1, 3, 3> frame, double ground,
+                    double tolerance, const std::vector<std::array<int, 2>>& spins) {
+    const std::size_t n = static_cast<std::size_t>(links->size());
+    if (body.size() != n || root.size() != n || dofs.size() != n || frame.shape(0) != n)
+        throw nb::value_error("body, root, dofs and frame must have a row for each link.");
+    const EngineArrays engine = engine_arrays(Arrays(arrays));
+    const int bodies = static_cast<int>(Arrays(arrays).numbers<double>("xipos").size() / 3);
+    std::vector<PlacedLink> placed;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double* R = frame.data() + 9 * i;
+        placed.push_back({body[i], root[i], dofs[i], {vector_from(R), vector_from(R + 3), vector_from(R + 6)}, {}, {}});
+        const auto is_no_dof = [&](int d) { return d < 0 || d >= static_cast<int>(engine.qvel.size()); };
+        if (std::min(body[i], root[i]) < 0 || std::max(body[i], root[i]) >= bodies ||
+            std::any_of(dofs[i].begin(), dofs[i].end(), is_no_dof))
+            throw nb::value_error("A link names a body or a dof that is not there.");
+    }
+    for (const auto& [place, dof] : spins)
+        if (place < 0 || dof < 0 || place + 4u > engine.qpos.size() || dof + 3u > engine.qvel.size())
+            throw nb::value_error("A spin lies outside of qpos and qvel.");
+    auto step = std::make_unique<RobotStep>(links, engine, std::move(placed), ground, tolerance, spins);
+    new (self) PythonRobotStep{std::move(arrays), nb::none(), {}, std::move(links), std::move(step)};
+}
+
+/// The engine's own constraints in this step; they stay where they are until the engine begins its next step.
+void set_constraints(PythonRobotStep& self, nb::dict arrays, bool sparse, int quadratic, int cone) {
+    const Arrays get(arrays);
+    EngineConstraints out;
+    const std::span<const double> stiffness = get.numbers<const double>("efc_D");
+    const std::size_t count = stiffness.size();
+    out.count = static_cast<int>(count), out.sparse = sparse, out.quadratic = quadratic, out.cone = cone;
+    out.stiffness = stiffness.data();
+    out.state = get.operator()<const int>("efc_state", count);
+    out.rows = get.operator()<const double>("efc_J", sparse ? 0 : count * self.step->rise.size());
+    if (sparse) {
+        out.length = get.operator()<const int>("efc_J_rownnz", count);
+        out.start = get.operator()<const int>("efc_J_rowadr", count);
+        out.column = get.operator()<const int>("efc_J_colind", 0);
+    }
+    self.constraints = out;
+    self.constraint_arrays = std::move(arrays);
+}
+
+/// What became of each link's contact, as a structured NumPy array, a view.
+nb::object notes_of(nb::handle_t<PythonRobotStep> self) {
+    auto& notes = nb::cast<PythonRobotStep&>(self).step->notes;
+    nb::list names, formats, offsets;
+    const auto field = [&](const char* name, const char* format, std::size_t offset) {
+        names.append(name), formats.append(format), offsets.append(offset);
+    };
+    field("mode", "i8", offsetof(ContactNote, mode));
+    field("kind", "i8", offsetof(ContactNote, kind));
+    field("evaluations", "i8", offsetof(ContactNote, evaluations));
+    field("steps", "i8", offsetof(ContactNote, steps));
+    field("asked", "i8", offsetof(ContactNote, asked));
+    field("unsolved", "i8", offsetof(ContactNote, unsolved));
+    field("outside", "i8", offsetof(ContactNote, outside));
+    field("impulse", "6f8", offsetof(ContactNote, impulse));
+    field("asked_at", "6f8", offsetof(ContactNote, asked_at));
+    nb::dict description;
+    description["names"] = names, description["formats"] = formats, description["offsets"] = offsets;
+    description["itemsize"] = sizeof(ContactNote);
+    const std::size_t shape[1] = {notes.size() * sizeof(ContactNote)};
+    nb::ndarray<nb::numpy, std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(notes.data()), 1, shape, self);
+    return nb::cast(bytes).attr("view")(nb::module_::import_("numpy").attr("dtype")(description));
+}
+
+/// A view of numbers that belong to a RobotStep and stay where they are.
+auto view(nb::handle_t<PythonRobotStep> self, std::vector<double>& values) {
+    const std::size_t shape[1] = {values.size()};
+    return nb::ndarray<nb::numpy, double>(values.data(), 1, shape, self);
+}
+
+void bind_links(nb::module_& m) {
+    nb::class_<PythonLinks>(m, "Links", "Links of a multibody system that have a law, and Algorithm 2 for them.")
+        .def("__init__",
+             [](PythonLinks* self, const std::vector<std::shared_ptr<Law>>& laws,
+                const std::vector<std::shared_ptr<Hull>>& hulls, double timestep) {
+                 if (laws.size() != hulls.size() || laws.empty())
+                     throw nb::value_error("A law and a hull are needed for each link.");
+                 new (self) PythonLinks(laws, hulls, timestep);
+             },
+             nb::arg("laws"), nb::arg("hulls"), nb::arg("timestep") = 0.002)
+        .def("__len__", [](const PythonLinks& links) { return links.size(); })
+        .def("touch", &touch, nb::arg("position"), nb::arg("rotation"),
+             "Numbers of the links that touch the ground, in the order in which `solve` wants them.")
+        .def_prop_ro("contacts", [](const PythonLinks& links) { return HeldContacts(links.contacts()); },
+                     "Contacts of the last `touch`; the index of each is its link's number.")
+        .def("solve",
+             [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L, double tolerance) {
+                 links.take_system(V_free, L);
+                 return as_tuple(links.solve(links.V_free.data(), links.L, tolerance));
+             },
+             nb::arg("V_free"), nb::arg("L"), nb::arg("tolerance"),
+             "Algorithm 2: (impulse (n, 6), mode (n,), outside (n,), evaluations, solved).")
+        .def("begin",
+             [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L) -> nb::object {
+                 links.take_system(V_free, L);
+                 Algorithm2& algorithm = links.algorithm2();
+                 if (!links.begin(links.V_free.data(), links.L)) return nb::none();
+                 algorithm.stop_pressed();
+                 const std::vector<double>& p = algorithm.solution().impulse;
+                 return nb::cast(copy_of<double>(p, {p.size()}));
+             },
+             nb::arg("V_free"), nb::arg("L"),
+             "For another solver: impulses (6 n,) as if all that is pressed were to stick; None if nothing is.")
+        .def("ask",
+             [](PythonLinks& links, const Input<double, -1>& p) {
+                 if (p.shape(0) != links.V_free.size())
+                     throw nb::value_error("Six numbers for each touching link are needed.");
+                 links.algorithm2().handle(p.data());
+                 double* out;
+                 auto result = new_array<double>({p.shape(0)}, &out);
+                 for (const Contact& c : links.contacts()) write(c.impulse, out), out += 6;
+                 return result;
+             },
+             nb::arg("p"), "H(V1) for impulses p (6 n,), V1 = V_free + (L - M_b^-1) p: Algorithm 1 for each link.")
+        .def("accept", &accept, nb::arg("p"), nb::arg("evaluations"), nb::arg("solved"),
+             "Take the impulses p (6 n,) of another solver, which has asked for them last, as the solution.")
+        .def_prop_ro("solution", [](PythonLinks& links) { return as_tuple(links.algorithm2().solution()); },
+                     "What `solve` gave last.");
+}
+
+/// The parts of Algorithm 2 by themselves, so that each can be looked at.
+void bind_parts(nb::module_& m) {
+    m.def("balance",
+          [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L,
+             const std::vector<bool>& is_static, const Input<double, -1, 5>& friction, double softness) {
+              links.take_system(V_free, L);
+              const std::size_t n = std::size_t(links.contacts().size());
+              if (is_static.size() != n || friction.shape(0) != n)
+                  throw nb::value_error("A mode and a friction are needed for each touching link.");
+              std::vector<Assumption> assumed(n);
+              for (std::size_t i = 0; i < n; ++i) {
+                  const double* f = friction.data() + 5 * i;
+                  assumed[i] = {is_static[i], {f[0], f[1], f[2], f[3], f[4]}};
+              }
+              Balance balance(links.size());
+              balance.begin(links.contacts(), links.V_free.data(), links.L, softness);
+              double* p;
+              auto result = new_array<double>({6 * n}, &p);
+              balance.solve(assumed, p);
+              return result;
+          },
+          nb::arg("links"), nb::arg("V_free"), nb::arg("L"), nb::arg("is_static"), nb::arg("friction"),
+          nb::arg("softness") = 0.0,
+          "Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and what pushes them.");
+    m.def("starting_friction",
+          [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L, double mu_x,
+             double mu_y, bool round) {
+              links.take_system(V_free, L);
+              const std::size_t n = std::size_t(links.contacts().size());
+              Balance balance(links.size());
+              balance.begin(links.contacts(), links.V_free.data(), links.L, 0.0);
+              std::vector<Slidable> slidable;
+              for (std::size_t i = 0; i < n; ++i) slidable.push_back(balance.slidable(static_cast<int>(i)));
+              StartingPoint start;
+              const std::vector<RoughFriction> rough(n, RoughFriction{mu_x, mu_y, round});
+              const bool slides =
+                  start.find(links.contacts(), links.V_free.data(), balance.mobility(), rough, slidable);
+              double* out;
+              auto result = new_array<double>({n, 5}, &out);
+              for (const Friction& f : start.friction()) {
+                  for (const double number : {f.p_x, f.p_y, f.m_z, f.m_x, f.m_y}) *out++ = number;
+              }
+              return nb::make_tuple(result, slides);
+          },
+          "Where Algorithm 2 begins: friction (n, 5) by a rough Coulomb law, and whether anything slides by it.");
+    m.def("broyden",
+          [](const nb::callable& F, const std::vector<double>& start, int steps) {
+              Broyden search;
+              search.begin(static_cast<int>(start.size()));
+              std::vector<double> x = start;
+              for (int k = 0; k < steps; ++k) {
+                  search.x = x, search.F = nb::cast<std::vector<double>>(F(x));
+                  if (search.F.size() != start.size()) throw nb::value_error("F must give as many numbers as x has.");
+                  if (search.error() == 0.0) break;
+                  const std::span<const double> next = search.next();
+                  x.assign(next.begin(), next.end());
+              }
+              return x;
+          },
+          nb::arg("F"), nb::arg("x"), nb::arg("steps"), "The zero of F(x) that Broyden's method finds in some steps.");
+}
+
+}  // namespace
+
+void bind_robots(nb::module_& m) {
+    bind_links(m);
+    bind_parts(m);
+    using Self = PythonRobotStep;
+    nb::enum_<Progress>(m, "Progress", nb::is_arithmetic(), "What a round of a step's contact part says.")
+        .value("AGAIN", Progress::AGAIN).value("DONE", Progress::DONE).value("UNKNOWN", Progress::UNKNOWN);
+    m.attr("MOST_ROUNDS") = MOST_ROUNDS;
+    nb::class_<Self>(m, "RobotStep", "The part of an engine's step in which links touch the ground.")
+        .def("__init__", &new_robot_step, nb::arg("links"), nb::arg("arrays"), nb::kw_only(), nb::arg("body"),
+             nb::arg("root"), nb::arg("dofs"), nb::arg("frame"), nb::arg("ground"), nb::arg("tolerance"),
+             nb::arg("spins"), "arrays: the engine's, by their names; they are looked at where they are.")
+        .def("is_finite", [](const Self& s) { return s.step->is_finite(); },
+             "Whether all positions and velocities are numbers that the engine takes.")
+        .def("touch", [](Self& s) { return s.step->touch(); }, "Begin a step: how many links touch the ground.")
+        .def("set_constraints", &set_constraints, nb::arg("arrays"), nb::arg("sparse"), nb::arg("quadratic"),
+             nb::arg("cone"), "The engine's own constraints in this step.")
+        .def("clear_constraints", [](Self& s) { s.constraints = {}, s.constraint_arrays = nb::none(); })
+        .def("contact_part",
+             [](Self& s, double timestep, bool damps, int round) {
+                 return static_cast<int>(s.step->contact_part(s.constraints, timestep, damps, round));
+             },
+             "A round: apply forces that bring the contact impulses. A value of Progress.")
+        .def("find_linear",
+             [](Self& s, double timestep, bool damps) { return s.step->find_linear(s.constraints, timestep, damps); },
+             "The first part of a round: how the links follow impulses; False where that must be tried out.")
+        .def("set_linear",
+             [](Self& s, Input<double, -1> V, Input<double, -1, -1> R, Input<double, -1, -1> L) {
+                 const std::size_t n = 6 * std::size_t(s.links->contacts().size()), dofs = s.step->rise.size();
+                 if (V.shape(0) != n || R.shape(0) != dofs || R.shape(1) != n || L.shape(0) != n || L.shape(1) != n)
+                     throw nb::value_error("V, R and L must be of shapes (6 n,), (dofs, 6 n) and (6 n, 6 n).");
+                 LinearStep& linear = s.step->linear();
+                 linear.V.assign(V.data(), V.data() + n);
+                 linear.R.resize(static_cast<int>(dofs), static_cast<int>(n));
+                 linear.L.resize(static_cast<int>(n), static_cast<int>(n));
+                 std::copy_n(R.data(), dofs * n, linear.R[0]);
+                 std::copy_n(L.data(), n * n, linear.L[0]);
+             },
+             "The same where it was tried out: V (6 n,), R (dofs, 6 n) and L (6 n, 6 n).")
+        .def("came_true", [](Self& s, int round) { return s.step->came_true(round); },
+             "The second part: whether what the last round foresaw has come true. If not, V_free and L are known.")
+        .def("solve", [](Self& s) { s.step->solve(); }, "The third part: Algorithm 2.")
+        .def("apply",
+             [](Self& s, double timestep, int round) {
+                 return static_cast<int>(s.step->apply(timestep, s.constraints.count > 0, round));
+             },
+             "The fourth part: forces that bring the impulses of the solution. A value of Progress.")
+        .def("plan_rise", [](Self& s, double timestep) { s.step->plan_rise(timestep); },
+             "After the last round: how what has sunk in is to rise.")
+        .def("withdraw", [](Self& s) { s.step->withdraw(); }, "Take our forces off, where a step cannot be finished.")
+        .def("finish", [](Self& s, double timestep) { return s.step->finish(timestep); },
+             "After the engine's step. True if the engine must move `before` by `rise`, and `take_positions` follow.")
+        .def("take_positions", [](Self& s) { s.step->take_positions(); })
+        .def("forget", [](Self& s) { s.step->forget(); }, "Set all counts to zero.")
+        .def("position",
+             [](const Self& s, int link) {
+                 if (link < 0 || link >= s.links->size()) throw nb::index_error("There is no link of that number.");
+                 double* out;
+                 auto result = new_array<double>({3}, &out);
+                 write(s.step->placed(link).position, out);
+                 return result;
+             },
+             "Centre of mass of a link above the ground at the begin of the last step [m], (3,).")
+        .def_prop_ro("touching", [](const Self& s) {
+                 std::int64_t* out;
+                 auto result = new_array<std::int64_t>({std::size_t(s.links->contacts().size())}, &out);
+                 for (const Contact& c : s.links->contacts()) *out++ = c.index;
+                 return result;
+             }, nb::rv_policy::automatic, "Numbers of the links that touch.")
+        .def_prop_ro("V_free", [](const Self& s) {
+                 const std::span<double> V = s.step->V_free();
+                 return copy_of<double>(V, {V.size()});
+             }, nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step without contact.")
+        .def_prop_ro("L", [](const Self& s) {
+                 const Matrix& L = s.step->linear().L;
+                 const std::size_t n = L.rows();
+                 return copy_of<double>({L[0], n * n}, {n, n});
+             }, nb::rv_policy::automatic, "Inverse inertia (6 n, 6 n) of the touching links inside the system.")
+        .def_prop_ro("foreseen", [](const Self& s) { return copy_of<double>(s.step->foreseen, {s.step->foreseen.size()}); },
+                     nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step.")
+        .def_prop_ro("notes", &notes_of, "What became of each link's contact, a view.")
+        .def_prop_ro("rise", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).step->rise); },
+                     "Velocity of the joints that raises what has sunk in, a view.")
+        .def_prop_ro("before", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).step->before); },
+                     "Positions of the joints before the step, a view.");
+}
+
+}  // namespace stiction

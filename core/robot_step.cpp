@@ -1,0 +1,169 @@
+#include "robot_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stiction {
+namespace {
+
+constexpr double GREATEST = 1e10;   // MuJoCo takes no greater number in a state
+constexpr double FORESEEN = 1e-9;   // relative error of the velocity after the step that ends the rounds
+
+Vector rotated(const Quaternion& q, const Vector& v) {
+    const Vector axis{q.x, q.y, q.z}, t = 2.0 * cross(axis, v);
+    return v + q.w * t + cross(axis, t);
+}
+
+Quaternion quaternion_at(const double* q) { return {q[0], q[1], q[2], q[3]}; }
+
+bool all_below(std::span<const double> values, double most) {
+    return std::all_of(values.begin(), values.end(), [most](double x) { return std::fabs(x) <= most; });
+}
+
+}  // namespace
+
+RobotStep::RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, std::vector<PlacedLink> placed,
+                     double ground, double tolerance, std::vector<std::array<int, 2>> spins)
+    : notes(placed.size()), rise(engine.qvel.size()), before(engine.qpos.size()), links_(std::move(links)),
+      engine_(engine), placed_(std::move(placed)), ground_(ground), tolerance_(tolerance), spins_(std::move(spins)) {}
+
+bool RobotStep::is_finite() const { return all_below(engine_.qpos, GREATEST) && all_below(engine_.qvel, GREATEST); }
+
+int RobotStep::touch() {
+    for (std::size_t i = 0; i < placed_.size(); ++i) {
+        ContactNote& note = notes[i];
+        note.mode = Mode::NONE, note.kind = Kind::NONE, note.evaluations = 0, note.impulse = {};
+        PlacedLink& link = placed_[i];
+        const double* at = engine_.xipos + 3 * link.body;
+        link.position = {at[0], at[1], at[2] - ground_};
+    }
+    const auto position = [&](int i) -> const Vector& { return placed_[i].position; };
+    const auto rotation = [&](int i) -> const Rotation& {
+        PlacedLink& link = placed_[i];
+        const double* R = engine_.xmat + 9 * link.body;
+        const auto row = [&](const double* r) {
+            return Vector{r[0] * link.frame.x.x + r[1] * link.frame.y.x + r[2] * link.frame.z.x,
+                          r[0] * link.frame.x.y + r[1] * link.frame.y.y + r[2] * link.frame.z.y,
+                          r[0] * link.frame.x.z + r[1] * link.frame.y.z + r[2] * link.frame.z.z};
+        };
+        link.rotation = {row(R), row(R + 3), row(R + 6)};
+        return link.rotation;
+    };
+    const int n = links_->touch(position, rotation);
+    touching_.clear();
+    for (const Contact& c : links_->contacts()) touching_.push_back(&placed_[c.index]);
+    return n;
+}
+
+Progress RobotStep::contact_part(const EngineConstraints& constraints, double timestep, bool damps, int round) {
+    if (!find_linear(constraints, timestep, damps)) return Progress::UNKNOWN;
+    Progress progress = Progress::DONE;
+    if (!came_true(round)) {
+        solve();
+        progress = apply(timestep, constraints.count > 0, round);
+    }
+    if (progress == Progress::DONE) plan_rise(timestep);
+    return progress;
+}
+
+bool RobotStep::find_linear(const EngineConstraints& constraints, double timestep, bool damps) {
+    return linear_.find(engine_, constraints, touching_, timestep, damps);
+}
+
+bool RobotStep::came_true(int round) {
+    const std::vector<double>& V = linear_.V;
+    if (round > 0) {
+        double wrong = 0.0, size = 0.0;
+        for (std::size_t k = 0; k < V.size(); ++k) {
+            wrong = std::max(wrong, std::fabs(V[k] - foreseen[k]));
+            size = std::max(size, std::fabs(V[k] - V_free_[k]));
+        }
+        if (wrong <= FORESEEN * size) return true;
+    }
+    V_free_ = V;  // less what the impulses do that are applied now
+    if (round > 0) {
+        scratch_.resize(V.size());
+        multiply(linear_.L, impulse_.data(), scratch_.data());
+        for (std::size_t k = 0; k < V.size(); ++k) V_free_[k] -= scratch_[k];
+    }
+    return false;
+}
+
+Progress RobotStep::apply(double timestep, bool answers, int round) {
+    const Solution& solution = links_->algorithm2().solution();
+    const Contacts contacts = links_->contacts();
+    evaluations_ = solution.evaluations + (round > 0 ? evaluations_ : 0);
+    impulse_ = solution.impulse;
+    foreseen.resize(impulse_.size());
+    multiply(linear_.L, impulse_.data(), foreseen.data());
+    for (std::size_t k = 0; k < foreseen.size(); ++k) foreseen[k] += V_free_[k];
+    applied_.resize(contacts.size());
+    for (int i = 0; i < contacts.size(); ++i) {
+        double* forces = engine_.xfrc_applied + 6 * touching_[i]->body;
+        if (round == 0) std::copy(forces, forces + 6, applied_[i].begin());
+        for (int k = 0; k < 6; ++k) forces[k] = applied_[i][k] + impulse_[6 * i + k] / timestep;
+    }
+    return !answers || round == MOST_ROUNDS - 1 ? Progress::DONE : Progress::AGAIN;
+}
+
+void RobotStep::plan_rise(double timestep) {
+    double deepest = 0.0;
+    for (const Contact& c : links_->contacts()) deepest = std::max(deepest, c.depth);
+    std::fill(rise.begin(), rise.end(), 0.0);
+    if (deepest >= SETTLED_DEPTH) {
+        scratch_.resize(V_free_.size());
+        links_->algorithm2().balance().separate({CORRECTION / timestep, CORRECTION_SPEED}, scratch_.data());
+        multiply(linear_.R, scratch_.data(), rise.data());
+    }
+    std::copy(engine_.qpos.begin(), engine_.qpos.end(), before.begin());
+}
+
+bool RobotStep::finish(double timestep) {
+    const std::span<double> qpos = engine_.qpos, qvel = engine_.qvel;
+    bool raised = false;
+    for (std::size_t k = 0; k < rise.size(); ++k) {
+        raised = raised || rise[k] != 0.0;
+        rise[k] += qvel[k];
+    }
+    if (raised && qpos.size() == qvel.size())
+        for (std::size_t k = 0; k < qpos.size(); ++k) qpos[k] = before[k] + timestep * rise[k];
+    withdraw();
+    const Solution& solution = links_->algorithm2().solution();
+    const Contacts contacts = links_->contacts();
+    for (int i = 0; i < contacts.size(); ++i) {
+        const Contact& c = contacts[i];
+        ContactNote& note = notes[c.index];
+        note.mode = solution.mode[i];
+        note.kind = c.kind;
+        note.evaluations = evaluations_;
+        ++note.steps;
+        note.asked += evaluations_;
+        note.unsolved += !solution.solved;
+        note.outside += solution.outside[i];
+        const double* p = impulse_.data() + 6 * i;
+        note.impulse = {{p[0], p[1], p[2]}, {p[3], p[4], p[5]}};
+        note.asked_at = c.velocity;
+    }
+    return raised && qpos.size() > qvel.size();
+}
+
+void RobotStep::withdraw() {
+    for (std::size_t i = 0; i < applied_.size(); ++i)
+        std::copy(applied_[i].begin(), applied_[i].end(), engine_.xfrc_applied + 6 * touching_[i]->body);
+    applied_.clear();
+}
+
+void RobotStep::take_positions() {
+    const std::span<double> qpos = engine_.qpos, qvel = engine_.qvel;
+    for (const auto& [place, dof] : spins_) {
+        const Quaternion old = quaternion_at(&qpos[place]), now = quaternion_at(&before[place]);
+        const Vector spin = rotated({now.w, -now.x, -now.y, -now.z},
+                                    rotated(old, Vector{qvel[dof], qvel[dof + 1], qvel[dof + 2]}));
+        qvel[dof] = spin.x, qvel[dof + 1] = spin.y, qvel[dof + 2] = spin.z;
+    }
+    std::copy(before.begin(), before.end(), qpos.begin());
+}
+
+void RobotStep::forget() { std::fill(notes.begin(), notes.end(), ContactNote{}); }
+
+}  // namespace stiction

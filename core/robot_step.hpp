@@ -1,0 +1,90 @@
+// The part of an engine's step in which links touch the ground: what the engine would do without contact, Algorithm 2,
+// and the forces that bring its impulses.
+//
+// An engine whose own constraints answer to the contact impulse needs several rounds: it is asked anew what it would do
+// with the forces of the last round, until what was foreseen comes true.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "joint_space.hpp"
+#include "links.hpp"
+
+namespace stiction {
+
+constexpr int MOST_ROUNDS = 5;
+
+/// What a round says. UNKNOWN: the engine's step is not linear, so that its V, R and L must be tried out.
+enum class Progress { AGAIN = 0, DONE = 1, UNKNOWN = 2 };
+
+/// What became of the contact of one link: of the last step, then counts since the start.
+struct ContactNote {
+    Mode mode = Mode::NONE;
+    Kind kind = Kind::NONE;
+    std::int64_t evaluations = 0, steps = 0, asked = 0, unsolved = 0, outside = 0;
+    Wrench impulse;
+    Twist asked_at;  ///< V1, about which the law was asked last
+};
+
+class RobotStep {
+  public:
+    /// ground: its height [m]; spins: places of quaternions in qpos, and of their spins in qvel
+    RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, std::vector<PlacedLink> placed, double ground,
+              double tolerance, std::vector<std::array<int, 2>> spins);
+
+    /// Whether all positions and velocities of the joints are numbers that the engine takes.
+    bool is_finite() const;
+    /// Begin a step: look where the links are; how many touch.
+    int touch();
+
+    /// One round: find how the links follow impulses, solve Algorithm 2 and apply forces that bring its impulses.
+    Progress contact_part(const EngineConstraints& constraints, double timestep, bool damps, int round);
+    /// The three parts of a round, for another solver than Algorithm 2's or where the engine's step is not linear.
+    bool find_linear(const EngineConstraints& constraints, double timestep, bool damps);
+    /// Whether what the last round foresaw has come true; if not, `V_free` is known from here on.
+    bool came_true(int round);
+    void solve() { links_->solve(V_free_.data(), linear_.L, tolerance_); }
+    /// Apply the solution that Links has. answers: whether anything of the engine answers to the impulses
+    Progress apply(double timestep, bool answers, int round);
+    /// After the last round: how what has sunk in is to rise.
+    void plan_rise(double timestep);
+
+    /// Take our forces off.
+    void withdraw();
+    /// After the engine's step: take our forces off, note what became of the links, and raise what has sunk in.
+    ///
+    /// Joint positions go once more from where they were, with a velocity that is never seen otherwise. Where some of
+    /// them are quaternions that is left to the engine: true if it must. Then `before` and `rise` are what it needs,
+    /// and `take_positions` follows.
+    bool finish(double timestep);
+    /// Take the positions in `before`. Spins of free and ball joints stay as they are in the world, though an engine
+    /// keeps them in axes that have moved.
+    void take_positions();
+    void forget();
+
+    Links& links() { return *links_; }
+    const PlacedLink& placed(int link) const { return placed_[link]; }
+    LinearStep& linear() { return linear_; }
+    std::span<double> V_free() { return V_free_; }
+
+    std::vector<ContactNote> notes;      ///< of each link
+    std::vector<double> rise, before;    ///< velocity of the joints that raises what has sunk in; qpos before the step
+    std::vector<double> foreseen;        ///< twists (6 n,) of the touching links after the step
+
+  private:
+    std::shared_ptr<Links> links_;
+    EngineArrays engine_;
+    std::vector<PlacedLink> placed_;
+    double ground_, tolerance_;
+    std::vector<std::array<int, 2>> spins_;
+    LinearStep linear_;
+    std::vector<const PlacedLink*> touching_;
+    std::vector<double> V_free_, impulse_, scratch_;
+    std::vector<std::array<double, 6>> applied_;  // forces on the links that are not ours, while ours are applied
+    int evaluations_ = 0;
+};
+
+}  // namespace stiction

@@ -1,0 +1,91 @@
+"""Links of a multibody system that have a contact law: what an engine needs to call Algorithm 2.
+
+Each step, an engine tells `touch` where the links are, and if any touches, `solve` the twists they would have without
+contact and their inverse inertia inside the system; it gets the contact impulses.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.laws.law import Law, as_law
+from stiction.robots.powell import solve_powell
+
+METHODS = ("modes", "powell")
+TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; the law's own error is not less
+
+
+class Solution(NamedTuple):
+    """Contact impulses of one step, and what it took to find them.
+
+    impulse: (n, 6), each about its link's centre of mass
+    mode: (n,) values of Mode
+    outside: (n,), whether the law was asked about something it was not trained on
+    evaluations: how often the law was asked (the paper's evaluations of G)
+    solved: whether p = H(V1) holds; if not, the impulses are safe, but the law would not have chosen them
+    """
+
+    impulse: NDArray[np.float64]
+    mode: NDArray[np.int64]
+    outside: NDArray[np.bool_]
+    evaluations: int
+    solved: bool
+
+
+class Links:
+    """The links with a law, numbered as they are given.
+
+    laws: one a link, each with its own body; links may share a law
+    method: "modes", mode by mode, or "powell", the paper's
+    tolerance: of the friction impulse, relative, for "modes"
+    """
+
+    def __init__(self, laws: Sequence[Law], *, method: str = "modes", tolerance: float = TOLERANCE) -> None:
+        self.method = checks.choice("method", method, METHODS)
+        self.tolerance = checks.positive("tolerance", tolerance)
+        # Links that share a law are asked about together, so they share its native form as well.
+        different = {id(law): as_law(law) for law in laws}
+        for law in different.values():
+            if law.whole:
+                raise checks.InputError(
+                    f"A {type(law).__name__} answers with whole impulses, without modes; Algorithm 2 needs a law with "
+                    "classify and friction."
+                )
+        native = {key: law.native for key, law in different.items()}
+        each = [id(law) for law in laws]
+        hulls = [different[key].body.hull for key in each]
+        # Greatest distance of a vertex from its link's centre of mass [m].
+        self.reach = max(
+            float(np.linalg.norm(law.body.vertices - law.body.com, axis=1).max()) for law in different.values()
+        )
+        self.core = _core.Links([native[key] for key in each], hulls, different[each[0]].timestep)
+
+    @property
+    def contacts(self) -> _core.Contacts:
+        """Of the last `touch`: one record a touching link, whose `index` is the link's number."""
+        return self.core.contacts
+
+    def touch(self, position: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Numbers of the links that touch the ground z = 0, in the order in which `solve` wants them.
+
+        position: of the links' centres of mass [m], (n, 3); rotation: body to world, (n, 3, 3)
+        """
+        return self.core.touch(position, rotation)
+
+    def solve(self, V_free: NDArray[np.float64], L: NDArray[np.float64]) -> Solution:
+        """Contact impulses of the n links that touch.
+
+        V_free: twists after a step without contact, (6 n,), L: their inverse inertia in the system, (6 n, 6 n)
+        """
+        if self.method == "powell":
+            solve_powell(self.core, V_free, L)
+            return Solution(*self.core.solution)
+        return Solution(*self.core.solve(V_free, L, self.tolerance))
+
+    def points(self, row: int) -> NDArray[np.float64]:
+        """Contact points (k, 3) of the patch in that row of `contacts`, relative to the link's centre of mass."""
+        return self.core.contacts.points(row)
