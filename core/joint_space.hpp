@@ -35,7 +35,7 @@ struct EngineConstraints {
     const double* stiffness = nullptr;  ///< of each
     const int* state = nullptr;         ///< of each
     bool sparse = false;
-    int quadratic = 1, cone = 4;        ///< the state of one that is a spring now; of one that slides: not linear
+    int quadratic, cone;                ///< the state of one that is a spring now; of one that slides: not linear
 };
 
 /// A link with a law in the engine.
