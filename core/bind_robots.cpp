@@ -83,7 +83,7 @@ class Arrays {
     template <class T> std::span<T> numbers(const char* name) const {
         nb::ndarray<T, nb::c_contig, nb::device::cpu> array;
         if (!nb::try_cast(arrays_[name], array, false))
-            throw nb::value_error((std::string("The array ") + name + " is not of the type and layout expected.").c_str());
+            throw nb::value_error((std::string("The array ") + name + " has another type or layout.").c_str());
         return {array.data(), array.size()};
     }
     template <class T> T* operator()(const char* name, std::size_t least) const {
@@ -276,7 +276,7 @@ void bind_parts(nb::module_& m) {
           },
           nb::arg("links"), nb::arg("V_free"), nb::arg("L"), nb::arg("is_static"), nb::arg("friction"),
           nb::arg("softness") = 0.0,
-          "Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and what pushes them.");
+          "Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and a push.");
     m.def("starting_friction",
           [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L, double mu_x,
              double mu_y, bool round) {
@@ -394,7 +394,8 @@ void bind_robots(nb::module_& m) {
                  const std::size_t n = L.rows();
                  return copy_of<double>({L[0], n * n}, {n, n});
              }, nb::rv_policy::automatic, "Inverse inertia (6 n, 6 n) of the touching links inside the system.")
-        .def_prop_ro("foreseen", [](const Self& s) { return copy_of<double>(s.step->foreseen, {s.step->foreseen.size()}); },
+        .def_prop_ro("foreseen",
+                     [](const Self& s) { return copy_of<double>(s.step->foreseen, {s.step->foreseen.size()}); },
                      nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step.")
         .def_prop_ro("notes", &notes_of, "What became of each link's contact, a view.")
         .def_prop_ro("rise", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).step->rise); },
