@@ -14,6 +14,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check
 # What builds the core stays in .venv, at one place, so that the next build is a quick one.
 BUILD_TOOLS = scikit-build-core nanobind cmake ninja
 INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.define.STICTION_WERROR=$(WERROR)
+STUB = src/stiction/_core/__init__.pyi
 # Tests that spend their time in the core.
 CORE_TESTS = $(addprefix tests/test_,$(addsuffix .py,augmented bodies contact coulomb dantzig estimators features hull \
     impact lanes lcp networks patch slope state stepping))
@@ -44,7 +45,8 @@ lint: $(BUILT) ## check style, types and the direction of imports
 	@$(BIN)/lint-imports --no-logo
 
 stub: $(BUILT) ## write the core's type stub again, after a change of its bindings
-	@$(BIN)/python tests/core_stub.py --write
+	@$(BIN)/python -m nanobind.stubgen -q -m stiction._core.baseline -p core/stub.patterns -o $(STUB)
+	@$(BIN)/ruff check -q --fix $(STUB) && $(BIN)/ruff format -q $(STUB)
 
 sanitize: $(BUILT) ## run the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tests/sanitize.sh $(CORE_TESTS)
