@@ -7,8 +7,8 @@ folder=$PWD/build/sanitize
 
 .venv/bin/python -c 'import sys; sys.exit(sys.platform != "linux")' || { echo "make sanitize needs Linux."; exit 1; }
 PATH=$PWD/.venv/bin:$PATH
-.venv/bin/cmake -S . -B "$folder/core" -G Ninja --log-level=WARNING -DSTICTION_SANITIZE=ON -DSTICTION_WERROR=ON \
-    -DPython_EXECUTABLE="$PWD/.venv/bin/python" -Dnanobind_DIR="$(.venv/bin/python -m nanobind --cmake_dir)"
+.venv/bin/cmake -S . -B "$folder/core" -G Ninja -DSTICTION_SANITIZE=ON -DSTICTION_WERROR=ON \
+    -DPython_EXECUTABLE="$PWD/.venv/bin/python" -Dnanobind_DIR="$(.venv/bin/python -m nanobind --cmake_dir)" >/dev/null
 .venv/bin/cmake --build "$folder/core" -- --quiet
 
 packages='import sysconfig; print(sysconfig.get_path("purelib"))'
@@ -23,8 +23,4 @@ cp -r src/stiction "$own"
 cxx=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$folder/core/CMakeCache.txt")
 export LD_PRELOAD="$($cxx -print-file-name=libasan.so) $($cxx -print-file-name=libubsan.so) $($cxx -print-file-name=libstdc++.so)"
 export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc
-for level in v3 baseline; do
-    [ -e "$own/stiction/_core/$level".*so ] || continue
-    echo "The core's form $level under sanitizers:"
-    STICTION_CORE=$level "$folder/venv/bin/python" -m pytest -p no:cacheprovider "$@"
-done
+STICTION_CORE=baseline "$folder/venv/bin/python" -m pytest -p no:cacheprovider -m "not slow" "$@"
