@@ -216,7 +216,7 @@ bool Algorithm2::release() {
         for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best;
     } else if (knows_rough_law) {  // what stops a patch may be more than any friction: begin where a rough law has it
         slide_roughly();
-        if (balance_.share() > 0.0)  // feet that press against each other: stopped as a rough law would
+        if (balance_.share() > 0.0)  // feet that push against each other: stopped as a rough law would
             for (int i = 0; i < size(); ++i) assumed_[i].is_static = links_[i].pressed && size() > 1;
     }
     return has_start_ || pulls;  // a V1 of an impulse that pulls cannot be

@@ -83,7 +83,7 @@ class Arrays {
     template <class T> std::span<T> numbers(const char* name) const {
         nb::ndarray<T, nb::c_contig, nb::device::cpu> array;
         if (!nb::try_cast(arrays_[name], array, false))
-            throw nb::value_error((std::string("The array ") + name + " is not of the type and layout expected.").c_str());
+            throw nb::value_error((std::string("The array ") + name + " has another type or layout.").c_str());
         return {array.data(), array.size()};
     }
     template <class T> T* operator()(const char* name, std::size_t least) const {
@@ -98,7 +98,7 @@ class Arrays {
 
 /// A RobotStep with all that it looks at, which must live as long.
 struct PythonRobotStep {
-    nb::object arrays, constraint_arrays;
+    nb::dict arrays;
     EngineConstraints constraints;
     std::shared_ptr<PythonLinks> links;
     std::unique_ptr<RobotStep> step;
@@ -128,7 +128,7 @@ EngineArrays engine_arrays(const Arrays& get) {
 void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, nb::dict arrays,
                     const std::vector<int>& body, const std::vector<int>& root,
                     const std::vector<std::vector<int>>& dofs, Input<double, -1, 3, 3> frame, double ground,
-                    double tolerance, const std::vector<std::array<int, 2>>& spins) {
+                    double tolerance, const std::vector<std::array<int, 2>>& spins, int quadratic, int cone) {
     const std::size_t n = static_cast<std::size_t>(links->size());
     if (body.size() != n || root.size() != n || dofs.size() != n || frame.shape(0) != n)
         throw nb::value_error("body, root, dofs and frame must have a row for each link.");
@@ -146,27 +146,31 @@ void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, n
     for (const auto& [place, dof] : spins)
         if (place < 0 || dof < 0 || place + 4u > engine.qpos.size() || dof + 3u > engine.qvel.size())
             throw nb::value_error("A spin lies outside of qpos and qvel.");
+    const EngineConstraints constraints{.quadratic = quadratic, .cone = cone};
     auto step = std::make_unique<RobotStep>(links, engine, std::move(placed), ground, tolerance, spins);
-    new (self) PythonRobotStep{std::move(arrays), nb::none(), {}, std::move(links), std::move(step)};
+    new (self) PythonRobotStep{std::move(arrays), constraints, std::move(links), std::move(step)};
 }
 
+template <class T> using Given = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+
 /// The engine's own constraints in this step; they stay where they are until the engine begins its next step.
-void set_constraints(PythonRobotStep& self, nb::dict arrays, bool sparse, int quadratic, int cone) {
-    const Arrays get(arrays);
-    EngineConstraints out;
-    const std::span<const double> stiffness = get.numbers<const double>("efc_D");
-    const std::size_t count = stiffness.size();
-    out.count = static_cast<int>(count), out.sparse = sparse, out.quadratic = quadratic, out.cone = cone;
-    out.stiffness = stiffness.data();
-    out.state = get.operator()<const int>("efc_state", count);
-    out.rows = get.operator()<const double>("efc_J", sparse ? 0 : count * self.step->rise.size());
-    if (sparse) {
-        out.length = get.operator()<const int>("efc_J_rownnz", count);
-        out.start = get.operator()<const int>("efc_J_rowadr", count);
-        out.column = get.operator()<const int>("efc_J_colind", 0);
-    }
-    self.constraints = out;
-    self.constraint_arrays = std::move(arrays);
+/// layout: of sparse rows: how many numbers each has, where it begins, and the columns of all
+void set_constraints(PythonRobotStep& self, const Given<double>& J, const Given<double>& D, const Given<int>& state,
+                     const std::vector<Given<int>>& layout) {
+    EngineConstraints& out = self.constraints;
+    const std::size_t count = D.size(), dofs = self.step->rise.size();
+    out.sparse = !layout.empty();
+    if (state.size() < count || (!out.sparse && J.size() < count * dofs) || (out.sparse && layout.size() != 3))
+        throw nb::value_error("The arrays of the constraints do not fit together.");
+    out.count = static_cast<int>(count);
+    out.rows = J.data(), out.stiffness = D.data(), out.state = state.data();
+    if (!out.sparse) return;
+    if (layout[0].size() < count || layout[1].size() < count)
+        throw nb::value_error("The arrays of the constraints do not fit together.");
+    out.length = layout[0].data(), out.start = layout[1].data(), out.column = layout[2].data();
+    for (std::size_t c = 0; c < count; ++c)
+        if (const std::size_t end = std::size_t(out.start[c]) + out.length[c]; end > J.size() || end > layout[2].size())
+            throw nb::value_error("A row of the constraints does not end where it should.");
 }
 
 /// What became of each link's contact, as a structured NumPy array, a view.
@@ -272,7 +276,7 @@ void bind_parts(nb::module_& m) {
           },
           nb::arg("links"), nb::arg("V_free"), nb::arg("L"), nb::arg("is_static"), nb::arg("friction"),
           nb::arg("softness") = 0.0,
-          "Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and what pushes them.");
+          "Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and a push.");
     m.def("starting_friction",
           [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L, double mu_x,
              double mu_y, bool round) {
@@ -323,13 +327,13 @@ void bind_robots(nb::module_& m) {
     nb::class_<Self>(m, "RobotStep", "The part of an engine's step in which links touch the ground.")
         .def("__init__", &new_robot_step, nb::arg("links"), nb::arg("arrays"), nb::kw_only(), nb::arg("body"),
              nb::arg("root"), nb::arg("dofs"), nb::arg("frame"), nb::arg("ground"), nb::arg("tolerance"),
-             nb::arg("spins"), "arrays: the engine's, by their names; they are looked at where they are.")
+             nb::arg("spins"), nb::arg("quadratic"), nb::arg("cone"),
+             "arrays: the engine's, by their names; they are looked at where they are.")
         .def("is_finite", [](const Self& s) { return s.step->is_finite(); },
              "Whether all positions and velocities are numbers that the engine takes.")
         .def("touch", [](Self& s) { return s.step->touch(); }, "Begin a step: how many links touch the ground.")
-        .def("set_constraints", &set_constraints, nb::arg("arrays"), nb::arg("sparse"), nb::arg("quadratic"),
-             nb::arg("cone"), "The engine's own constraints in this step.")
-        .def("clear_constraints", [](Self& s) { s.constraints = {}, s.constraint_arrays = nb::none(); })
+        .def("set_constraints", &set_constraints, nb::arg("J").noconvert(), nb::arg("D").noconvert(),
+             nb::arg("state").noconvert(), nb::arg("layout").noconvert(), "The engine's own constraints in this step.")
         .def("contact_part",
              [](Self& s, double timestep, bool damps, int round) {
                  return static_cast<int>(s.step->contact_part(s.constraints, timestep, damps, round));
@@ -390,7 +394,8 @@ void bind_robots(nb::module_& m) {
                  const std::size_t n = L.rows();
                  return copy_of<double>({L[0], n * n}, {n, n});
              }, nb::rv_policy::automatic, "Inverse inertia (6 n, 6 n) of the touching links inside the system.")
-        .def_prop_ro("foreseen", [](const Self& s) { return copy_of<double>(s.step->foreseen, {s.step->foreseen.size()}); },
+        .def_prop_ro("foreseen",
+                     [](const Self& s) { return copy_of<double>(s.step->foreseen, {s.step->foreseen.size()}); },
                      nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step.")
         .def_prop_ro("notes", &notes_of, "What became of each link's contact, a view.")
         .def_prop_ro("rise", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).step->rise); },

@@ -108,6 +108,16 @@ class Stepper {
         return nb::make_tuple(positions, quaternions, twists);
     }
 
+    /// Take over what happened in the last step, as another stepper has it.
+    void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind) {
+        const std::size_t n = bodies_.size();
+        if (impulse.shape(0) != n || mode.shape(0) != n || kind.shape(0) != n)
+            throw nb::value_error("One impulse, mode and kind a body is needed.");
+        std::copy_n(impulse.data(), 6 * n, impulse_.begin());
+        std::copy_n(mode.data(), n, mode_.begin());
+        std::copy_n(kind.data(), n, kind_.begin());
+    }
+
     auto impulse() const {
         double* out;
         auto result = new_array<double>({bodies_.size(), 6}, &out);
@@ -150,6 +160,7 @@ void bind_step(nb::module_& m) {
         .def("step", &Stepper::step, "Move on by one time step.")
         .def("set", &Stepper::set, "Go on from other states, at the centres of mass.")
         .def("state", &Stepper::state, "Position, quaternion and twist at the centres of mass.")
+        .def("remember", &Stepper::remember, "Take over impulses, modes and kinds of a last step.")
         .def("impulse", &Stepper::impulse, "Contact impulses of the last step, (n, 6).")
         .def("mode", &Stepper::mode, "Modes of the last step, (n,).")
         .def("kind", &Stepper::kind, "Kinds of the patches in the last step, (n,).");

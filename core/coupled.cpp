@@ -211,7 +211,8 @@ void Balance::solve(std::span<const Assumption> links, double* p) {
         return settle(links, p);
     }
     for (int i = 0; i < n; ++i)
-        write_wrench(links[i].is_static ? friction_wrench(contacts_[i].centre, links[i].friction) : Wrench{}, p + 6 * i);
+        write_wrench(links[i].is_static ? friction_wrench(contacts_[i].centre, links[i].friction) : Wrench{},
+                     p + 6 * i);
     for (int round = 0; round < 2; ++round) {  // what the share has added is taken back
         for (int i = 0; i < n; ++i) {
             const double* q = p + 6 * i;

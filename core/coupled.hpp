@@ -24,7 +24,7 @@ struct Assumption {
 /// Keeps of a friction what a patch can slide or spin along.
 ///
 /// A link of a hinged chain can neither yaw nor slide across its plane, but a law does not know that: where two
-/// mirrored answers are as good, it gives one of them, whose spin torque would turn V1 out of the plane.
+/// mirrored answers are as good, it gives one of them, whose spin torque would lead V1 out of the plane.
 struct Slidable {
     double xx = 1.0, xy = 0.0, yy = 1.0;  ///< of the plane: a projection
     double spin = 1.0;                    ///< 1, or 0 where it cannot spin
@@ -84,8 +84,8 @@ class Balance {
     /// Impulses p (6 n,) in the system itself that stop the patches of the static links and give the others their
     /// friction, and the normal impulse with which nothing approaches. A static patch may pull: the caller looks.
     ///
-    /// Feet that press against each other through the robot may be stopped by many impulses. Of these the one nearest to
-    /// the static links' friction is taken, so that what a law has agreed to stays.
+    /// Feet that push against each other through the robot may be stopped by many impulses. Of these the one nearest
+    /// to the static links' friction is taken, so that what a law has agreed to stays.
     void solve(std::span<const Assumption> links, double* p);
 
     /// Impulses p (6 n,) without friction after which the vertices of all links separate at their target speeds, if

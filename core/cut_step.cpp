@@ -178,6 +178,8 @@ bool has_settled(const Moving& before, const Moving& now) {
            within(now.twist.angular, SETTLED_DEPTH);
 }
 
+bool is_still(const Twist& v) { return dot(v.linear, v.linear) == 0.0 && dot(v.angular, v.angular) == 0.0; }
+
 }  // namespace
 
 void cut_step(const Group& group, std::span<Happened> happened) {
@@ -188,8 +190,11 @@ void cut_step(const Group& group, std::span<Happened> happened) {
         const Moving before = body;
         PartwiseBody moves(law, setting, hull, memory, first + static_cast<int>(i), body);
         happened[i] = moves.step();
-        happened[i].settled = happened[i].mode == Mode::STATIC && has_settled(before, body);
-        if (happened[i].settled) body.twist = {};
+        if (happened[i].mode == Mode::STATIC && has_settled(before, body)) {
+            happened[i].settled = is_still(before.twist);  // then the next step is this one, from the same state
+            body = before;
+            body.twist = {};
+        }
     }
 }
 

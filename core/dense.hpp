@@ -105,14 +105,17 @@ inline void solve_semidefinite(double* A, int stride, double* x, bool* free, int
     }
 }
 
-/// Replace the lower triangle of the first n rows of a positive definite A by its Cholesky factor.
+/// Replace a positive definite A, of which the lower triangle of the first n rows is read, by its Cholesky factor, and
+/// the upper triangle by the factor's transpose: a solution goes along rows in both directions.
 inline void factor(Matrix& A, int n) {
     for (int k = 0; k < n; ++k) {
-        for (int m = 0; m < k; ++m) A[k][k] -= A[k][m] * A[k][m];
-        A[k][k] = std::sqrt(A[k][k]);
+        double* pivot = A[k];
+        pivot[k] = std::sqrt(pivot[k]);
+        for (int r = k + 1; r < n; ++r) pivot[r] = A[r][k] /= pivot[k];
         for (int r = k + 1; r < n; ++r) {
-            for (int m = 0; m < k; ++m) A[r][k] -= A[r][m] * A[k][m];
-            A[r][k] /= A[k][k];
+            double* row = A[r];
+            const double a = pivot[r];
+            for (int c = k + 1; c <= r; ++c) row[c] -= a * pivot[c];
         }
     }
 }
@@ -120,12 +123,14 @@ inline void factor(Matrix& A, int n) {
 /// Solve with what `factor` left in A: x holds the right side before, the solution after.
 inline void solve_factored(const Matrix& A, int n, double* x) {
     for (int k = 0; k < n; ++k) {
-        for (int m = 0; m < k; ++m) x[k] -= A[k][m] * x[m];
-        x[k] /= A[k][k];
+        const double* row = A[k];
+        x[k] /= row[k];
+        for (int r = k + 1; r < n; ++r) x[r] -= row[r] * x[k];
     }
     for (int k = n - 1; k >= 0; --k) {
-        for (int m = k + 1; m < n; ++m) x[k] -= A[m][k] * x[m];
-        x[k] /= A[k][k];
+        const double* row = A[k];
+        x[k] /= row[k];
+        for (int r = 0; r < k; ++r) x[r] -= row[r] * x[k];
     }
 }
 

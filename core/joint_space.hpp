@@ -35,7 +35,7 @@ struct EngineConstraints {
     const double* stiffness = nullptr;  ///< of each
     const int* state = nullptr;         ///< of each
     bool sparse = false;
-    int quadratic = 1, cone = 4;        ///< the state of one that is a spring now; of one that slides: not linear
+    int quadratic, cone;                ///< the state of one that is a spring now; of one that slides: not linear
 };
 
 /// A link with a law in the engine.
@@ -56,8 +56,8 @@ struct LinearStep {
 
     /// False where the engine's step is not linear in impulses, or has no closed form: nothing is known then.
     /// damps: whether the engine takes joint damping implicitly, after its constraints
-    bool find(const EngineArrays& engine, const EngineConstraints& constraints, std::span<const PlacedLink* const> links,
-              double timestep, bool damps);
+    bool find(const EngineArrays& engine, const EngineConstraints& constraints,
+              std::span<const PlacedLink* const> links, double timestep, bool damps);
 
   private:
     Matrix J_;                         // transposed: from the twists' directions to the joints', (dofs, 6 n)

@@ -21,7 +21,8 @@ class Links {
         std::size_t vertices = 1;
         for (const auto& hull : hulls) vertices = std::max(vertices, hull->vertices.size());
         const int n = static_cast<int>(laws.size());
-        memory_ = std::make_shared<ContactMemory>(n, static_cast<int>(vertices), std::make_shared<decltype(hulls_)>(hulls));
+        memory_ = std::make_shared<ContactMemory>(n, static_cast<int>(vertices),
+                                                  std::make_shared<decltype(hulls_)>(hulls));
         // Links of one law stand together, so that one question serves all of them.
         std::vector<char> placed(laws.size(), false);
         for (int i = 0; i < n; ++i) {

@@ -27,6 +27,7 @@ bool has_avx2() {
 }  // namespace
 
 NB_MODULE(STICTION_MODULE, module) {
+    nb::set_leak_warnings(false);  // what a program holds when it ends is its own matter
     module.def("has_avx2", &has_avx2, "Whether this processor has AVX2 and fused multiply-add.");
     stiction::bind_contacts(module);
     stiction::bind_laws(module);

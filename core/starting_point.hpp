@@ -32,6 +32,7 @@ class StartingPoint {
         int link;
         Vector place;         // relative to the centre of mass
         Vector own;           // 1 / how fast it moves for a unit impulse along x, y and z; 0 without mobility
+        Vector pushed;        // its velocity for a unit impulse along z
         Vector impulse;
         double *x, *y, *z;    // how all twists follow a unit impulse along x, y and z
     };
@@ -46,6 +47,7 @@ class StartingPoint {
 
     void add_point(int link, const Vector& place, const Matrix& L);
     Vector velocity(const Point& point, const double* twists) const;
+    template <int Size>
     bool sweep(std::span<const RoughFriction> rough, std::span<const Slidable> slidable);
     Fastest fastest(double least) const;
 };

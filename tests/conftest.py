@@ -1,4 +1,11 @@
 """Bodies and states that several tests share."""
+# ruff: noqa: E402
+
+import os
+
+# Tests run side by side, so that each is to have one thread for arrays and trees; said before these are imported.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 import numpy as np
 import pytest

@@ -16,7 +16,8 @@ H = 0.002
 class Hinged:
     """A box (the distal body of the paper) on a hinge at the end of `n` more hinged links (its upstream system).
 
-    position, rotation: of the box, which touches; M: its inertia at the centre of mass (6, 6); twist: dq; tau: applied wrench (6,)
+    position, rotation: of the box, which touches; M: its inertia at the centre of mass (6, 6); twist: dq
+    tau: applied wrench (6,)
     J: from its twist to the five velocities that the hinge holds, (5, 6)
     M_up, dq_up, tau_up, J_up: the same of the upstream system, in its joint coordinates
     """

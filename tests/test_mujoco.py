@@ -243,7 +243,9 @@ def test_other_contacts_stay():
 
 def robot(laws, options: str = "", **more):
     """The study's quadruped, a little above the ground, standing."""
-    sim = Simulation(mujoco.MjModel.from_xml_string(model_text().replace("<option ", f"<option {options} ")), laws=laws, **more)
+    sim = Simulation(
+        mujoco.MjModel.from_xml_string(model_text().replace("<option ", f"<option {options} ")), laws=laws, **more
+    )
     sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
     sim.data.qpos[2] = STANCE + 0.05
     return sim

@@ -3,19 +3,15 @@
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from stiction.patch import TOUCH, patch_vertex, vertex_height
 
 from conftest import convex_stone
 from contact_states import contacts_from, random_contacts
 from stiction import Body, Kind
+from stiction._core import TOUCH
 
 EDGE = Rotation.from_rotvec([np.pi / 4, 0, 0]).as_quat(scalar_first=True)
 CORNER = Rotation.from_rotvec([0.6, 0.5, 0]).as_quat(scalar_first=True)
 FACE = np.array([1.0, 0, 0, 0])
-
-
-def touching(contacts, i):
-    return sorted(int(patch_vertex(contacts, i, k)) for k in range(contacts.record[i].count))
 
 
 @pytest.mark.parametrize("sides", [None, 5, 64, 999])
@@ -24,8 +20,9 @@ def test_patch_holds_exactly_the_vertices_that_touch(sides):
     contacts = random_contacts(body, 400, np.random.default_rng(sides))
     for i in range(400):
         c = contacts.record[i]
-        heights = np.array([vertex_height(contacts.vertices, c, v) for v in range(len(body.vertices))])
-        assert touching(contacts, i) == np.flatnonzero(heights <= TOUCH).tolist()
+        heights = c.height + (body.vertices - body.com) @ c.rotation[2]
+        touching = contacts.vertices(i)
+        assert len(touching) == c["count"] and np.array_equal(np.sort(touching), np.flatnonzero(heights <= TOUCH))
 
 
 @pytest.mark.parametrize(("quaternion", "kind"), [(FACE, Kind.SURFACE), (EDGE, Kind.LINE), (CORNER, Kind.POINT)])
@@ -62,4 +59,14 @@ def test_a_bevel_as_small_as_the_depth_joins_the_patch():
     points = ring(0.1, -0.05) + ring(0.101, -0.0495) + ring(0.1, 0.05)
     body = Body.hull_of(points, 1.0, com=(0, 0, 0), inertia=np.diag([2e-3, 2e-3, 3e-3]))
     contacts = contacts_from(body, [FACE], [1e-3], np.zeros((1, 6)))
-    assert contacts.record[0].count == 16 and contacts.record[0].face == -1
+    assert contacts.record[0]["count"] == 16 and sorted(contacts.vertices(0)) == list(range(16))
+
+
+def test_rounded_corners_touch_with_their_lowest_points():
+    """A ball is swept over the hull: its corners touch that much earlier, over the same places."""
+    sharp, rounded = (Body.box((0.2, 0.2, 0.2), 1.0, rounding=r) for r in (0.0, 0.01))
+    for body in (sharp, rounded):
+        contacts = contacts_from(body, [FACE], [1e-4], np.zeros((1, 6)))
+        assert contacts.record[0].height == pytest.approx(0.1 - 1e-4, abs=1e-12)
+        assert contacts.record[0].depth == pytest.approx(1e-4, abs=1e-12) and contacts.record[0].kind == Kind.SURFACE
+    assert np.abs(contacts.points(0)[:, :2]).max() == pytest.approx(0.09)

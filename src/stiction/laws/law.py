@@ -130,6 +130,8 @@ class _Adapted(Law):
             raise checks.InputError(
                 f"A law needs body, classify and friction; {type(inner).__name__} has no {' and no '.join(missing)}."
             )
+        if not isinstance(inner.body, Body):
+            raise checks.InputError(f"The body of a law must be a stiction.Body, got {type(inner.body).__name__}.")
         self.inner = inner
         self.whole = questions == ("respond",)
         names = ("body", "timestep", "softness", "gravity", "ground", "substeps", "rough_friction", "rough_cone")
@@ -155,6 +157,18 @@ def as_law(law: Any) -> Law:
     return law if isinstance(law, Law) else _Adapted(law)
 
 
+def _numbers(who: str, answer: Any, *shapes: tuple[int, int]) -> NDArray[np.float64]:
+    """A law's answer as numbers of one of these shapes."""
+    allowed = " or ".join(map(str, shapes))
+    try:
+        numbers = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise checks.InputError(f"{who} must return numbers of shape {allowed}, got {answer!r:.80}.") from error
+    if numbers.shape not in shapes:
+        raise checks.InputError(f"{who} must return shape {allowed}, got {numbers.shape}.")
+    return numbers
+
+
 class _Callbacks:
     """What the core calls for a law in plain Python: its answers are checked and written into the contacts."""
 
@@ -174,17 +188,19 @@ class _Callbacks:
         dynamic = np.flatnonzero(record["mode"] == Mode.DYNAMIC)
         if len(dynamic) == 0:
             return
-        p_f = np.asarray(self.law.friction(contacts, dynamic), dtype=np.float64)
-        if p_f.shape not in ((len(dynamic), 3), (len(dynamic), 5)):
-            raise checks.InputError(
-                f"A law's friction must return shape ({len(dynamic)}, 3) or ({len(dynamic)}, 5), got {p_f.shape}."
-            )
+        shapes = (len(dynamic), 3), (len(dynamic), 5)
+        p_f = _numbers("A law's friction", self.law.friction(contacts, dynamic), *shapes)
         record["friction"][dynamic] = np.pad(p_f, ((0, 0), (0, 5 - p_f.shape[1])))
         if p_f.shape[1] == 3:
             contacts.tilt()
 
     def respond(self, contacts: _core.Contacts) -> None:
-        impulse, mode = self.law.respond(contacts)
+        answer = self.law.respond(contacts)
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            raise checks.InputError(f"A law's respond must return impulses and modes, got {answer!r:.80}.")
+        impulse, mode = _numbers("A law's respond", answer[0], (len(contacts), 6)), np.asarray(answer[1])
+        if mode.shape != (len(contacts),) or not np.isin(mode, list(Mode)).all():
+            raise checks.InputError(f"A law's respond must return {len(contacts)} values of Mode, got {mode!r:.80}.")
         contacts.record["impulse"], contacts.record["mode"] = impulse, mode
 
     def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:

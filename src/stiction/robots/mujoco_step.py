@@ -34,7 +34,6 @@ _OF_DATA = (
 _OF_MODEL = (
     "M_rowadr", "M_colind", "dof_damping", "dof_dampingpoly", "actuator_damping", "actuator_dampingpoly",
 )  # fmt: skip
-_OF_CONSTRAINTS = ("efc_J", "efc_J_rownnz", "efc_J_rowadr", "efc_J_colind", "efc_D", "efc_state")
 
 
 class ContactStep:
@@ -60,6 +59,8 @@ class ContactStep:
             ground=ground,
             tolerance=self.links.tolerance,
             spins=mjcf.spins(model),
+            quadratic=_QUADRATIC,
+            cone=_CONE,
         )
         self._bodies = [one.body for one in fits]
         self._touch, self._part, self._finish, self.is_finite = (
@@ -114,11 +115,8 @@ class ContactStep:
         """Tell the core MuJoCo's own constraints of this step, which stand elsewhere in every step."""
         data = self.data
         self._constrained = data.nefc > 0
-        if self._constrained:
-            arrays = {name: getattr(data, name) for name in _OF_CONSTRAINTS}
-            self.core.set_constraints(arrays, self._sparse, _QUADRATIC, _CONE)
-        else:
-            self.core.clear_constraints()
+        layout = [data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind] if self._sparse and self._constrained else []
+        self.core.set_constraints(data.efc_J, data.efc_D, data.efc_state, layout)
 
     def _part_by_part(self, timestep: float, damps: bool, number: int) -> int:
         """A round of the contact part where MuJoCo's step has no closed form, or with Powell's method."""

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.bodies.state import State
-from stiction.simulation.motion import Record, to_motion, to_trajectory
+from stiction.simulation.motion import Motion, Record, to_motion, to_trajectory
 from stiction.simulation.rollout import law_of, setting_of, start_of
 
 
@@ -29,11 +29,11 @@ class Stepper:
         self.law = law_of(law)
         self._setting = setting_of(self.law, timestep, gravity, substeps)
         self._shape = state.batch_shape if isinstance(state, State) else ()
-        self._start(state)
+        self._start(self._to_motion(state))
 
-    def _start(self, state: State) -> None:
+    def _start(self, motion: Motion) -> None:
         law, (h, gravity, substeps) = self.law, self._setting
-        self._native = _core.Stepper(law.native, law.body.hull, *self._to_motion(state), h, gravity, substeps)
+        self._native = _core.Stepper(law.native, law.body.hull, *motion, h, gravity, substeps)
         self.step = self._native.step  # without a function of Python in between
 
     def step(self) -> None:
@@ -68,12 +68,15 @@ class Stepper:
         """Kind of the patch in the last step, shape (...)."""
         return self._native.kind().reshape(self._shape)
 
-    def _to_motion(self, state: State):
+    def _to_motion(self, state: State) -> Motion:
         return to_motion(self.law.body, start_of(self.law, state).reshape(int(np.prod(self._shape))))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"law": self.law, "setting": self._setting, "shape": self._shape, "state": self.state}
+        native = self._native
+        parts = {"law": self.law, "setting": self._setting, "shape": self._shape, "motion": Motion(*native.state())}
+        return {**parts, "last": (native.impulse(), native.mode(), native.kind())}
 
     def __setstate__(self, parts: dict[str, Any]) -> None:
         self.law, self._setting, self._shape = parts["law"], parts["setting"], parts["shape"]
-        self._start(parts["state"])
+        self._start(parts["motion"])
+        self._native.remember(*parts["last"])
