@@ -30,7 +30,7 @@ def joint_force_equation(system):
 
 def handler(law, contacts, V1):
     """H(V1), Algorithm 1, of the only contact."""
-    contacts.record.velocity[0] = V1
+    contacts.set_velocity(np.asarray(V1, dtype=np.float64)[np.newaxis])
     return handled(law, contacts)[0][0]
 
 

@@ -41,7 +41,8 @@ def test_both_forms_agree_but_for_rounding(found):
         assert np.array_equal(baseline[f"{name}/mode"], v3[f"{name}/mode"]), name
         a, b = baseline[f"{name}/impulse"], v3[f"{name}/impulse"]
         assert np.abs(a).max() > 0.01
-        assert (np.abs(a - b).max(axis=1) <= 1e-9 * np.abs(a).max(axis=1)).all(), name
+        close = 1e-6 if "learned" in name else 1e-9  # networks work in single precision
+        assert (np.abs(a - b).max(axis=1) <= close * np.abs(a).max(axis=1)).all(), name
 
 
 def test_an_unknown_form_is_named():
