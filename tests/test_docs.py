@@ -8,13 +8,15 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)  # examples, which run elsewhere
 CODE = re.compile(r"`([^`]+)`")  # a name, or a whole command
 MENTION = re.compile(r"((?:core|src|tests|examples)/|[\w/.-]+\.(?:py|cpp|hpp))(?::([\w.:]+))?")
 
 
 def mentions(page: Path) -> set[tuple[str, str]]:
     """(path, name) of all that a page names; the name is empty where a file alone is named."""
-    words = {word for code in CODE.findall(page.read_text()) for word in code.split()}
+    text = BLOCK.sub("", page.read_text())
+    words = {word for code in CODE.findall(text) for word in code.split()}
     return {(match[1], match[2] or "") for word in words if (match := MENTION.fullmatch(word))}
 
 
