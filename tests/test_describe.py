@@ -9,9 +9,7 @@ from stiction import Body, Kind, _core
 from stiction.laws.inputs import FOLDS, OUTPUTS, ROTATIONS, SIZE, Inputs
 from stiction.simulation.motion import Motion, contacts_at
 
-INPUTS = [
-    Inputs(fold=fold, friction=(0.6, 0.6), cone="round" if fold == "heading" else "box") for fold in FOLDS
-]
+INPUTS = [Inputs(fold=fold, friction=(0.6, 0.6), cone="round" if fold == "heading" else "box") for fold in FOLDS]
 OTHERS = [Inputs(guess=False), Inputs(scaled=False), Inputs("state"), Inputs("state", scaled=False)]
 
 

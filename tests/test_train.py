@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from conftest import random_states
+from conftest import random_states, same_parts
 
 pytest.importorskip("torch", reason="torch is not installed")
 
@@ -61,8 +61,8 @@ def test_a_law_learned_from_sixty_throws_predicts_new_ones(box, thrown):
 
 
 def test_training_is_deterministic(box, thrown):
-    a, b = (train(box, thrown, SETTING, FitOptions(steps=60), inputs=KNOWN).packed[0] for _ in range(2))
-    assert np.array_equal(a, b)
+    a, b = (train(box, thrown, SETTING, FitOptions(steps=60), inputs=KNOWN) for _ in range(2))
+    assert same_parts(a, b)
 
 
 def test_statistical_law_learns_the_whole_impulse(box, thrown):
