@@ -1,46 +1,91 @@
-# Each target sets up what it needs: .venv is made once, and again after a change of the dependencies.
+# Each target sets up what it needs: .venv is made once, and again after a change of the dependencies; the core is
+# compiled again after a change in core/ or CMakeLists.txt, only the files that need it.
 PYTHON = python3
 EXTRAS = dart,report,dev,mujoco,bullet,train,cluster,gym,record
 PYTEST_ARGS = -n 2
+WERROR = OFF
 
 BIN = .venv/bin
 INSTALLED = .venv/installed-$(EXTRAS)
+BUILT = .venv/built-$(WERROR)
+CORE = CMakeLists.txt $(shell find core -type f)
 SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
+PIP = $(BIN)/python -m pip --disable-pip-version-check
+# What builds the core stays in .venv, at one place, so that the next build is a quick one.
+BUILD_TOOLS = scikit-build-core nanobind cmake ninja
+INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.define.STICTION_WERROR=$(WERROR)
+STUB = src/stiction/_core/__init__.pyi
+# Tests that spend their time in the core.
+CORE_TESTS = $(addprefix tests/test_,$(addsuffix .py,augmented bodies contact coulomb dantzig estimators features hull \
+    impact lanes lcp networks patch slope state stepping))
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
-test: $(INSTALLED) ## run the tests (PYTEST_ARGS="-n 2")
+test: $(BUILT) ## run all tests (PYTEST_ARGS="-n 2")
 	@$(BIN)/pytest $(PYTEST_ARGS)
 
-demo: $(INSTALLED) ## the whole story at small scale: throw, learn, measure, and a page in build/demo
+check: $(BUILT) ## the quick checks, in less than a minute: tests that are not slow, style, direction of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/pytest -m "not slow" $(PYTEST_ARGS)
+
+demo: $(BUILT) ## the whole story at small scale: throw, learn, measure, and a page in build/demo
 	$(BIN)/stiction collect box --throws 300 --out build/demo/data
 	$(BIN)/stiction train build/demo/data --out build/demo/box.safetensors --time-budget 60
 	$(BIN)/stiction evaluate build/demo/box.safetensors --contacts 10000
 	$(BIN)/stiction reproduce trajectories --quick --law build/demo/box.safetensors --out build/demo
 	@echo "Open build/demo/index.html in a browser."
 
-lint: $(INSTALLED) ## check style, types and the direction of imports
+lint: $(BUILT) ## check style, types and the direction of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright --pythonpath $(BIN)/python
 	@$(BIN)/lint-imports --no-logo
 
-setup: $(INSTALLED) ## only install
+stub: $(BUILT) ## write the core's type stub again, after a change of its bindings
+	@$(BIN)/python -m nanobind.stubgen -q -m stiction._core.baseline -p core/stub.patterns -o $(STUB)
+	@$(BIN)/ruff check -q --fix $(STUB) && $(BIN)/ruff format -q $(STUB)
+
+sanitize: $(BUILT) ## run the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tests/sanitize.sh $(CORE_TESTS)
+
+wheel: compiler $(BUILT) ## build a wheel into dist, and try it in an environment of its own
+	@tests/wheel.sh
+
+setup: $(BUILT) ## only install
 
 clean: ## remove .venv, build and all caches
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# As CMake does, take the compiler that CXX names, or else the first of these.
+compiler:
+	@cxx=$${CXX:-$$(command -v c++ || command -v g++ || command -v clang++)}; \
+	probe=$$(mktemp) && trap 'rm -f "$$probe"' EXIT && \
+	$${cxx:-false} -std=c++20 -o "$$probe" core/check_compiler.cpp 2>/dev/null \
+	    || { cat core/needs_compiler.txt; [ -z "$$cxx" ] || echo "($$cxx cannot compile the core.)"; exit 1; } >&2
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c '$(SUITABLE)' || { \
 	    echo "stiction needs Python 3.11 to 3.13 here (DART has no wheels for later ones);" \
 	        "$(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
 	    echo "Name another one, for example: make test PYTHON=python3.12"; exit 1; } >&2
-	@echo "Installing into .venv ($(EXTRAS)): a minute or two, once"
+	@$(MAKE) -s compiler
+	@echo "Installing into .venv ($(EXTRAS)) and compiling the core: two or three minutes, once"
 	@$(BIN)/python -c 'import pip; $(SUITABLE)' 2>/dev/null \
 	    || $(PYTHON) -m venv --clear .venv
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
-	@touch '$@'
+	@$(PIP) install -qq -c constraints.txt $(BUILD_TOOLS)
+	@$(INSTALL) -e '.[$(EXTRAS)]'
+	@rm -f .venv/built-* && touch '$@' $(BUILT)
 
-.PHONY: help test demo lint setup clean
+$(BUILT): $(CORE) | $(INSTALLED)
+	@[ -e $@ ] && [ -z "$$(find $(CORE) -newer $@)" ] || $(MAKE) -s core
+
+core: compiler ## compile what changed in core/
+	@echo "Compiling what changed in the core"
+	@$(INSTALL) --no-deps -e .
+	@rm -f .venv/built-* && touch $(BUILT)
+
+.PHONY: help test check demo lint stub sanitize wheel setup clean compiler core

@@ -52,11 +52,11 @@ nb::object contact_dtype() {
     return nb::module_::import_("numpy").attr("dtype")(description);
 }
 
-/// All contacts as one structured array, a view.
+/// All contacts as one structured array, a view. It can only be read: the core relies on what is in it.
 nb::object record_of(const HeldContacts& contacts) {
     static nb::object* dtype = new nb::object(contact_dtype());  // lives as long as the process
     const std::size_t shape[1] = {static_cast<std::size_t>(contacts.size()) * sizeof(Contact)};
-    nb::ndarray<nb::numpy, std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(contacts.begin()), 1, shape, nb::cast(contacts.memory));
+    nb::ndarray<nb::numpy, const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(contacts.begin()), 1, shape, nb::cast(contacts.memory));
     nb::object numpy = nb::module_::import_("numpy");
     return nb::cast(bytes).attr("view")(*dtype).attr("view")(numpy.attr("recarray"));
 }
@@ -201,6 +201,36 @@ auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<doubl
     return result;
 }
 
+/// Write the modes (n,) that a law in Python has found.
+void set_mode(const HeldContacts& contacts, Input<std::int64_t, -1> mode) {
+    if (mode.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One mode a contact is needed.");
+    for (std::size_t i = 0; i < mode.shape(0); ++i)
+        if (mode.data()[i] < 0 || mode.data()[i] > 3) throw nb::value_error("A mode is a value of Mode.");
+    for (int i = 0; i < contacts.size(); ++i) contacts[i].mode = static_cast<Mode>(mode.data()[i]);
+}
+
+/// Write the friction (k, 5) of the contacts with these numbers (k,).
+void set_friction(const HeldContacts& contacts, Input<std::int64_t, -1> numbers, Input<double, -1, 5> friction) {
+    if (friction.shape(0) != numbers.shape(0)) throw nb::value_error("One friction a number is needed.");
+    for (std::size_t k = 0; k < numbers.shape(0); ++k) {
+        checked(contacts, static_cast<int>(numbers.data()[k]));
+        const double* f = friction.data() + 5 * k;
+        contacts[static_cast<int>(numbers.data()[k])].friction = {f[0], f[1], f[2], f[3], f[4]};
+    }
+}
+
+/// Write the impulses (n, 6) that a law of whole impulses has found.
+void set_impulse(const HeldContacts& contacts, Input<double, -1, 6> impulse) {
+    if (impulse.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One impulse a contact is needed.");
+    for (int i = 0; i < contacts.size(); ++i) contacts[i].impulse = wrench_from(impulse.data() + 6 * i);
+}
+
+/// Ask about other twists v1 (n, 6) of the same contacts.
+void set_velocity(const HeldContacts& contacts, Input<double, -1, 6> twist) {
+    if (twist.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
+    for (int i = 0; i < contacts.size(); ++i) contacts[i].velocity = twist_from(twist.data() + 6 * i);
+}
+
 nb::tuple as_tuple(const Normal& n) { return nb::make_tuple(n.p_z, n.m_x, n.m_y); }
 
 }  // namespace
@@ -223,7 +253,7 @@ void bind_contacts(nb::module_& m) {
     nb::class_<ContactMemory>(m, "ContactMemory", "Memory of contacts.");
     nb::class_<HeldContacts>(m, "Contacts", "Contacts of some bodies in one step: what laws are asked about.")
         .def("__len__", [](const HeldContacts& all) { return all.size(); })
-        .def_prop_ro("record", &record_of, "One row a contact, a view: what laws read.")
+        .def_prop_ro("record", &record_of, "One row a contact, a view that can only be read: what laws look at.")
         .def_prop_ro("inverse_inertia", &inverse_inertia, nb::rv_policy::automatic, "M^-1 of each contact, (n, 6, 6).")
         .def("points", &points_of, "Contact points (k, 3) of contact i, relative to the centre of mass [m].")
         .def("vertices", &vertices_of, "Numbers (k,) of the touching vertices of contact i.")
@@ -246,6 +276,10 @@ void bind_contacts(nb::module_& m) {
                  return checked(all, i).lowest_separation(twist_from(twist.data()));
              },
              "Smallest upward speed [m/s] of the contact points of contact i for a twist.")
+        .def("set_mode", &set_mode, "Write the mode of each contact, (n,).")
+        .def("set_friction", &set_friction, "Write the friction (k, 5) of the contacts with these numbers (k,).")
+        .def("set_impulse", &set_impulse, "Write the impulse of each contact, (n, 6).")
+        .def("set_velocity", &set_velocity, "Ask about other twists v1 of the same contacts, (n, 6).")
         .def("tilt",
              [](const HeldContacts& all) {
                  for (Contact& c : all)

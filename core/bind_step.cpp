@@ -113,9 +113,11 @@ class Stepper {
         const std::size_t n = bodies_.size();
         if (impulse.shape(0) != n || mode.shape(0) != n || kind.shape(0) != n)
             throw nb::value_error("One impulse, mode and kind a body is needed.");
-        for (std::size_t i = 0; i < n; ++i)
-            happened_[i] = {wrench_from(impulse.data() + 6 * i), static_cast<Mode>(mode.data()[i]),
-                            static_cast<Kind>(kind.data()[i])};
+        for (std::size_t i = 0; i < n; ++i) {
+            happened_[i].impulse = wrench_from(impulse.data() + 6 * i);
+            happened_[i].mode = static_cast<Mode>(mode.data()[i]);
+            happened_[i].kind = static_cast<Kind>(kind.data()[i]);
+        }
     }
 
     auto impulse() const {

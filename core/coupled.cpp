@@ -338,11 +338,16 @@ Violation Balance::most_violated(const Matrix& L, const double* V, std::span<con
             if (speed - aim < worst.gap && !(skip_loaded && loads_.has(i, k)))
                 worst.gap = speed - aim, worst.vertex = vertex;
         };
-        if (c.count > MANY && c.face >= 0 && targets.rate == 0.0) {
-            // The speed is linear along a face, so that its slowest and its fastest vertex are all that matter. One
-            // that carries load has reached its target, and counts as no violation by itself.
-            look_at(c.lowest(-now[2], now[1]), false);
-            look_at(c.lowest(now[2], -now[1]), false);
+        if (c.count > MANY && c.face >= 0) {
+            // Not every vertex is looked at: the speed is linear along a face, and so is what is missing, but for the
+            // cap. One that carries load has reached its target, and counts as no violation by itself.
+            const double v = now[1], w = now[2];
+            look_at(c.lowest(-w, v), false);
+            look_at(c.lowest(w, -v), false);
+            if (targets.rate > 0.0) {
+                const DepthPlane depth(c);
+                look_at(c.lowest(targets.rate * depth.f - w, v - targets.rate * depth.e), false);
+            }
         } else {
             for (int k = 0; k < c.count; ++k) look_at(k, true);
         }

@@ -36,22 +36,6 @@ std::optional<Normal> two_vertices(const Contact& c, const Twist& v, Targets tar
     return Normal{n + m, n * p.y + m * q.y, -n * p.x - m * q.x};
 }
 
-/// Depths of the vertices of a patch on a face: depth = d + e y - f x.
-struct DepthPlane {
-    double d, e, f;
-
-    explicit DepthPlane(const Contact& c) {
-        const int n = static_cast<int>(c.count);
-        const Vector p = c.point(0), q = c.point(n / 3), r = c.point(2 * n / 3);
-        const double area = (q.x - p.x) * (r.y - p.y) - (r.x - p.x) * (q.y - p.y);
-        const double slope_x = ((q.z - p.z) * (r.y - p.y) - (r.z - p.z) * (q.y - p.y)) / area;
-        const double slope_y = ((r.z - p.z) * (q.x - p.x) - (q.z - p.z) * (r.x - p.x)) / area;
-        d = -2.0 * (p.z + c.height) + 2.0 * (slope_x * p.x + slope_y * p.y);  // contact points lie at mid-depth
-        e = -2.0 * slope_y;
-        f = 2.0 * slope_x;
-    }
-};
-
 /// Whether (x, y) lies on the inner side of the polygon of `number` vertices of the patch, `stride` apart.
 bool is_within(const Contact& c, double x, double y, int number, double stride) {
     Vector before = c.point(static_cast<int>((number - 1) * stride));

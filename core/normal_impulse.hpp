@@ -36,6 +36,22 @@ struct Targets {
     }
 };
 
+/// Depths of the vertices of a patch on a face: depth = d + e y - f x.
+struct DepthPlane {
+    double d, e, f;
+
+    explicit DepthPlane(const Contact& c) {
+        const int n = static_cast<int>(c.count);
+        const Vector p = c.point(0), q = c.point(n / 3), r = c.point(2 * n / 3);
+        const double area = (q.x - p.x) * (r.y - p.y) - (r.x - p.x) * (q.y - p.y);
+        const double slope_x = ((q.z - p.z) * (r.y - p.y) - (r.z - p.z) * (q.y - p.y)) / area;
+        const double slope_y = ((r.z - p.z) * (q.x - p.x) - (q.z - p.z) * (r.x - p.x)) / area;
+        d = -2.0 * (p.z + c.height) + 2.0 * (slope_x * p.x + slope_y * p.y);  // contact points lie at mid-depth
+        e = -2.0 * slope_y;
+        f = 2.0 * slope_x;
+    }
+};
+
 /// The normal impulse after which every touching vertex separates at its target speed or faster.
 ///
 /// before: twist before the normal impulse

@@ -99,13 +99,13 @@ class NativeLaw(Law):
 
     def friction(self, contacts: _core.Contacts, dynamic: NDArray[np.int64]) -> NDArray[np.float64]:
         """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
-        record = contacts.record
-        mode = record["mode"].copy()
-        record["mode"] = Mode.DETACH
-        record["mode"][dynamic] = Mode.DYNAMIC
+        mode = contacts.record["mode"].copy()
+        asked = np.full(len(contacts), Mode.DETACH, dtype=np.int64)
+        asked[dynamic] = Mode.DYNAMIC
+        contacts.set_mode(asked)
         self.native.friction(contacts)
-        record["mode"] = mode
-        return record["friction"][dynamic]
+        contacts.set_mode(mode)
+        return contacts.record["friction"][dynamic]
 
     def respond(self, contacts: _core.Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Impulses (n, 6) about the centre of mass, and modes (n,)."""
@@ -181,16 +181,15 @@ class _Callbacks:
             raise checks.InputError(
                 f"A law's classify must return {len(contacts)} modes, each STATIC, DYNAMIC or DETACH, got {mode!r:.80}."
             )
-        contacts.record["mode"] = mode
+        contacts.set_mode(mode.astype(np.int64))
 
     def friction(self, contacts: _core.Contacts) -> None:
-        record = contacts.record
-        dynamic = np.flatnonzero(record["mode"] == Mode.DYNAMIC)
+        dynamic = np.flatnonzero(contacts.record["mode"] == Mode.DYNAMIC)
         if len(dynamic) == 0:
             return
         shapes = (len(dynamic), 3), (len(dynamic), 5)
         p_f = _numbers("A law's friction", self.law.friction(contacts, dynamic), *shapes)
-        record["friction"][dynamic] = np.pad(p_f, ((0, 0), (0, 5 - p_f.shape[1])))
+        contacts.set_friction(dynamic, np.pad(p_f, ((0, 0), (0, 5 - p_f.shape[1]))))
         if p_f.shape[1] == 3:
             contacts.tilt()
 
@@ -201,7 +200,8 @@ class _Callbacks:
         impulse, mode = _numbers("A law's respond", answer[0], (len(contacts), 6)), np.asarray(answer[1])
         if mode.shape != (len(contacts),) or not np.isin(mode, list(Mode)).all():
             raise checks.InputError(f"A law's respond must return {len(contacts)} values of Mode, got {mode!r:.80}.")
-        contacts.record["impulse"], contacts.record["mode"] = impulse, mode
+        contacts.set_impulse(np.asarray(impulse, dtype=np.float64))
+        contacts.set_mode(np.asarray(mode, dtype=np.int64))
 
     def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
         return np.asarray(self.law.outside(contacts), dtype=np.bool_)
