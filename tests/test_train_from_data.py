@@ -47,6 +47,7 @@ def test_the_baseline_is_evaluated_in_the_same_way(folder, tmp_path):
         assert "accuracy" not in figure and 0 < figure["impulse_error"] < 0.2
 
 
+@pytest.mark.slow
 def test_a_law_says_where_it_comes_from(folder, tmp_path):
     law = train_from(folder, tmp_path / "law.safetensors", steps=20, switches=Switches(guess=False, fold="none"))
     data = DataSet(folder)
