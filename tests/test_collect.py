@@ -62,6 +62,7 @@ def truth_or_skip(name: str, friction=(0.6,)) -> GroundTruth:
     return GroundTruth(name, friction)
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_same_bytes(plan, uninterrupted, tmp_path):
     pytest.importorskip("joblib", reason="joblib is not installed")
     assert len(uninterrupted) == 6
@@ -106,6 +107,7 @@ collect.collect(Plan.from_dict(json.loads(sys.argv[1])), sys.argv[2], workers=in
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(plan, uninterrupted, tmp_path, workers):
     rng = np.random.default_rng(workers)

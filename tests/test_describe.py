@@ -73,7 +73,7 @@ def test_the_state_is_described_by_as_many_numbers_as_it_has(box, rotation):
         described = sorted(described_by(contacts, inputs.recipe(1.0)))
         rows = contacts.record["features"][described]
         size = inputs.size(Kind.POINT)
-        assert np.isfinite(rows[:, :size]).all() and not rows[:, size:].any()  # new memory is zero
+        assert np.isfinite(rows[:, :size]).all() and not rows[:, size:].any()
         assert (np.ptp(rows[:, :size], axis=0) > 0).all()
 
 

@@ -180,3 +180,20 @@ def test_a_law_sees_only_the_contacts_that_there_are(box):
     heights = [1.0, 0.2, 1.0, 0.2, 1.0]
     rollout(law, State([[0, 0, z] for z in heights]), 3)
     assert seen == [([1, 3], 2)] * 3
+
+
+def test_a_law_cannot_write_into_what_it_is_shown(box):
+    """Contacts are there to be read, so that no law can slip past the guards by changing them."""
+
+    class Meddling(Answers):
+        def classify(self, contacts):
+            assert not contacts.record.flags.writeable
+            for name in contacts.record.dtype.names:
+                with pytest.raises(ValueError, match="read-only"):
+                    contacts.record[name] = 0
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                contacts.record.flags.writeable = True
+            return super().classify(contacts)
+
+    law = Meddling(box, friction=lambda k: np.zeros((k, 3)))
+    assert rollout(law, LOW, 3).mode.tolist() == [Mode.DYNAMIC] * 3

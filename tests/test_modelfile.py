@@ -37,6 +37,7 @@ def test_writing_twice_gives_the_same_bytes(path, box, tmp_path):
     assert path.read_bytes() == (tmp_path / "again.safetensors").read_bytes()
 
 
+@pytest.mark.slow
 def test_damaged_files_are_refused_in_one_sentence(path, tmp_path):
     """Hundreds of truncations and byte flips: only ever our error, and never a law with other weights."""
     whole = path.read_bytes()
