@@ -181,7 +181,7 @@ class ContactMemory : public std::enable_shared_from_this<ContactMemory> {
     /// The contact after the last one, to be filled; `admit` makes it one of all.
     Contact& next() { return contacts_[size_]; }
     void admit() { ++size_; }
-    /// Room for the numbers of the vertices that touch in the next contact.
+    /// Memory for the numbers of the vertices that touch in the next contact.
     std::int32_t* next_touching() { return touching_.data() + std::size_t(size_) * vertices_; }
 
     Workspace workspace;

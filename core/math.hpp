@@ -1,6 +1,6 @@
 // Small value types of rigid-body mechanics: vectors, rotations, twists, wrenches and what an impulse does to a body.
 //
-// Types that are templates serve one body (T = double) and eight bodies side by side (T = Wide, see simd.hpp) with the
+// Types that are templates serve one body (T = double) and several side by side (T = Wide, see simd.hpp) with the
 // same formulas in the same order, so that both give the same bits. Twists and wrenches are taken at the centre of
 // mass in world axes.
 #pragma once

@@ -13,7 +13,7 @@ namespace stiction {
 constexpr double TOUCH = 5e-9;
 
 /// Fill the patch of a contact from its hull, rotation, height and touch; false when nothing touches.
-/// found: room for the numbers of the hull's vertices
+/// found: memory for the numbers of the hull's vertices
 bool detect(Contact& contact, std::int32_t* found);
 
 }  // namespace stiction

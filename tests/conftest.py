@@ -34,6 +34,14 @@ def convex_stone(vertices: int = 200, seed: int = 5) -> Body:
     return Body.hull_of(points, 1.0, com=(0.01, -0.01, 0.005), inertia=np.diag([5e-3, 6.5e-3, 7.4e-3]))
 
 
+def same_parts(a, b) -> bool:
+    """Whether two learned laws have the same numbers, to the bit."""
+    arrays = [
+        [array for parts in law.parts.values() for part in parts for array in part.arrays().values()] for law in (a, b)
+    ]
+    return len(arrays[0]) == len(arrays[1]) and all(np.array_equal(x, y) for x, y in zip(*arrays))
+
+
 @pytest.fixture(scope="session")
 def box() -> Body:
     return Body.box((0.2, 0.3, 0.4), 1.0)

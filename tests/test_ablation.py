@@ -7,11 +7,8 @@ pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("plotly", reason="plotly is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from stiction.laws.frame import SCALE, friction_from
-from stiction.lcp import twist_after
-
-from contact_states import described_by, random_contacts
-from stiction import Kind
+from contact_states import described_by, random_contacts, twist_after
+from stiction import Kind, _core
 from stiction.laws.inputs import Inputs
 from stiction.studies.paper.ablation import GROUPS, VARIATIONS, _inputs, _verdict
 from stiction.studies.paper.refinement import with_effect
@@ -42,20 +39,19 @@ def test_the_second_network_sees_what_the_first_friction_leaves(box):
     """Of a point: u' = u + K f, with the friction really applied to the body while its point stays down."""
     contacts = random_contacts(box, 400, np.random.default_rng(1))
     inputs = Inputs(fold="none", guess=False)
-    compared = 0
-    described = described_by(contacts, inputs.recipe, box.mass)
+    compared, mobility = 0, contacts.inverse_inertia
+    described = described_by(contacts, inputs.recipe(box.mass))
     for i, c in enumerate(contacts.record):
         if c.kind != Kind.POINT or i not in described:
             continue
-        x, answer = c.memo[None, : inputs.size(Kind.POINT)].copy(), np.array([[0.1, -0.05]])
-        p_f = np.zeros(5)
-        friction_from(contacts, i, answer[0], p_f)
-        point, N0 = np.array(c.centre), c.memo[SCALE]
+        x, answer = c.features[None, : inputs.size(Kind.POINT)].copy(), np.array([[0.1, -0.05]])
+        p_f = _core.friction_from(contacts, i, np.array([0.1, -0.05, 0.0]))
+        point, N0 = np.array(c.centre), c.unit_impulse
         up = np.r_[0, 0, 1, point[1], -point[0], 0]
         rub = np.r_[p_f[:2], 0, np.cross(point, [p_f[0], p_f[1], 0])]
-        before = np.array(twist_after(contacts, i, N0 * up))
-        v = np.array(twist_after(contacts, i, N0 * up + rub))
-        v += -(up @ (v - before)) / (up @ c.inverse_inertia @ up) * (c.inverse_inertia @ up)
+        before = twist_after(contacts, i, N0 * up)
+        v = twist_after(contacts, i, N0 * up + rub)
+        v += -(up @ (v - before)) / (up @ mobility[i] @ up) * (mobility[i] @ up)
         left = box.mass * (v[:2] + np.cross(v[3:], point)[:2]) / N0
         assert with_effect(x, answer)[0, -2:] == pytest.approx(left / (1 + np.abs(left)), abs=1e-6)
         compared += 1

@@ -1,4 +1,4 @@
-"""No law can break the physics: the worst ones on a few thousand contacts, of the million that `adversarial.py` takes."""
+"""No law can break the physics: the worst ones on a few thousand contacts; `adversarial.py` takes a million."""
 
 import numpy as np
 import pytest

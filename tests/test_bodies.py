@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import trimesh
 
+from contact_states import contacts_from
 from stiction import Body, CoulombLaw, InputError, State, rollout
 
 
@@ -72,8 +73,11 @@ def test_files_that_are_no_mesh_are_refused(tmp_path):
 def test_explicit_centre_of_mass_and_inertia():
     inertia = np.diag([0.02, 0.03, 0.04])
     body = Body.box((0.2, 0.3, 0.4), 1.0, com=(0.01, 0.02, -0.05), inertia=inertia)
-    assert body.hull.vertices.mean(axis=0) == pytest.approx([-0.01, -0.02, 0.05])
-    assert np.array_equal(body.inertia, inertia)
+    assert np.array_equal(body.com, [0.01, 0.02, -0.05]) and np.array_equal(body.inertia, inertia)
+    contacts = contacts_from(body, [[1.0, 0.0, 0.0, 0.0]], [1e-4], np.zeros((1, 6)))
+    assert contacts.points(0)[:, :2].mean(axis=0) == pytest.approx([-0.01, -0.02])  # from the centre of mass
+    assert contacts.record[0].height == pytest.approx(0.2 - 0.05 - 1e-4)
+    assert np.diag(contacts.inverse_inertia[0]) == pytest.approx([1, 1, 1, *1 / np.diag(inertia)])
 
 
 def test_description_is_read_back_exactly(prism):

@@ -13,9 +13,6 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from stiction.labels import observed_mode
-from stiction.patch import new_contacts
-
 from contact_states import SETTING
 from stiction import Body, InputError, Mode, State
 from stiction.learning.collect.collect import collect, shard_rows
@@ -26,7 +23,7 @@ from stiction.learning.collect.store import shard_path
 from stiction.learning.collect.summary import print_summary
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.learning.collect.truth import GroundTruth
-from stiction.simulation.motion import begin_step, to_motion
+from stiction.simulation.motion import contacts_at, to_motion
 
 LOW = ThrowRanges(height=(0.01, 0.1), vertical=(-2.0, 0.0))  # soon in contact
 BODIES = ("box", "rectangle", "lopsided")
@@ -65,6 +62,7 @@ def truth_or_skip(name: str, friction=(0.6,)) -> GroundTruth:
     return GroundTruth(name, friction)
 
 
+@pytest.mark.slow
 def test_two_workers_write_the_same_bytes(plan, uninterrupted, tmp_path):
     pytest.importorskip("joblib", reason="joblib is not installed")
     assert len(uninterrupted) == 6
@@ -109,6 +107,7 @@ collect.collect(Plan.from_dict(json.loads(sys.argv[1])), sys.argv[2], workers=in
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(plan, uninterrupted, tmp_path, workers):
     rng = np.random.default_rng(workers)
@@ -148,21 +147,21 @@ def unfinished(manifest: bytes) -> bytes:
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("truth", ["dantzig", "nsgs", "coulomb-box", "coulomb-round"])
 def test_instances_obey_mechanics(plan, name, truth, request):
-    """after = v1 + M^-1 p, v1 and kind as Algorithm 1 sees them, modes as labels.observed_mode names them."""
+    """after = v1 + M^-1 p, v1 and kind as Algorithm 1 sees them, modes as the core names them."""
     body = request.getfixturevalue(name)
     plan = replace(plan, body=body, truth=truth_or_skip(truth), throws=6, shard_throws=6, steps=250)
     rows = shard_rows(plan, 0)
     motion = to_motion(body, State(rows["position"], rows["quaternion"]))
     motion.twist[:] = rows["twist"]
-    contacts = new_contacts(body.hull, len(motion.twist))
-    found = begin_step(SETTING, body.hull, contacts, motion)
+    contacts = contacts_at(body, motion, SETTING)
     record = contacts.record
-    assert found == len(record) > 300
+    assert len(motion.twist) == len(record) > 300
     assert np.array_equal(record.kind, rows["kind"])
     assert np.abs(record.velocity - rows["v1"]).max() < 1e-12
-    after = rows["v1"] + np.einsum("nij,nj->ni", record.inverse_inertia, rows["impulse"])
+    after = rows["v1"] + np.einsum("nij,nj->ni", contacts.inverse_inertia, rows["impulse"])
     assert np.abs(after - rows["after"]).max() < 1e-11
-    modes = [observed_mode(contacts, k, rows["after"][k], rows["impulse"][k]) for k in range(found)]
+    impulse, modes = contacts.observe(rows["after"])
+    assert np.abs(impulse - rows["impulse"]).max() < 1e-11
     assert np.array_equal(modes, rows["mode"])
     assert {Mode.STATIC, Mode.DYNAMIC, Mode.DETACH} == set(modes)
 

@@ -8,9 +8,8 @@ from conftest import convex_stone, random_states
 
 dart = pytest.importorskip("stiction.simulators.dart", reason="DART is not installed", exc_type=ImportError)
 
-from stiction.patch import TOUCH  # noqa: E402
-
 from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout  # noqa: E402
+from stiction._core import TOUCH  # noqa: E402
 
 
 def contact_states(run):

@@ -34,6 +34,7 @@ def test_a_regressor_learns_a_function(wave, name):
     assert (np.abs(error).mean(axis=0) < 0.25 * np.abs(y).mean(axis=0)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [(0, 1), (1, 2), (0, 1, 2), (1,)])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_classifier_knows_the_classes_that_occur(wave, name, classes):

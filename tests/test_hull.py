@@ -28,6 +28,7 @@ def test_extreme_vertex_is_farthest_on_large_faces(sides):
         assert reach[body.hull.extreme_vertex(direction)] == pytest.approx(reach.max(), abs=1e-15)
 
 
+@pytest.mark.slow
 def test_a_query_does_not_look_at_all_vertices():
     """With 32 times as many corners, a query must not take three times as long."""
     seconds = []

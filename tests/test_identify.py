@@ -75,6 +75,7 @@ def identified(tmp_path_factory):
     return load(out), json.loads((folder / "law.json").read_text())
 
 
+@pytest.mark.slow
 def test_known_parameters_come_back(identified):
     """Each parameter that the tosses tell within a few of its standard errors, and these are small."""
     law, figures = identified
@@ -94,6 +95,7 @@ def test_known_parameters_come_back(identified):
     assert figures["parameters"]["restitution"]["error"] < 0.02 and figures["parameters"]["size"]["error"] < 0.01
 
 
+@pytest.mark.slow
 def test_known_bounces_come_back(identified):
     """The restitution at the speeds of impacts, whichever of its parameters say it."""
     found, true = identified[0].material, LAW.material
@@ -106,6 +108,7 @@ def _restitution(material, speed: float) -> float:
     return material.restitution * slower * (1 - material.restitution_threshold / speed)
 
 
+@pytest.mark.slow
 @pytest.mark.xfail(
     reason="restitution, its fall and its threshold say nearly the same, and what counts as an impact changes at the "
     "threshold: the loss is too rough there for the fit to move along the valley"
@@ -115,5 +118,6 @@ def test_known_restitution_comes_back(identified):
     assert abs(row["value"] - LAW.material.restitution) < 4 * row["error"]
 
 
+@pytest.mark.slow
 def test_what_was_identified_forecasts_other_tosses(identified):
     assert identified[1]["held_out"]["position"] < 2.0 and identified[1]["held_out"]["rotation"] < 2.0

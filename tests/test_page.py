@@ -53,6 +53,7 @@ def test_sections_add_up_in_the_order_of_the_story(tmp_path):
     assert "stiction reproduce slope" in text
 
 
+@pytest.mark.slow
 def test_a_section_keeps_its_data_and_the_page_its_bytes(replay, tmp_path):
     section = a_section("trajectories", plots=[a_plot()], replays=[replay, replay])
     before = publish(tmp_path, section).read_bytes()

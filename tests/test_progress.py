@@ -1,5 +1,6 @@
 """Progress bars: they go to the error stream, count what was done before, and say how fast it goes."""
 
+import threading
 import time
 
 from stiction.basics.progress import bar, bars, parts
@@ -29,9 +30,13 @@ def test_each_part_of_the_work_has_a_line(capsys):
     assert [line.split()[0] for line in lines[-2:]] == ["guess", "residual"] and "75%" in lines[-1]
 
 
-def test_bars_need_no_thread():
+def test_bars_need_no_thread(capsys):
+    threads = threading.active_count()
     with bars(own_thread=False) as begin:
         for name in ("throw", "batch"):
             advance = begin(name, 2).advance
+            assert threading.active_count() == threads
             advance()
             advance()
+    said = capsys.readouterr()
+    assert not said.out and threading.active_count() == threads

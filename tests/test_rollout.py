@@ -1,4 +1,6 @@
-"""Rollouts: free motion, rest, slopes, batches, planar bodies, any Python law, and what is refused."""
+"""Rollouts: free motion, rest, slopes, batches, planar bodies, and what is refused."""
+
+import time
 
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from conftest import random_states
-from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, Stepper, rollout
+from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout
 
 
 def test_free_flight_is_a_parabola_and_keeps_angular_momentum(box):
@@ -30,6 +32,7 @@ def test_offset_centre_of_mass_flies_on_a_parabola():
     assert np.abs(np.diff(com[:, :2], n=2, axis=0)).max() < 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("softness", [0.0, 1e-5])
 @pytest.mark.parametrize("cone", ["box", "round"])
 def test_nothing_at_rest_moves(box, softness, cone):
@@ -106,35 +109,6 @@ def test_a_planar_body_stays_in_its_plane(rectangle):
     assert set(np.unique(run.kind)) == {Kind.NONE, Kind.POINT, Kind.LINE}
 
 
-def test_any_python_law_can_be_simulated(box):
-    """Glue: everything sticks. The compiled and the interpreted way are the same algorithm."""
-
-    class Glue:
-        body, timestep, softness = box, 0.002, 0.0
-
-        def classify(self, contacts):
-            return np.full(len(contacts.record), Mode.STATIC)
-
-        def friction(self, contacts, dynamic):
-            return np.zeros((len(dynamic), 3))
-
-    run = rollout(Glue(), State([0, 0, 0.21], velocity=[0.05, 0, 0]), 200)
-    assert run.velocity[-1] == pytest.approx(0, abs=1e-12)
-    assert run.position[-1, 0] < 0.01
-
-    class Interpreted:
-        """The Coulomb law with its compiled form hidden."""
-
-        def __init__(self, law):
-            self.body, self.timestep, self.softness = law.body, law.timestep, law.softness
-            self.classify, self.friction = law.classify, law.friction
-
-    law = CoulombLaw(box, 0.6)
-    start = random_states(np.random.default_rng(5), 3)
-    fast, slow = rollout(law, start, 250), rollout(Interpreted(law), start, 250)
-    assert np.array_equal(fast.position, slow.position) and np.array_equal(fast.mode, slow.mode)
-
-
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), mu=st.floats(0, 2))
 def test_throws_do_not_sink_fly_off_or_go_wrong(seed, mu):
@@ -157,6 +131,10 @@ def test_throws_do_not_sink_fly_off_or_go_wrong(seed, mu):
         (dict(state=State([0, 0, 1]), timestep=0.0), "timestep .s. must be positive, got 0"),
         (dict(state=State([0, 0, 1]), timestep=np.nan), "timestep .s. must be finite, got nan"),
         (dict(state=State([0, 0, 1]), gravity=[0, 0]), r"gravity must have shape \(..., 3\)"),
+        (dict(state=State([[0, 0, 1]] * 4), gravity=[[0, 0, -9.81]] * 4), r"must have shape \(3,\), the same for all"),
+        (dict(state=State([0, 0, 1]), threads=0), "threads must be a whole number of at least 1, got 0"),
+        (dict(state=State([0, 0, 1]), every=0), "every must be a whole number of at least 1, got 0"),
+        (dict(state=State([0, 0, 1]), samples=2), "does not know its own uncertainty"),
         (dict(state=[0, 0, 1]), "state must be a stiction.State, got list"),
     ],
 )
@@ -203,20 +181,36 @@ def test_threads_and_strides_change_no_bit(box):
         rollout(law, states, 100, every=3)
 
 
-@pytest.mark.parametrize("number", [None, 3])
-def test_a_stepper_makes_the_steps_of_a_rollout(box, number):
-    state = State([0.1, 0.0, 0.35], velocity=[1, 0, -1], angular_velocity=[1, 2, 3])
-    if number is not None:
-        state = State(*(np.tile(part, (number, 1)) for part in (state.position, state.quaternion, state.velocity)))
-    law = CoulombLaw(box, 0.5)
-    run, stepper = rollout(law, state, 120), Stepper(law, state)
-    for t in range(120):
-        stepper.step()
-        assert np.array_equal(stepper.state.position, run.position[..., t + 1, :])
-        assert np.array_equal(stepper.impulse, run.impulse[..., t, :]) and np.array_equal(
-            stepper.mode, run.mode[..., t]
-        )
-    stepper.state = state
-    assert np.array_equal(stepper.state.position, state.position)
-    with pytest.raises(InputError, match="below the ground"):
-        stepper.state = State(state.position - [0, 0, 1], state.quaternion)
+def test_an_empty_batch_is_a_batch(box):
+    run = rollout(CoulombLaw(box), State(np.zeros((0, 3))), 5)
+    assert run.position.shape == (0, 6, 3) and run.mode.shape == (0, 5)
+
+
+def test_a_bar_changes_no_bit(box):
+    """With a progress bar, the batch is cut into pieces."""
+    start = random_states(np.random.default_rng(9), 2100)
+    plain, shown = (rollout(CoulombLaw(box), start, 3, threads=1, progress=progress) for progress in (False, True))
+    assert np.array_equal(plain.position, shown.position) and plain.position.shape == (2100, 4, 3)
+
+
+def test_a_signal_ends_a_long_rollout(box):
+    """As Ctrl-C does: what a handler raises comes out of the rollout, soon, and not at its end."""
+    signal = pytest.importorskip("signal")
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("no timers here")
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    start = random_states(np.random.default_rng(10), 20_000)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    began = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            rollout(CoulombLaw(box), start, 500, every=500, threads=1)
+        assert time.perf_counter() - began < 5
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert rollout(CoulombLaw(box), start[0], 3).steps == 3

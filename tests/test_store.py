@@ -71,6 +71,7 @@ def test_rows_are_read_back_exactly(plan):
     assert same(decode_shard(plan, 1, encode_shard(plan, 1, none)), none)
 
 
+@pytest.mark.slow
 def test_damaged_shards_are_refused(plan):
     """Truncated anywhere or with any byte altered."""
     rng = np.random.default_rng(0)
@@ -202,6 +203,7 @@ def test_altered_data_sets_are_refused(whole, tmp_path):
         data.read(["kind"])
 
 
+@pytest.mark.slow
 def test_damaged_manifests_are_refused(whole, tmp_path):
     text = (whole[0] / "manifest.json").read_bytes()
     rng = np.random.default_rng(2)

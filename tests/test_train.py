@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from conftest import random_states
+from conftest import random_states, same_parts
 
 pytest.importorskip("torch", reason="torch is not installed")
 
 from stiction import CoulombLaw, InputError, Mode, State, load, rollout
 from stiction.laws.inputs import Inputs
-from stiction.learning.train.examples import Instances, make_examples
+from stiction.learning.train.examples import Instances
 from stiction.learning.train.fit import FitOptions, held_out
 from stiction.learning.train.guess import fit_guess
 from stiction.learning.train.switches import Switches
 from stiction.learning.train.train import find_inputs, train
-from stiction.simulation.motion import Setting
+from stiction.simulation.motion import Motion, Setting, contacts_at
 
 SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))
 KNOWN = Inputs(friction=(0.7, 0.7))  # nothing to be found in the data
@@ -29,9 +29,24 @@ def instances_of(run) -> Instances:
     return Instances(before.position, before.quaternion, twist, impulse, mode, throw.astype(np.int64))
 
 
+def impulse_error(law, instances: Instances) -> float:
+    """Mean size of the error of a law's impulses, relative to the mean size of the true ones, where nothing rests."""
+    contacts = contacts_at(law.body, Motion(instances.position, instances.quaternion, instances.twist), SETTING)
+    assert len(contacts) == len(instances)
+    error = np.linalg.norm(law.respond(contacts)[0] - instances.impulse, axis=1)
+    moves = instances.mode == Mode.DYNAMIC
+    return float(error[moves].mean() / np.linalg.norm(instances.impulse[moves], axis=1).mean())
+
+
 @pytest.fixture(scope="module")
 def thrown(box):
     return instances_of(rollout(CoulombLaw(box, 0.7), random_states(np.random.default_rng(1), 60), 500))
+
+
+@pytest.fixture(scope="module")
+def fresh(box):
+    """Contacts that no training has seen."""
+    return instances_of(rollout(CoulombLaw(box, 0.7), random_states(np.random.default_rng(77), 20), 300))
 
 
 @pytest.mark.parametrize(
@@ -47,9 +62,10 @@ def test_the_guess_finds_the_law_behind_the_data(box, friction, cone, fold):
     assert inputs.fold == fold
 
 
+@pytest.mark.slow
 def test_a_law_learned_from_sixty_throws_predicts_new_ones(box, thrown):
     truth = CoulombLaw(box, 0.7)
-    law = train(box, thrown, SETTING, FitOptions(steps=1500))
+    law = train(box, thrown, SETTING, FitOptions(steps=400))
     start = random_states(np.random.default_rng(99), 30)
     wanted, got = rollout(truth, start, 500), rollout(law, start, 500)
     error = np.linalg.norm(got.position[:, -1] - wanted.position[:, -1], axis=1)
@@ -60,16 +76,18 @@ def test_a_law_learned_from_sixty_throws_predicts_new_ones(box, thrown):
     assert np.abs(resting.position - resting.position[0]).max() < 1e-12 and (resting.mode == Mode.STATIC).all()
 
 
+@pytest.mark.slow
 def test_training_is_deterministic(box, thrown):
-    a, b = (train(box, thrown, SETTING, FitOptions(steps=60), inputs=KNOWN).packed[0] for _ in range(2))
-    assert np.array_equal(a, b)
+    a, b = (train(box, thrown, SETTING, FitOptions(steps=60), inputs=KNOWN) for _ in range(2))
+    assert same_parts(a, b)
 
 
-def test_statistical_law_learns_the_whole_impulse(box, thrown):
-    law = train(box, thrown, SETTING, FitOptions(steps=800), law="statistical", inputs=KNOWN)
-    examples = make_examples(box, thrown, SETTING, law.inputs)
-    run = rollout(law, random_states(np.random.default_rng(5), 5), 300)
-    assert np.isfinite(run.position).all() and all(len(e.mode) for e in examples.values())
+@pytest.mark.slow
+def test_statistical_law_learns_the_whole_impulse(box, thrown, fresh):
+    law = train(box, thrown, SETTING, FitOptions(steps=500), law="statistical", inputs=KNOWN)
+    error = impulse_error(law, fresh)
+    print(f"error of fresh impulses: {error:.2%}")
+    assert error < 0.1
 
 
 def test_whole_throws_are_held_out():
@@ -86,6 +104,7 @@ def test_too_little_data_is_refused(box, thrown):
         train(box, thrown, SETTING, law="psychic")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "switches",
     [Switches(guess=False, fold="none"), Switches(scaled=False, fold="mirror"), Switches(inputs="state", slip=False)],
@@ -101,15 +120,24 @@ def test_every_way_to_look_at_contacts_gives_a_law(box, thrown, switches, tmp_pa
     assert np.array_equal(rollout(again, start, 200).position, rollout(law, start, 200).position)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("approximator", ["trees", "gp", "svm"])
-def test_other_approximators_give_laws_too(box, thrown, approximator, tmp_path):
-    law = train(box, thrown, SETTING, approximator=approximator, inputs=KNOWN)
+def test_other_approximators_give_laws_too(box, thrown, fresh, approximator, tmp_path):
+    """From 3,000 contacts and without a guess, which would hide what was learned; nothing learned would be 56 %."""
+    some = thrown[np.random.default_rng(0).permutation(len(thrown))[:3000]]
+    law = train(box, some, SETTING, approximator=approximator, inputs=Inputs(friction=(0.7, 0.7), guess=False))
     law.save(tmp_path / "law.safetensors")
+    again = load(tmp_path / "law.safetensors")
+    assert same_parts(again, law)
+    error = impulse_error(again, fresh)
+    print(f"{approximator}: error of fresh impulses {error:.2%}")
+    assert error < 0.22
     start = random_states(np.random.default_rng(6), 4)
-    wanted, got = rollout(CoulombLaw(box, 0.7), start, 300), rollout(load(tmp_path / "law.safetensors"), start, 300)
+    wanted, got = rollout(CoulombLaw(box, 0.7), start, 300), rollout(again, start, 300)
     assert np.abs(got.position - wanted.position).max() < 0.2
 
 
+@pytest.mark.slow
 def test_the_symmetry_is_the_one_that_helps(box, thrown):
     """Without any guess to tell it, the fold of a box cone is found: mirrors and the swap of x and y."""
     inputs, found = find_inputs(box, thrown, SETTING, Switches(guess=False))

@@ -24,9 +24,10 @@ def folder(tmp_path_factory):
     return out
 
 
+@pytest.mark.slow
 def test_three_commands_give_a_law_worth_simulating_with(folder, tmp_path, capsys):
     path, figures = tmp_path / "box.safetensors", tmp_path / "figures.json"
-    assert main(["train", str(folder), "--out", str(path), "--steps", "1000"]) == 0
+    assert main(["train", str(folder), "--out", str(path), "--steps", "500"]) == 0
     assert main(["evaluate", str(path), "--contacts", "500", "--json", str(figures)]) == 0
     assert isinstance(load(path), AugmentedLaw)
     kinds = json.loads(figures.read_text())["kinds"]
@@ -36,15 +37,17 @@ def test_three_commands_give_a_law_worth_simulating_with(folder, tmp_path, capsy
         assert figure["accuracy"] > 0.97 and figure["friction_error"] < 0.03 and figure["impulse_error"] < 0.03
 
 
+@pytest.mark.slow
 def test_the_baseline_is_evaluated_in_the_same_way(folder, tmp_path):
     path, figures = tmp_path / "pdd.safetensors", tmp_path / "figures.json"
     how = ["--law", "statistical", "--steps", "500", "--fold", "mirror"]
     assert main(["train", str(folder), "--out", str(path), *how]) == 0
     assert main(["evaluate", str(path), "--contacts", "300", "--json", str(figures)]) == 0
     for figure in json.loads(figures.read_text())["kinds"].values():
-        assert "accuracy" not in figure and 0 < figure["impulse_error"] < 1
+        assert "accuracy" not in figure and 0 < figure["impulse_error"] < 0.2
 
 
+@pytest.mark.slow
 def test_a_law_says_where_it_comes_from(folder, tmp_path):
     law = train_from(folder, tmp_path / "law.safetensors", steps=20, switches=Switches(guess=False, fold="none"))
     data = DataSet(folder)

@@ -22,6 +22,7 @@ def small(monkeypatch):
     monkeypatch.setattr(trajectories, "WATCHED", {"quick": 1})
 
 
+@pytest.mark.slow
 def test_trajectories_write_figures_of_every_throw(tmp_path, small, capsys):
     assert main(["reproduce", "trajectories", "--quick", "--out", str(tmp_path)]) == 0
     figures = json.loads((tmp_path / "trajectories" / "results.json").read_text())

@@ -30,6 +30,14 @@ def test_a_law_without_a_plan_is_thrown_alone(box, tmp_path):
     assert thrown.truth is None and "does not say" in thrown.remark and thrown.run.steps == 50
 
 
+def test_a_law_from_recordings_says_so():
+    subject = throwing.Subject.load("cube")
+    start = subject.start(0.1, (0, 0, 0), (0, 0, 0), (0, 0, 0))
+    assert start.position[2] == pytest.approx(0.1 - subject.law.body.vertices[:, 2].min() + subject.law.body.rounding)
+    thrown = subject.throw(start, 0.1)
+    assert thrown.truth is None and thrown.remark == "This law was learned from recordings."
+
+
 def test_without_dart_there_is_a_word_in_place_of_the_ghost(monkeypatch):
     monkeypatch.setitem(sys.modules, "stiction.simulators.dart", None)
     monkeypatch.delattr("stiction.simulators.dart", raising=False)

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double LEAST_SOFTNESS = 1e-9;  // of the inner problem, which needs a unique share of the load for each vertex
 constexpr double STILL = 1e-7;  // a vertex that keeps less than this share of the greatest speed has stopped
-constexpr double SLOW = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is held exactly
+constexpr double SLOW = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped exactly
 
 Wrench row_of(const Matrix& J, int r) {
     const double* j = J[r];
@@ -34,7 +34,7 @@ Friction sum_at_centre(const Contact& c, const std::vector<double>& x) {
 
 /// Whether the impulses x leave all contact points at rest, but for the softness of the inner problem.
 ///
-/// A soft contact yields, and so does not stop; but a slow body that rests on a surface is held, as by a rigid one.
+/// A soft contact yields, and so does not stop; but a slow body that rests on a surface is stopped, as by a rigid one.
 bool stops(const Contact& c, const Matrix& J, const std::vector<double>& x, double softness) {
     const bool planar = c.mobility.linear.y == 0.0;
     if (softness > 0.0 && c.kind < (planar ? Kind::LINE : Kind::SURFACE)) return false;

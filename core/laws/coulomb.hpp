@@ -25,7 +25,7 @@ class CoulombLaw final : public Law {
 };
 
 /// The problem of all vertices: rows J from the twist to the velocities of the m contact points (all z, then x and y of
-/// each in turn), response A = J M^-1 J^T, softened on its diagonal, and velocities b = J v1.
+/// one after another), response A = J M^-1 J^T, softened on its diagonal, and velocities b = J v1.
 struct VertexProblem {
     Matrix J, A;
     std::vector<double> b;

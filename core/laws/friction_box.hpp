@@ -1,6 +1,6 @@
 // Friction boxes: the boxed linear complementarity problem of all vertices, solved as DART's Dantzig solver does.
 //
-// Rows are the vertices' normals, then x and y of each vertex in turn: A x + b = w is the velocity after the impulses x.
+// Rows are the vertices' normals, then x and y of one vertex after another: A x + b = w is the velocity after the impulses x.
 #pragma once
 
 #include <vector>

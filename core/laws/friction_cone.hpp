@@ -1,6 +1,6 @@
 // Friction cones: Coulomb's law with the actual normal impulse at every vertex, round or elliptic.
 //
-// Rows as in friction_box.hpp: the vertices' normals, then x and y of each vertex in turn.
+// Rows as in friction_box.hpp: the vertices' normals, then x and y of one vertex after another.
 #pragma once
 
 #include <vector>

@@ -11,13 +11,13 @@
 namespace stiction {
 namespace {
 
-constexpr int SWEEPS = 4;               // of normal impulse and friction in turn
+constexpr int SWEEPS = 4;               // of normal impulse and friction, one after the other
 constexpr double AGREES = 1e-4;         // relative change of the normal impulse at which the sweeps have converged
 constexpr double SLOWEST = 0.02;        // [m/s] slip speeds below it count as this one in the coefficient of friction
 constexpr double SLIP_SPEED = 0.3;      // [m/s] at which the coefficient of friction is stated
 constexpr double IMPACT_TIME = 1.7e-3;  // [s] over which the normal impulse of an impact acts, as far as friction cares
 constexpr double LEAST_SPIN = 1e-3;     // [m] radius of friction against spinning of a patch that is a point
-constexpr double STILL = 2e-3;          // [m/s] a surface that sticks at less than this speed is held exactly
+constexpr double STILL = 2e-3;          // [m/s] a surface that sticks at less than this speed is stopped exactly
 
 bool is_slow(const Contact& c) {
     const auto size = [](const Vector& v) { return std::fabs(v.x) + std::fabs(v.y) + std::fabs(v.z); };
@@ -65,7 +65,7 @@ Mode ImpactLaw::solve(Contact& c) {
         }
     }
 
-    // The normal impulse depends on friction and friction on it: in turn, they soon agree.
+    // The normal impulse depends on friction and friction on it: found one after the other, they soon agree.
     bool sticks = false;
     for (int sweep = 0; sweep < SWEEPS && normal.p_z > 0.0; ++sweep) {
         load.normal = normal.p_z;

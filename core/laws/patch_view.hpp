@@ -101,7 +101,7 @@ template <class T> class PatchView {
         Vec3<T> S{nothing, nothing, nothing};
         T total = nothing;
         for (int j = 0; j < k; ++j) total = total + points[j].load;
-        // Rows (1, y, -x) of the loaded points, made independent one by one; three hold all that can be held.
+        // Rows (1, y, -x) of the loaded points, made independent one by one; three fix all that can be fixed.
         T number = nothing;
         Vec3<T> first{nothing, nothing, nothing}, second{nothing, nothing, nothing};
         T own_first(1.0), own_second(1.0);

@@ -1,6 +1,6 @@
 // A few points that stand for a patch: how they share the normal impulse, and Coulomb friction at them by sweeps.
 //
-// All of it serves one contact (T = double) and eight side by side (T = Wide).
+// All of it serves one contact (T = double) and several side by side (T = Wide).
 #pragma once
 
 #include <span>
@@ -126,7 +126,7 @@ template <class T> Along<T> limited(const Along<T>& f, const T& most_x, const T&
     return {f.x * scale, f.y * scale};
 }
 
-/// Coulomb's law at points by projected Gauss-Seidel sweeps: each point in turn is brought to rest as far as a push and
+/// Coulomb's law at points by projected Gauss-Seidel sweeps: one point after another is brought to rest as far as a push and
 /// friction can.
 template <class T> class FrictionSweep {
   public:

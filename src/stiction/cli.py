@@ -282,14 +282,15 @@ def bench(
     batch: many thrown boxes at once, with one thread and with two.
     points: a prism that lies and slides on 4 to 1,024 contact points.
     chain: a three-link chain that drags its last link over the ground.
-    start: import, and the first step of a fresh process.
+    quadruped: a robot that trots on four feet with a law.
+    start: import, a whole throw and a first step in MuJoCo, each from the start of a fresh process.
     memory: of processes with many bodies.
     profile: where the time of a batch step goes, beside the least that its networks could take.
 
     Args:
         cases: What to measure.
         quick: A short run, to see it work.
-        full: A long run, for figures to rely on, with 100,000 bodies and a first step with nothing compiled, too.
+        full: A long run, for figures to rely on, with 100,000 bodies too.
         repeat: Runs of everything, whose least and greatest ratios are shown.
         seed: Seed of the throws.
         json: Write all figures to this file.
@@ -304,7 +305,6 @@ def bench(
     import_module("stiction.studies.speed.run").run(scale, only=cases, repeat=repeat, seed=seed, **files)
 
 
-# `report` joins here.
 COMMANDS = {
     "import": import_,
     "identify": identify,

@@ -151,7 +151,7 @@ def limited_impulse(p_f: Array, v1: Array, M_inverse: Array, patch: Patch) -> Ar
     2. The impulse adds no kinetic energy, because friction only takes energy.
 
     The energy is a convex function of the scale, and a scale of 0 adds none. The search starts with that scale (low)
-    and with 1 (high). By turns it tries the scale at which the straight line between both energies is zero, and the
+    and with 1 (high). Alternately it tries the scale at which the straight line between both energies is zero, and the
     middle of both scales. Friction that is not a number counts as none.
     """
     p_f = p_f if np.isfinite(p_f).all() else np.zeros(3)

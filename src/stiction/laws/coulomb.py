@@ -22,7 +22,7 @@ class CoulombLaw(NativeLaw):
     friction: coefficient, or (mu_x, mu_y) along the world axes
     cone: "box", as DART's Dantzig solver, or "round" (elliptic if mu_x and mu_y differ)
     softness: share of its own response by which a loaded vertex yields. The default is DART's, so that a throw follows
-        DART step by step; only a body at rest on a surface is held exactly, where DART lets it creep. 0 is rigid.
+        DART step by step; only a body at rest on a surface is stopped exactly, where DART lets it creep. 0 is rigid.
     timestep: [s]
     """
 

@@ -41,7 +41,7 @@ class Record(NamedTuple):
 
 
 def empty_record(n: int, steps: int) -> Record:
-    """Room for `steps` steps of n bodies."""
+    """Empty arrays for `steps` steps of n bodies."""
     return Record(
         np.empty((n, steps + 1, 3)),
         np.empty((n, steps + 1, 4)),
@@ -53,7 +53,7 @@ def empty_record(n: int, steps: int) -> Record:
 
 
 def contacts_at(body: Body, motion: Motion, setting: Setting) -> _core.Contacts:
-    """The contacts of those bodies that touch at the begin of a step, with v1; `record.index` tells which they are."""
+    """The contacts of those bodies that touch at the start of a step, with v1; `record.index` tells which they are."""
     return _core.touching(body.hull, *motion, setting.timestep, setting.gravity)
 
 

@@ -25,7 +25,7 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
     "tosses": {**_PAGE, "pyarrow": "record"},
 }
-# The rooms of the modules, which have the names of the studies; all others are in `paper`.
+# A study is a module of its own name: of these three in this folder of `studies`, of all others in `paper`.
 _ROOMS: dict[StudyName, str] = {"chain": "robots", "robot": "robots", "tosses": "recordings"}
 
 

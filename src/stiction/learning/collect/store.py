@@ -44,7 +44,7 @@ def checked_columns(columns: Sequence[str]) -> list[str]:
 
 
 def empty_column(column: str, rows: int) -> np.ndarray:
-    """Room for `rows` rows of a column, shape (rows,) or (rows, components)."""
+    """An empty array for `rows` rows of a column, shape (rows,) or (rows, components)."""
     number_type, parts = COLUMNS[column]
     return np.empty((rows, len(parts)) if parts else rows, dtype=number_type)
 

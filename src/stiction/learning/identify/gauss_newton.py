@@ -15,7 +15,7 @@ Simulate = Callable[[NDArray[np.float64]], Residuals]  # from parameters (p,) to
 
 _CLIP = 99.5  # percentile at which derivatives are cut off: a corner that flips is no slope
 _SMALL = 3e-3  # relative gain of an iteration that is the last one
-_DAMPING = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # tried in turn until the loss falls
+_DAMPING = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # tried one after another until the loss falls
 
 
 @dataclass(frozen=True)

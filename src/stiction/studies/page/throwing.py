@@ -10,6 +10,7 @@ import stiction
 from stiction.basics import checks
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State, Trajectory
+from stiction.laws.impact import ImpactLaw
 from stiction.laws.law import Law
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import ThrowRanges
@@ -59,13 +60,14 @@ class Subject:
             turn[[0, 2]] = velocity[1] = spin[[0, 2]] = 0.0
         quaternion = Rotation.from_euler("xyz", turn, degrees=True).as_quat(scalar_first=True)
         down = rotation_matrices(quaternion[np.newaxis])[0, 2]
-        return State((0.0, 0.0, height - (self.law.body.vertices @ down).min()), quaternion, velocity, spin)
+        lowest = (self.law.body.vertices @ down).min() - self.law.body.rounding
+        return State((0.0, 0.0, height - lowest), quaternion, velocity, spin)
 
     def throw(self, start: State, duration: float) -> Thrown:
         """Throw with the law and in the ground truth; `duration` in seconds."""
         steps = max(1, round(duration / self.law.timestep))
         if self.plan is None:
-            real = "recordings" if hasattr(self.law, "drawn") else "something that it does not say"
+            real = "recordings" if isinstance(self.law, ImpactLaw) else "something that it does not say"
             return Thrown(rollout(self.law, start, steps), None, f"This law was learned from {real}.")
         run = rollout(self.law, start, steps, gravity=self.plan.gravity)
         try:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from stiction._core import DETACH_IMPULSE, TOUCH
 from stiction.basics import files
@@ -61,7 +60,7 @@ _BOX = Body.box((0.2, 0.3, 0.4), mass=1.0)
 CASES = (
     Case("box", _BOX, 1.0),
     Case("pentagon prism", Body.prism(5, radius=0.2, height=0.2, mass=1.0), 0.7),
-    # For a planar body a line at rest is a body at rest, which is held exactly here but not in DART.
+    # For a planar body a line at rest is a body at rest, which is stopped exactly here but not in DART.
     Case("planar rectangle", Body.rectangle((0.2, 0.4), mass=1.0), 0.7, inexact=(Kind.LINE,)),
     Case("box, round cone", _BOX, 0.6, "nsgs", "round", inexact=tuple(LIMITS), effort=2.0),
 )
@@ -169,9 +168,6 @@ def _draw(path: Path, found: Sequence[Comparison]) -> None:
 
 def _compare_all(throws: int, seed: int) -> dict[str, list[Comparison]]:
     """The comparisons of each case by its name, with a progress bar; throw i is the same whatever `throws` is."""
-    # The first run compiles, which would spoil the estimate of the time left.
-    with Console(stderr=True).status("Preparing"):
-        rollout(CASES[0].law, State((0.0, 0.0, 0.2)), 1)
     found: dict[str, list[Comparison]] = {}
     with bar("Throwing", throws * sum(case.effort for case in CASES)) as progress:
         for number, case in enumerate(CASES):

@@ -1,4 +1,4 @@
-"""Two networks in turn for friction without a guess: the second is told what the first one's friction would leave over.
+"""Friction without a guess, by two networks: the second is told what the first one's friction would leave over.
 
 An alternative to the Coulomb guess, for the ablation: the response K of the patch is among its inputs, so that the
 sliding velocity after the first answer can be told from them.

@@ -1,0 +1,45 @@
+"""One time step a call: the steps of a rollout."""
+
+import numpy as np
+import pytest
+
+from stiction import CoulombLaw, InputError, State, Stepper, load, rollout
+
+
+@pytest.mark.parametrize("number", [None, 3])
+def test_a_stepper_makes_the_steps_of_a_rollout(box, number):
+    state = State([0.1, 0.0, 0.35], velocity=[1, 0, -1], angular_velocity=[1, 2, 3])
+    if number is not None:
+        state = State(*(np.tile(part, (number, 1)) for part in (state.position, state.quaternion, state.velocity)))
+    law = CoulombLaw(box, 0.5)
+    run, stepper = rollout(law, state, 120), Stepper(law, state)
+    for t in range(120):
+        stepper.step()
+        assert np.array_equal(stepper.state.position, run.position[..., t + 1, :])
+        assert np.array_equal(stepper.impulse, run.impulse[..., t, :]) and np.array_equal(
+            stepper.mode, run.mode[..., t]
+        )
+    stepper.state = state
+    assert np.array_equal(stepper.state.position, state.position)
+    with pytest.raises(InputError, match="below the ground"):
+        stepper.state = State(state.position - [0, 0, 1], state.quaternion)
+
+
+def test_an_impact_law_comes_to_rest_in_a_stepper_as_in_a_rollout():
+    """Its time steps are cut at impacts, and a body at rest repeats its last step."""
+    state = State([0, 0, 0.1], velocity=[0.5, 0, 0], angular_velocity=[1, 2, 3])
+    run, stepper = rollout("cube", state, 300), Stepper("cube", state)
+    for t in range(300):
+        stepper.step()
+        assert np.array_equal(stepper.impulse, run.impulse[t]) and stepper.mode == run.mode[t]
+    assert np.array_equal(run.position[-1], run.position[-20])
+    assert np.abs(stepper.state.position - run.position[-1]).max() < 1e-15
+
+
+def test_a_stepper_refuses_what_a_rollout_refuses(box):
+    with pytest.raises(InputError, match=r"gravity must have shape \(3,\)"):
+        Stepper(CoulombLaw(box), State([[0, 0, 1]] * 2), gravity=[[0, 0, -9.81]] * 2)
+    with pytest.raises(InputError, match=r"holds for no other, got 0\.001 s"):
+        Stepper(load("box"), State([0, 0, 1]), timestep=0.001)
+    with pytest.raises(InputError, match=r"state must be a stiction\.State"):
+        Stepper(CoulombLaw(box), [0, 0, 1])
