@@ -11,6 +11,8 @@ from stiction._core import baseline
 
 LEVEL = os.environ.get("STICTION_CORE") or ("v3" if baseline.has_avx2() else "baseline")
 if LEVEL == "v3":
+    if not baseline.has_avx2():
+        raise ImportError("STICTION_CORE=v3 needs a processor with AVX2; baseline runs on this one.")
     from stiction._core import v3 as _module
 elif LEVEL == "baseline":
     _module = baseline
