@@ -3,7 +3,7 @@
 PYTHON = python3
 EXTRAS = dart,report,dev,mujoco,bullet,train,cluster,gym,record
 PYTEST_ARGS = -n 2
-WERROR = OFF
+WERROR ?= OFF
 
 BIN = .venv/bin
 INSTALLED = .venv/installed-$(EXTRAS)
@@ -51,7 +51,7 @@ stub: $(BUILT) ## write the core's type stub again, after a change of its bindin
 sanitize: $(BUILT) ## run the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tests/sanitize.sh $(PYTEST_ARGS) $(CORE_TESTS)
 
-wheel: compiler $(BUILT) ## build a wheel into dist, and try it in an environment of its own
+wheel: $(BUILT) ## build a wheel into dist, and try it in an environment of its own
 	@tests/wheel.sh
 
 setup: $(BUILT) ## only install

@@ -1,5 +1,8 @@
 // The Python module: bindings only. Each file bind_*.cpp binds one part of the core.
 #include <nanobind/nanobind.h>
+#if defined(_WIN32)
+#include <windows.h>
+#endif
 
 namespace nb = nanobind;
 
@@ -17,7 +20,9 @@ namespace {
 
 /// Whether this processor has AVX2 and fused multiply-add, which the module `v3` needs.
 bool has_avx2() {
-#if defined(__x86_64__)
+#if defined(_WIN32)
+    return IsProcessorFeaturePresent(PF_AVX2_INSTRUCTIONS_AVAILABLE);  // clang-cl lacks what __builtin_cpu_supports needs
+#elif defined(__x86_64__)
     __builtin_cpu_init();
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 #else
