@@ -16,8 +16,8 @@ BUILD_TOOLS = scikit-build-core nanobind cmake ninja
 INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.define.STICTION_WERROR=$(WERROR)
 STUB = src/stiction/_core/__init__.pyi
 # Tests that spend their time in the core.
-CORE_TESTS = $(addprefix tests/test_,$(addsuffix .py,augmented bodies contact coulomb dantzig estimators features hull \
-    impact lanes lcp networks patch slope state stepping))
+CORE_TESTS = $(addprefix tests/test_,$(addsuffix .py,adversarial algorithm1 algorithm2 coulomb describe estimators \
+    friction_box friction_cone hull impact learned networks normal_impulse patch rollout static_impulse))
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -49,7 +49,7 @@ stub: $(BUILT) ## write the core's type stub again, after a change of its bindin
 	@$(BIN)/ruff check -q --fix $(STUB) && $(BIN)/ruff format -q $(STUB)
 
 sanitize: $(BUILT) ## run the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	@tests/sanitize.sh $(CORE_TESTS)
+	@tests/sanitize.sh $(PYTEST_ARGS) $(CORE_TESTS)
 
 wheel: compiler $(BUILT) ## build a wheel into dist, and try it in an environment of its own
 	@tests/wheel.sh

@@ -6,7 +6,7 @@
 
 #include "algorithm1.hpp"
 #include "arrays.hpp"
-#include "held_contacts.hpp"
+#include "owned_contacts.hpp"
 #include "labels.hpp"
 #include "normal_impulse.hpp"
 #include "patch.hpp"
@@ -53,7 +53,7 @@ nb::object contact_dtype() {
 }
 
 /// All contacts as one structured array, a view. It can only be read: the core relies on what is in it.
-nb::object record_of(const HeldContacts& contacts) {
+nb::object record_of(const OwnedContacts& contacts) {
     static nb::object* dtype = new nb::object(contact_dtype());  // lives as long as the process
     const std::size_t shape[1] = {static_cast<std::size_t>(contacts.size()) * sizeof(Contact)};
     nb::ndarray<nb::numpy, const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(contacts.begin()), 1, shape, nb::cast(contacts.memory));
@@ -62,7 +62,7 @@ nb::object record_of(const HeldContacts& contacts) {
 }
 
 /// M^-1 of all contacts, (n, 6, 6).
-auto inverse_inertia(const HeldContacts& contacts) {
+auto inverse_inertia(const OwnedContacts& contacts) {
     double* out;
     auto result = new_array<double>({std::size_t(contacts.size()), 6, 6}, &out);
     std::fill(out, out + 36 * contacts.size(), 0.0);
@@ -77,12 +77,12 @@ auto inverse_inertia(const HeldContacts& contacts) {
     return result;
 }
 
-const Contact& checked(const HeldContacts& contacts, int i) {
+const Contact& checked(const OwnedContacts& contacts, int i) {
     if (i < 0 || i >= contacts.size()) throw nb::index_error("There is no contact of that number.");
     return contacts[i];
 }
 
-auto points_of(const HeldContacts& contacts, int i) {
+auto points_of(const OwnedContacts& contacts, int i) {
     const Contact& c = checked(contacts, i);
     double* out;
     auto result = new_array<double>({std::size_t(c.count), 3}, &out);
@@ -90,7 +90,7 @@ auto points_of(const HeldContacts& contacts, int i) {
     return result;
 }
 
-auto vertices_of(const HeldContacts& contacts, int i) {
+auto vertices_of(const OwnedContacts& contacts, int i) {
     const Contact& c = checked(contacts, i);
     std::int64_t* out;
     auto result = new_array<std::int64_t>({std::size_t(c.count)}, &out);
@@ -105,7 +105,7 @@ std::vector<Vector> vectors_from(const Input<double, -1, 3>& rows) {
 }
 
 /// Line 1 and detection for states at the centre of mass; the bodies that touch.
-HeldContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
+OwnedContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
                                    Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
                                    Input<double, 3> gravity, double touch) {
     const int n = static_cast<int>(position.shape(0));
@@ -118,7 +118,7 @@ HeldContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
                       twist_from(twist.data() + 6 * i)};
         begin_body(setting, *hull, *memory, i, moving, touch);
     }
-    return HeldContacts(memory->all());
+    return OwnedContacts(memory->all());
 }
 
 /// v1 of states without a look at the ground, (n, 6).
@@ -135,7 +135,7 @@ auto free_twists(const Hull& hull, Input<double, -1, 4> quaternion, Input<double
 }
 
 /// Impulse and mode of each contact, from the twists after the step (n, 6): p = M (v' - v1).
-nb::tuple observe(const HeldContacts& contacts, Input<double, -1, 6> after) {
+nb::tuple observe(const OwnedContacts& contacts, Input<double, -1, 6> after) {
     if (after.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
     double* impulse;
     std::int8_t* mode;
@@ -202,7 +202,7 @@ auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<doubl
 }
 
 /// Write the modes (n,) that a law in Python has found.
-void set_mode(const HeldContacts& contacts, Input<std::int64_t, -1> mode) {
+void set_mode(const OwnedContacts& contacts, Input<std::int64_t, -1> mode) {
     if (mode.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One mode a contact is needed.");
     for (std::size_t i = 0; i < mode.shape(0); ++i)
         if (mode.data()[i] < 0 || mode.data()[i] > 3) throw nb::value_error("A mode is a value of Mode.");
@@ -210,7 +210,7 @@ void set_mode(const HeldContacts& contacts, Input<std::int64_t, -1> mode) {
 }
 
 /// Write the friction (k, 5) of the contacts with these numbers (k,).
-void set_friction(const HeldContacts& contacts, Input<std::int64_t, -1> numbers, Input<double, -1, 5> friction) {
+void set_friction(const OwnedContacts& contacts, Input<std::int64_t, -1> numbers, Input<double, -1, 5> friction) {
     if (friction.shape(0) != numbers.shape(0)) throw nb::value_error("One friction a number is needed.");
     for (std::size_t k = 0; k < numbers.shape(0); ++k) {
         checked(contacts, static_cast<int>(numbers.data()[k]));
@@ -220,13 +220,13 @@ void set_friction(const HeldContacts& contacts, Input<std::int64_t, -1> numbers,
 }
 
 /// Write the impulses (n, 6) that a law of whole impulses has found.
-void set_impulse(const HeldContacts& contacts, Input<double, -1, 6> impulse) {
+void set_impulse(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
     if (impulse.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One impulse a contact is needed.");
     for (int i = 0; i < contacts.size(); ++i) contacts[i].impulse = wrench_from(impulse.data() + 6 * i);
 }
 
 /// Ask about other twists v1 (n, 6) of the same contacts.
-void set_velocity(const HeldContacts& contacts, Input<double, -1, 6> twist) {
+void set_velocity(const OwnedContacts& contacts, Input<double, -1, 6> twist) {
     if (twist.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
     for (int i = 0; i < contacts.size(); ++i) contacts[i].velocity = twist_from(twist.data() + 6 * i);
 }
@@ -251,20 +251,20 @@ void bind_contacts(nb::module_& m) {
              "Number of the vertex farthest in a direction, body axes.");
 
     nb::class_<ContactMemory>(m, "ContactMemory", "Memory of contacts.");
-    nb::class_<HeldContacts>(m, "Contacts", "Contacts of some bodies in one step: what laws are asked about.")
-        .def("__len__", [](const HeldContacts& all) { return all.size(); })
+    nb::class_<OwnedContacts>(m, "Contacts", "Contacts of some bodies in one step: what laws are asked about.")
+        .def("__len__", [](const OwnedContacts& all) { return all.size(); })
         .def_prop_ro("record", &record_of, "One row a contact, a view that can only be read: what laws look at.")
         .def_prop_ro("inverse_inertia", &inverse_inertia, nb::rv_policy::automatic, "M^-1 of each contact, (n, 6, 6).")
         .def("points", &points_of, "Contact points (k, 3) of contact i, relative to the centre of mass [m].")
         .def("vertices", &vertices_of, "Numbers (k,) of the touching vertices of contact i.")
         .def("normal_impulse",
-             [](const HeldContacts& all, int i, Input<double, 6> twist, double softness, double rate, double cap) {
+             [](const OwnedContacts& all, int i, Input<double, 6> twist, double softness, double rate, double cap) {
                  return as_tuple(normal_impulse(checked(all, i), twist_from(twist.data()), softness, {rate, cap}));
              },
              nb::arg("i"), nb::arg("twist"), nb::arg("softness") = 0.0, nb::arg("rate") = 0.0, nb::arg("cap") = 0.0,
              "The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.")
         .def("static_impulse",
-             [](const HeldContacts& all, int i) {
+             [](const OwnedContacts& all, int i) {
                  double* out;
                  auto result = new_array<double>({6}, &out);
                  write(static_impulse(checked(all, i)), out);
@@ -272,7 +272,7 @@ void bind_contacts(nb::module_& m) {
              },
              "The impulse (6,) that stops the patch of contact i.")
         .def("lowest_separation",
-             [](const HeldContacts& all, int i, Input<double, 6> twist) {
+             [](const OwnedContacts& all, int i, Input<double, 6> twist) {
                  return checked(all, i).lowest_separation(twist_from(twist.data()));
              },
              "Smallest upward speed [m/s] of the contact points of contact i for a twist.")
@@ -281,7 +281,7 @@ void bind_contacts(nb::module_& m) {
         .def("set_impulse", &set_impulse, "Write the impulse of each contact, (n, 6).")
         .def("set_velocity", &set_velocity, "Ask about other twists v1 of the same contacts, (n, 6).")
         .def("tilt",
-             [](const HeldContacts& all) {
+             [](const OwnedContacts& all) {
                  for (Contact& c : all)
                      if (c.mode == Mode::DYNAMIC) c.friction = tilted(c, c.friction);
              },

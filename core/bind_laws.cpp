@@ -5,7 +5,7 @@
 
 #include "algorithm1.hpp"
 #include "arrays.hpp"
-#include "held_contacts.hpp"
+#include "owned_contacts.hpp"
 #include "laws/coulomb.hpp"
 #include "laws/describe.hpp"
 #include "laws/friction_box.hpp"
@@ -40,7 +40,7 @@ class PythonLaw final : public Law {
     }
     bool outside(const Contacts& contacts, int i) override {
         nb::gil_scoped_acquire locked;
-        return bool(nb::bool_(callbacks_.attr("outside")(HeldContacts(contacts.part(i, 1)))[0]));
+        return bool(nb::bool_(callbacks_.attr("outside")(OwnedContacts(contacts.part(i, 1)))[0]));
     }
     RoughFriction rough() const override { return rough_; }
 
@@ -51,7 +51,7 @@ class PythonLaw final : public Law {
 
     void call(const char* name, const Contacts& contacts) const {
         nb::gil_scoped_acquire locked;
-        callbacks_.attr(name)(HeldContacts(contacts));
+        callbacks_.attr(name)(OwnedContacts(contacts));
     }
 };
 
@@ -79,7 +79,7 @@ ByKind by_kind(const std::vector<Approximator>& all) {
 }
 
 /// Targets (n, 3) and whole impulses in standard form (n, 6) of the observed impulses of described contacts.
-nb::tuple targets(const HeldContacts& contacts, Input<double, -1, 6> impulse) {
+nb::tuple targets(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
     const std::size_t n = contacts.size();
     if (impulse.shape(0) != n) throw nb::value_error("One impulse a contact is needed.");
     double *y, *whole;
@@ -107,14 +107,14 @@ Matrix matrix_from(const Input<double, -1, -1>& values) {
 void bind_laws(nb::module_& m) {
     nb::class_<Law>(m, "Law", "What the data decides: the classifier C and the regressor R of the paper.")
         .def_ro("softness", &Law::softness, "Share of its own response by which a loaded contact yields.")
-        .def("classify", [](Law& law, const HeldContacts& all) { law.classify(all); },
+        .def("classify", [](Law& law, const OwnedContacts& all) { law.classify(all); },
              "Write the mode of each contact into its record.")
-        .def("friction", [](Law& law, const HeldContacts& all) { law.friction(all); },
+        .def("friction", [](Law& law, const OwnedContacts& all) { law.friction(all); },
              "Write the friction of each dynamic contact into its record.")
-        .def("respond", [](Law& law, const HeldContacts& all) { law.respond(all); },
+        .def("respond", [](Law& law, const OwnedContacts& all) { law.respond(all); },
              "Write impulse and mode of each contact into its record: Algorithm 1.")
         .def("outside",
-             [](Law& law, const HeldContacts& all) {
+             [](Law& law, const OwnedContacts& all) {
                  bool* out;
                  auto result = new_array<bool>({std::size_t(all.size())}, &out);
                  for (int i = 0; i < all.size(); ++i) out[i] = law.outside(all, i);
@@ -145,17 +145,17 @@ void bind_laws(nb::module_& m) {
              },
              nb::kw_only(), nb::arg("fold"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("round"), nb::arg("guess"),
              nb::arg("scaled"), nb::arg("inputs"), nb::arg("centre"), nb::arg("slip"), nb::arg("mass"));
-    m.def("describe", [](const HeldContacts& contacts, const Recipe& recipe) { describe(contacts, recipe); },
+    m.def("describe", [](const OwnedContacts& contacts, const Recipe& recipe) { describe(contacts, recipe); },
           "Write the description of each contact that needs a normal impulse into its record.");
     m.def("targets", &targets, "What a regressor should add to the guess (n, 3), and whole impulses in standard form.");
     m.def("friction_from",
-          [](const HeldContacts& contacts, int i, Input<double, 3> output) {
+          [](const OwnedContacts& contacts, int i, Input<double, 3> output) {
               const Friction f = friction_from(contacts[i].description, output.data());
               return nb::make_tuple(f.p_x, f.p_y, f.m_z);
           },
           "The friction (p_x, p_y, m_z) of contact i for what a regressor adds to its guess.");
     m.def("impulse_from",
-          [](const HeldContacts& contacts, int i, Input<double, 6> output) {
+          [](const OwnedContacts& contacts, int i, Input<double, 6> output) {
               double* out;
               auto result = new_array<double>({6}, &out);
               write(impulse_from(contacts[i], output.data()), out);
@@ -200,7 +200,7 @@ void bind_laws(nb::module_& m) {
         });
 
     m.def("vertex_problem",
-          [](const HeldContacts& contacts, int i, double softness, bool even) {
+          [](const OwnedContacts& contacts, int i, double softness, bool even) {
               const VertexProblem problem(contacts[i], softness, even);
               const std::size_t n = problem.b.size();
               double *A, *b;

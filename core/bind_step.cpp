@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "arrays.hpp"
-#include "held_contacts.hpp"
+#include "owned_contacts.hpp"
 #include "step.hpp"
 #include "threads.hpp"
 
@@ -83,8 +83,8 @@ class Stepper {
     }
 
     void step() {
-        const Group group{*law_, setting_, *hull_, *memory_, bodies_, 0};
-        (setting_.substeps > 0 ? cut_step : whole_step)(group, happened_);
+        const Batch batch{*law_, setting_, *hull_, *memory_, bodies_, 0};
+        (setting_.substeps > 0 ? cut_step : whole_step)(batch, happened_);
     }
 
     void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {

@@ -182,8 +182,8 @@ bool is_still(const Twist& v) { return dot(v.linear, v.linear) == 0.0 && dot(v.a
 
 }  // namespace
 
-void cut_step(const Group& group, std::span<Happened> happened) {
-    const auto& [law, setting, hull, memory, bodies, first] = group;
+void cut_step(const Batch& batch, std::span<Happened> happened) {
+    const auto& [law, setting, hull, memory, bodies, first] = batch;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
         if (happened[i].settled) continue;
         Moving& body = bodies[i];

@@ -8,6 +8,7 @@ void bind_contacts(nb::module_& module);
 void bind_laws(nb::module_& module);
 void bind_estimators(nb::module_& module);
 void bind_impact(nb::module_& module);
+void bind_links(nb::module_& module);
 void bind_robots(nb::module_& module);
 void bind_step(nb::module_& module);
 }  // namespace stiction
@@ -33,6 +34,7 @@ NB_MODULE(STICTION_MODULE, module) {
     stiction::bind_laws(module);
     stiction::bind_estimators(module);
     stiction::bind_impact(module);
+    stiction::bind_links(module);
     stiction::bind_robots(module);
     stiction::bind_step(module);
 }

@@ -86,8 +86,8 @@ Mode recorded_mode(const Contact& c, const Twist& after, double softness) {
     return softness > 0.0 || c.mode == Mode::NONE ? observed_mode(c, after, c.impulse) : c.mode;
 }
 
-void whole_step(const Group& group, std::span<Happened> happened) {
-    const auto& [law, setting, hull, memory, bodies, first] = group;
+void whole_step(const Batch& batch, std::span<Happened> happened) {
+    const auto& [law, setting, hull, memory, bodies, first] = batch;
     const int n = static_cast<int>(bodies.size());
     memory.clear();
     for (int i = 0; i < n; ++i) begin_body(setting, hull, memory, first + i, bodies[i], TOUCH);
@@ -109,16 +109,16 @@ void whole_step(const Group& group, std::span<Happened> happened) {
     }
 }
 
-void simulate(const Group& group, Record& record) {
-    const int n = static_cast<int>(group.bodies.size()), steps = record.kept * record.every;
+void simulate(const Batch& batch, Record& record) {
+    const int n = static_cast<int>(batch.bodies.size()), steps = record.kept * record.every;
     std::vector<Happened> happened(n);
-    for (int i = 0; i < n; ++i) record.write_state(group.first + i, 0, group.bodies[i]);
+    for (int i = 0; i < n; ++i) record.write_state(batch.first + i, 0, batch.bodies[i]);
     for (int t = 0; t < steps; ++t) {
-        (group.setting.substeps > 0 ? cut_step : whole_step)(group, happened);
+        (batch.setting.substeps > 0 ? cut_step : whole_step)(batch, happened);
         const bool keep = (t + 1) % record.every == 0;
         for (int i = 0; i < n; ++i) {
-            record.write_contact(group.first + i, t, happened[i]);
-            if (keep) record.write_state(group.first + i, (t + 1) / record.every, group.bodies[i]);
+            record.write_contact(batch.first + i, t, happened[i]);
+            if (keep) record.write_state(batch.first + i, (t + 1) / record.every, batch.bodies[i]);
         }
     }
 }

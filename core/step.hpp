@@ -75,7 +75,7 @@ void move_body(Moving& moving, const Twist& correction, double timestep);
 Mode recorded_mode(const Contact& contact, const Twist& after, double softness);
 
 /// Some bodies of one shape that move by time steps, with a law.
-struct Group {
+struct Batch {
     Law& law;
     const Setting& setting;
     const Hull& hull;
@@ -84,14 +84,14 @@ struct Group {
     int first;  ///< number of the first of them
 };
 
-/// One time step of all bodies of a group; what happened to each.
-void whole_step(const Group& group, std::span<Happened> happened);
+/// One time step of all bodies of a batch; what happened to each.
+void whole_step(const Batch& batch, std::span<Happened> happened);
 
 /// The same in parts that end where a corner reaches the ground: see cut_step.cpp. A body whose step has left it at rest
 /// where it was repeats that step.
-void cut_step(const Group& group, std::span<Happened> happened);
+void cut_step(const Batch& batch, std::span<Happened> happened);
 
-/// Steps of all bodies of a group, through all of the record.
-void simulate(const Group& group, Record& record);
+/// Steps of all bodies of a batch, through all of the record.
+void simulate(const Batch& batch, Record& record);
 
 }  // namespace stiction

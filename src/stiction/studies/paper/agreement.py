@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from stiction._core import DETACH_IMPULSE, TOUCH
 from stiction.basics import files
@@ -169,9 +168,6 @@ def _draw(path: Path, found: Sequence[Comparison]) -> None:
 
 def _compare_all(throws: int, seed: int) -> dict[str, list[Comparison]]:
     """The comparisons of each case by its name, with a progress bar; throw i is the same whatever `throws` is."""
-    # The first rollout loads the core, which would spoil the estimate of the time left.
-    with Console(stderr=True).status("Preparing"):
-        rollout(CASES[0].law, State((0.0, 0.0, 0.2)), 1)
     found: dict[str, list[Comparison]] = {}
     with bar("Throwing", throws * sum(case.effort for case in CASES)) as progress:
         for number, case in enumerate(CASES):

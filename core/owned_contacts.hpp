@@ -7,8 +7,8 @@
 
 namespace stiction {
 
-struct HeldContacts : Contacts {
-    explicit HeldContacts(const Contacts& contacts)
+struct OwnedContacts : Contacts {
+    explicit OwnedContacts(const Contacts& contacts)
         : Contacts(contacts), memory(contacts.memory().shared_from_this()) {}
 
     std::shared_ptr<ContactMemory> memory;

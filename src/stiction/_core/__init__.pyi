@@ -1,0 +1,671 @@
+import enum
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Annotated, Any
+
+import numpy
+from numpy.typing import NDArray
+
+LEVEL: str
+baseline: ModuleType
+v3: ModuleType
+
+def has_avx2() -> bool:
+    """Whether this processor has AVX2 and fused multiply-add."""
+
+class Hull:
+    """The convex hull of a body, prepared for contact queries."""
+
+    def __init__(
+        self,
+        arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        arg1: Sequence[Sequence[int]],
+        arg2: float,
+        arg3: Annotated[NDArray[numpy.float64], dict(shape=(3, 3), order="C", device="cpu", writable=False)],
+        arg4: bool,
+        arg5: float,
+        /,
+    ) -> None: ...
+    @property
+    def diameter(self) -> float:
+        """Greatest extent [m]."""
+
+    def extreme_vertex(
+        self, arg: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)], /
+    ) -> int:
+        """Number of the vertex farthest in a direction, body axes."""
+
+class ContactMemory:
+    """Memory of contacts."""
+
+class Contacts:
+    """Contacts of some bodies in one step: what laws are asked about."""
+
+    def __len__(self) -> int: ...
+    @property
+    def record(self) -> numpy.recarray[Any, Any]:
+        """One row a contact, a view that can only be read: what laws look at."""
+
+    @property
+    def inverse_inertia(self) -> NDArray[numpy.float64]:
+        """M^-1 of each contact, (n, 6, 6)."""
+
+    def points(self, arg: int, /) -> NDArray[numpy.float64]:
+        """
+        Contact points (k, 3) of contact i, relative to the centre of mass [m].
+        """
+
+    def vertices(self, arg: int, /) -> NDArray[numpy.int64]:
+        """Numbers (k,) of the touching vertices of contact i."""
+
+    def normal_impulse(
+        self,
+        i: int,
+        twist: Annotated[NDArray[numpy.float64], dict(shape=(6), order="C", device="cpu", writable=False)],
+        softness: float = 0.0,
+        rate: float = 0.0,
+        cap: float = 0.0,
+    ) -> tuple:
+        """
+        The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.
+        """
+
+    def static_impulse(self, arg: int, /) -> NDArray[numpy.float64]:
+        """The impulse (6,) that stops the patch of contact i."""
+
+    def lowest_separation(
+        self,
+        arg0: int,
+        arg1: Annotated[NDArray[numpy.float64], dict(shape=(6), order="C", device="cpu", writable=False)],
+        /,
+    ) -> float:
+        """
+        Smallest upward speed [m/s] of the contact points of contact i for a twist.
+        """
+
+    def set_mode(
+        self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> None:
+        """Write the mode of each contact, (n,)."""
+
+    def set_friction(
+        self,
+        arg0: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, 5), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None:
+        """Write the friction (k, 5) of the contacts with these numbers (k,)."""
+
+    def set_impulse(
+        self, arg: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)], /
+    ) -> None:
+        """Write the impulse of each contact, (n, 6)."""
+
+    def set_velocity(
+        self, arg: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)], /
+    ) -> None:
+        """Ask about other twists v1 of the same contacts, (n, 6)."""
+
+    def tilt(self) -> None:
+        """
+        Add the torques that the spin of each dynamic contact's friction has where its ends lie at unequal depths.
+        """
+
+    def observe(
+        self, arg: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)], /
+    ) -> tuple:
+        """
+        Impulses (n, 6) and modes (n,) of contacts, from the twists after the step (n, 6).
+        """
+
+def touching(
+    hull: Hull,
+    position: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+    quaternion: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    twist: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+    timestep: float,
+    gravity: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+    touch: float = 5e-09,
+) -> Contacts:
+    """
+    The contacts of bodies at the begin of a step, with v1; states are at the centre of mass.
+    """
+
+def to_centre_of_mass(
+    arg0: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+    arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    arg3: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+    arg4: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+    /,
+) -> tuple:
+    """
+    States of body frames as those of their centres of mass: position, quaternion, twist.
+    """
+
+def to_body_frame(
+    arg0: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+    arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    arg3: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+    /,
+) -> tuple:
+    """
+    States of centres of mass as those of body frames: position, velocity, spin.
+    """
+
+def lowest_heights(
+    arg0: Hull,
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+    arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    /,
+) -> NDArray[numpy.float64]:
+    """Height of the lowest point of each body [m], (n,)."""
+
+def free_twists(
+    arg0: Hull,
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+    arg3: float,
+    arg4: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+    /,
+) -> NDArray[numpy.float64]:
+    """v1 (n, 6) of bodies, wherever the ground is."""
+
+TOUCH: float = 5e-09
+
+DETACH_IMPULSE: float = 1e-08
+
+class Law:
+    """
+    What the data decides: the classifier C and the regressor R of the paper.
+    """
+
+    @property
+    def softness(self) -> float:
+        """Share of its own response by which a loaded contact yields."""
+
+    def classify(self, arg: Contacts, /) -> None:
+        """Write the mode of each contact into its record."""
+
+    def friction(self, arg: Contacts, /) -> None:
+        """Write the friction of each dynamic contact into its record."""
+
+    def respond(self, arg: Contacts, /) -> None:
+        """Write impulse and mode of each contact into its record: Algorithm 1."""
+
+    def outside(self, arg: Contacts, /) -> NDArray[numpy.bool_]:
+        """
+        Whether each contact, as classified last, lies outside of what the law was trained on, (n,).
+        """
+
+class PythonLaw(Law):
+    """A law in plain Python."""
+
+    def __init__(self, arg0: object, arg1: float, arg2: bool, arg3: float, arg4: float, arg5: bool, /) -> None: ...
+
+class CoulombLaw(Law):
+    """Coulomb friction at every touching vertex."""
+
+    def __init__(self, arg0: float, arg1: float, arg2: bool, arg3: float, /) -> None: ...
+
+class Fold(enum.Enum):
+    NONE = 0
+
+    MIRROR = 1
+
+    MIRROR_SWAP = 2
+
+    HEADING = 3
+
+class Inputs(enum.Enum):
+    CONTACT = 0
+
+    MATRIX = 1
+
+    QUATERNION = 2
+
+    EULER = 3
+
+    AXIS_ANGLE = 4
+
+class Recipe:
+    """How contacts are described to a learned law."""
+
+    def __init__(
+        self,
+        *,
+        fold: Fold,
+        mu_x: float,
+        mu_y: float,
+        round: bool,
+        guess: bool,
+        scaled: bool,
+        inputs: Inputs,
+        centre: bool,
+        slip: bool,
+        mass: float,
+    ) -> None: ...
+
+def describe(arg0: Contacts, arg1: Recipe, /) -> None:
+    """
+    Write the description of each contact that needs a normal impulse into its record.
+    """
+
+def targets(
+    arg0: Contacts,
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+    /,
+) -> tuple:
+    """
+    What a regressor should add to the guess (n, 3), and whole impulses in standard form.
+    """
+
+def friction_from(
+    arg0: Contacts,
+    arg1: int,
+    arg2: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+    /,
+) -> tuple:
+    """
+    The friction (p_x, p_y, m_z) of contact i for what a regressor adds to its guess.
+    """
+
+def impulse_from(
+    arg0: Contacts,
+    arg1: int,
+    arg2: Annotated[NDArray[numpy.float64], dict(shape=(6), order="C", device="cpu", writable=False)],
+    /,
+) -> NDArray[numpy.float64]:
+    """The impulse (6,) of contact i from its standard form."""
+
+class Approximator:
+    """A network, kernel machine or trees."""
+
+    @property
+    def inputs(self) -> int: ...
+    def __call__(
+        self,
+        arg: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        /,
+    ) -> NDArray[numpy.float64]:
+        """
+        Answers (n, 6) for descriptions (n, inputs); what an approximator does not have is 0.
+        """
+
+def network(
+    arg0: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arg1: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arg2: Sequence[
+        Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    ],
+    arg3: Sequence[Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]],
+    /,
+) -> Approximator:
+    """
+    A network from the mean and scale of its inputs, its weights and its biases.
+    """
+
+class AugmentedLaw(Law):
+    """The data-augmented law of the paper."""
+
+    def __init__(self, arg0: Recipe, arg1: Sequence[Approximator], arg2: Sequence[Approximator], /) -> None: ...
+
+class StatisticalLaw(Law):
+    """The purely data-driven baseline of the paper."""
+
+    def __init__(self, arg0: Recipe, arg1: Sequence[Approximator], /) -> None: ...
+
+def vertex_problem(arg0: Contacts, arg1: int, arg2: float, arg3: bool, /) -> tuple:
+    """
+    Response and velocities of all contact points of contact i, normals first: the problem of Coulomb's law.
+    """
+
+def box_impulses(
+    arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arg2: float,
+    arg3: float,
+    /,
+) -> list[float]:
+    """Impulses at the points with friction boxes."""
+
+def cone_impulses(
+    arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arg2: float,
+    arg3: float,
+    /,
+) -> list[float]:
+    """Impulses at the points with friction cones."""
+
+def kernel_machine(
+    mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    centres: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    gamma: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Approximator:
+    """A kernel machine from the arrays of laws.kernels.KernelMachine."""
+
+def trees(
+    mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    bias: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    output: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    threshold: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    left: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> Approximator:
+    """Trees from the arrays of laws.trees.Trees, which must lead to leaves."""
+
+class ImpactLaw(Law):
+    """Impacts that bounce; friction that follows the slip meanwhile."""
+
+    def __init__(
+        self,
+        *,
+        restitution: float,
+        restitution_fall: float,
+        restitution_threshold: float,
+        friction: float,
+        friction_loaded: float,
+        friction_load: float,
+        friction_rise: float,
+        spin: float,
+        lag: float,
+        memory: int,
+        each: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        inner: Annotated[NDArray[numpy.float64], dict(shape=(None, 11), order="C", device="cpu", writable=False)],
+        outer: Annotated[NDArray[numpy.float64], dict(shape=(3, None), order="C", device="cpu", writable=False)],
+    ) -> None:
+        """
+        each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. inner, outer: weights of the residual network.
+        """
+
+CUT_TOUCH: float = 0.0001
+
+class Links:
+    """Links of a multibody system that have a law, and Algorithm 2 for them."""
+
+    def __init__(self, laws: Sequence[Law], hulls: Sequence[Hull], timestep: float = 0.002) -> None: ...
+    def __len__(self) -> int: ...
+    def touch(
+        self,
+        position: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        rotation: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
+    ) -> NDArray[numpy.int64]:
+        """
+        Numbers of the links that touch the ground, in the order in which `solve` wants them.
+        """
+
+    @property
+    def contacts(self) -> Contacts:
+        """Contacts of the last `touch`; the index of each is its link's number."""
+
+    def solve(
+        self,
+        V_free: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        L: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        tolerance: float,
+    ) -> tuple:
+        """
+        Algorithm 2: (impulse (n, 6), mode (n,), outside (n,), evaluations, solved).
+        """
+
+    def begin(
+        self,
+        V_free: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        L: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    ) -> object:
+        """
+        For another solver: impulses (6 n,) as if all that is pressed were to stick; None if nothing is.
+        """
+
+    def ask(
+        self, p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> NDArray[numpy.float64]:
+        """
+        H(V1) for impulses p (6 n,), V1 = V_free + (L - M_b^-1) p: Algorithm 1 for each link.
+        """
+
+    def accept(
+        self,
+        p: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        evaluations: int,
+        solved: bool,
+    ) -> None:
+        """
+        Take the impulses p (6 n,) of another solver, which has asked for them last, as the solution.
+        """
+
+    @property
+    def solution(self) -> tuple:
+        """What `solve` gave last."""
+
+def balance(
+    links: Links,
+    V_free: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    L: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    is_static: Sequence[bool],
+    friction: Annotated[NDArray[numpy.float64], dict(shape=(None, 5), order="C", device="cpu", writable=False)],
+    softness: float = 0.0,
+) -> NDArray[numpy.float64]:
+    """
+    Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and a push.
+    """
+
+def starting_friction(
+    arg0: Links,
+    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    arg3: float,
+    arg4: float,
+    arg5: bool,
+    /,
+) -> tuple:
+    """
+    Where Algorithm 2 begins: friction (n, 5) by a rough Coulomb law, and whether anything slides by it.
+    """
+
+def broyden(F: Callable, x: Sequence[float], steps: int) -> list[float]:
+    """The zero of F(x) that Broyden's method finds in some steps."""
+
+class Progress(enum.IntEnum):
+    """What a round of a step's contact part says."""
+
+    AGAIN = 0
+
+    DONE = 1
+
+    UNKNOWN = 2
+
+MOST_ROUNDS: int = 5
+
+class RobotStep:
+    """The part of an engine's step in which links touch the ground."""
+
+    def __init__(
+        self,
+        links: Links,
+        arrays: dict,
+        *,
+        body: Sequence[int],
+        root: Sequence[int],
+        dofs: Sequence[Sequence[int]],
+        frame: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
+        ground: float,
+        tolerance: float,
+        spins: Sequence[Sequence[int]],
+        quadratic: int,
+        cone: int,
+    ) -> None:
+        """
+        arrays: the engine's, by their names; they are looked at where they are.
+        """
+
+    def is_finite(self) -> bool:
+        """
+        Whether all positions and velocities are numbers that the engine takes.
+        """
+
+    def touch(self) -> int:
+        """Begin a step: how many links touch the ground."""
+
+    def set_constraints(
+        self,
+        J: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
+        D: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
+        state: Annotated[NDArray[numpy.int32], dict(order="C", device="cpu", writable=False)],
+        layout: Sequence[Annotated[NDArray[numpy.int32], dict(order="C", device="cpu", writable=False)]],
+    ) -> None:
+        """The engine's own constraints in this step."""
+
+    def contact_part(self, arg0: float, arg1: bool, arg2: int, /) -> int:
+        """
+        A round: apply forces that bring the contact impulses. A value of Progress.
+        """
+
+    def find_linear(self, arg0: float, arg1: bool, /) -> bool:
+        """
+        The first part of a round: how the links follow impulses; False where that must be tried out.
+        """
+
+    def set_linear(
+        self,
+        arg0: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None:
+        """
+        The same where it was tried out: V (6 n,), R (dofs, 6 n) and L (6 n, 6 n).
+        """
+
+    def came_true(self, arg: int, /) -> bool:
+        """
+        The second part: whether what the last round foresaw has come true. If not, V_free and L are known.
+        """
+
+    def solve(self) -> None:
+        """The third part: Algorithm 2."""
+
+    def apply(self, arg0: float, arg1: int, /) -> int:
+        """
+        The fourth part: forces that bring the impulses of the solution. A value of Progress.
+        """
+
+    def plan_rise(self, arg: float, /) -> None:
+        """After the last round: how what has sunk in is to rise."""
+
+    def withdraw(self) -> None:
+        """Take our forces off, where a step cannot be finished."""
+
+    def finish(self, arg: float, /) -> bool:
+        """
+        After the engine's step. True if the engine must move `before` by `rise`, and `take_positions` follow.
+        """
+
+    def take_positions(self) -> None: ...
+    def forget(self) -> None:
+        """Set all counts to zero."""
+
+    def position(self, arg: int, /) -> NDArray[numpy.float64]:
+        """
+        Centre of mass of a link above the ground at the begin of the last step [m], (3,).
+        """
+
+    @property
+    def touching(self) -> NDArray[numpy.int64]:
+        """Numbers of the links that touch."""
+
+    @property
+    def V_free(self) -> NDArray[numpy.float64]:
+        """Twists (6 n,) of the touching links after the step without contact."""
+
+    @property
+    def L(self) -> NDArray[numpy.float64]:
+        """Inverse inertia (6 n, 6 n) of the touching links inside the system."""
+
+    @property
+    def foreseen(self) -> NDArray[numpy.float64]:
+        """Twists (6 n,) of the touching links after the step."""
+
+    @property
+    def notes(self) -> NDArray[numpy.void]:
+        """What became of each link's contact, a view."""
+
+    @property
+    def rise(self) -> NDArray[numpy.float64]:
+        """Velocity of the joints that raises what has sunk in, a view."""
+
+    @property
+    def before(self) -> NDArray[numpy.float64]:
+        """Positions of the joints before the step, a view."""
+
+def rollout(
+    law: Law,
+    hull: Hull,
+    position: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+    quaternion: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+    twist: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+    timestep: float,
+    gravity: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+    substeps: int,
+    steps: int,
+    every: int,
+    threads: int,
+) -> tuple:
+    """
+    Motions of bodies from states at their centres of mass: position, quaternion, twist, impulse, mode, kind.
+    """
+
+class Stepper:
+    """Bodies that move by one time step a call."""
+
+    def __init__(
+        self,
+        arg0: Law,
+        arg1: Hull,
+        arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        arg3: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+        arg4: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+        arg5: float,
+        arg6: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+        arg7: int,
+        /,
+    ) -> None: ...
+    def step(self) -> None:
+        """Move on by one time step."""
+
+    def set(
+        self,
+        arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
+        arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None:
+        """Go on from other states, at the centres of mass."""
+
+    def state(self) -> tuple:
+        """Position, quaternion and twist at the centres of mass."""
+
+    def remember(
+        self,
+        arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
+        arg1: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg2: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        /,
+    ) -> None:
+        """Take over impulses, modes and kinds of a last step."""
+
+    def impulse(self) -> NDArray[numpy.float64]:
+        """Contact impulses of the last step, (n, 6)."""
+
+    def mode(self) -> NDArray[numpy.int8]:
+        """Modes of the last step, (n,)."""
+
+    def kind(self) -> NDArray[numpy.int8]:
+        """Kinds of the patches in the last step, (n,)."""
