@@ -36,6 +36,23 @@ template <class Array> auto numbers_of(const Array& array) {
     return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
 }
 
+/// The fields of a struct that Python sees, as a NumPy dtype.
+class Fields {
+  public:
+    Fields& add(const char* name, const char* format, std::size_t offset) {
+        names_.append(name), formats_.append(format), offsets_.append(offset);
+        return *this;
+    }
+    nb::object dtype(std::size_t itemsize) const {
+        nb::dict all;
+        all["names"] = names_, all["formats"] = formats_, all["offsets"] = offsets_, all["itemsize"] = itemsize;
+        return nb::module_::import_("numpy").attr("dtype")(all);
+    }
+
+  private:
+    nb::list names_, formats_, offsets_;
+};
+
 inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }
 inline Twist twist_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
 inline Wrench wrench_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }

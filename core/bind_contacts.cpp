@@ -18,38 +18,32 @@ namespace {
 
 /// The fields of a Contact that Python sees, as a NumPy dtype.
 nb::object contact_dtype() {
-    nb::list names, formats, offsets;
-    const auto field = [&](const char* name, const char* format, std::size_t offset) {
-        names.append(name), formats.append(format), offsets.append(offset);
-    };
-    field("index", "i8", offsetof(Contact, index));
-    field("rotation", "(3,3)f8", offsetof(Contact, rotation));
-    field("height", "f8", offsetof(Contact, height));
-    field("velocity", "6f8", offsetof(Contact, velocity));
-    field("inverse_mass", "3f8", offsetof(Contact, mobility));
-    field("kind", "i8", offsetof(Contact, kind));
-    field("depth", "f8", offsetof(Contact, depth));
-    field("count", "i8", offsetof(Contact, count));
-    field("centre", "3f8", offsetof(Contact, centre));
-    field("axis", "3f8", offsetof(Contact, axis));
-    field("radius", "f8", offsetof(Contact, radius));
-    field("diameter", "f8", offsetof(Contact, diameter));
-    field("timestep", "f8", offsetof(Contact, timestep));
-    field("fall", "f8", offsetof(Contact, fall));
-    field("restitution", "3f8", offsetof(Contact, restitution));
-    field("mode", "i8", offsetof(Contact, mode));
-    field("friction", "5f8", offsetof(Contact, friction));
-    field("impulse", "6f8", offsetof(Contact, impulse));
+    Fields fields;
+    fields.add("index", "i8", offsetof(Contact, index));
+    fields.add("rotation", "(3,3)f8", offsetof(Contact, rotation));
+    fields.add("height", "f8", offsetof(Contact, height));
+    fields.add("velocity", "6f8", offsetof(Contact, velocity));
+    fields.add("inverse_mass", "3f8", offsetof(Contact, mobility));
+    fields.add("kind", "i8", offsetof(Contact, kind));
+    fields.add("depth", "f8", offsetof(Contact, depth));
+    fields.add("count", "i8", offsetof(Contact, count));
+    fields.add("centre", "3f8", offsetof(Contact, centre));
+    fields.add("axis", "3f8", offsetof(Contact, axis));
+    fields.add("radius", "f8", offsetof(Contact, radius));
+    fields.add("diameter", "f8", offsetof(Contact, diameter));
+    fields.add("timestep", "f8", offsetof(Contact, timestep));
+    fields.add("fall", "f8", offsetof(Contact, fall));
+    fields.add("restitution", "3f8", offsetof(Contact, restitution));
+    fields.add("mode", "i8", offsetof(Contact, mode));
+    fields.add("friction", "5f8", offsetof(Contact, friction));
+    fields.add("impulse", "6f8", offsetof(Contact, impulse));
     const std::size_t notes = offsetof(Contact, description);
-    field("features", "71f8", notes + offsetof(Description, features));
-    field("guess", "3f8", notes + offsetof(Description, guess));
-    field("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));
-    field("unit_length", "f8", notes + offsetof(Description, unit_length));
-    field("turn", "4f8", notes + offsetof(Description, turn));
-    nb::dict description;
-    description["names"] = names, description["formats"] = formats, description["offsets"] = offsets;
-    description["itemsize"] = sizeof(Contact);
-    return nb::module_::import_("numpy").attr("dtype")(description);
+    fields.add("features", "71f8", notes + offsetof(Description, features));
+    fields.add("guess", "3f8", notes + offsetof(Description, guess));
+    fields.add("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));
+    fields.add("unit_length", "f8", notes + offsetof(Description, unit_length));
+    fields.add("turn", "4f8", notes + offsetof(Description, turn));
+    return fields.dtype(sizeof(Contact));
 }
 
 /// All contacts as one structured array, a view. It can only be read: the core relies on what is in it.

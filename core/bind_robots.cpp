@@ -120,25 +120,19 @@ void set_constraints(PythonRobotStep& self, const Given<double>& J, const Given<
 /// What became of each link's contact, as a structured NumPy array, a view.
 nb::object notes_of(nb::handle_t<PythonRobotStep> self) {
     auto& notes = nb::cast<PythonRobotStep&>(self).step->notes;
-    nb::list names, formats, offsets;
-    const auto field = [&](const char* name, const char* format, std::size_t offset) {
-        names.append(name), formats.append(format), offsets.append(offset);
-    };
-    field("mode", "i8", offsetof(ContactNote, mode));
-    field("kind", "i8", offsetof(ContactNote, kind));
-    field("evaluations", "i8", offsetof(ContactNote, evaluations));
-    field("steps", "i8", offsetof(ContactNote, steps));
-    field("asked", "i8", offsetof(ContactNote, asked));
-    field("unsolved", "i8", offsetof(ContactNote, unsolved));
-    field("outside", "i8", offsetof(ContactNote, outside));
-    field("impulse", "6f8", offsetof(ContactNote, impulse));
-    field("asked_at", "6f8", offsetof(ContactNote, asked_at));
-    nb::dict description;
-    description["names"] = names, description["formats"] = formats, description["offsets"] = offsets;
-    description["itemsize"] = sizeof(ContactNote);
+    Fields fields;
+    fields.add("mode", "i8", offsetof(ContactNote, mode));
+    fields.add("kind", "i8", offsetof(ContactNote, kind));
+    fields.add("evaluations", "i8", offsetof(ContactNote, evaluations));
+    fields.add("steps", "i8", offsetof(ContactNote, steps));
+    fields.add("asked", "i8", offsetof(ContactNote, asked));
+    fields.add("unsolved", "i8", offsetof(ContactNote, unsolved));
+    fields.add("outside", "i8", offsetof(ContactNote, outside));
+    fields.add("impulse", "6f8", offsetof(ContactNote, impulse));
+    fields.add("asked_at", "6f8", offsetof(ContactNote, asked_at));
     const std::size_t shape[1] = {notes.size() * sizeof(ContactNote)};
     nb::ndarray<nb::numpy, std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(notes.data()), 1, shape, self);
-    return nb::cast(bytes).attr("view")(nb::module_::import_("numpy").attr("dtype")(description));
+    return nb::cast(bytes).attr("view")(fields.dtype(sizeof(ContactNote)));
 }
 
 /// A view of numbers that belong to a RobotStep and stay where they are.

@@ -87,7 +87,7 @@ def violations(contacts: _core.Contacts, p: np.ndarray, spun: bool = True) -> np
         return v[:, 2], y * v[:, 3], -x * v[:, 4]
 
     parts = rise(velocity)
-    fastest = np.maximum.reduceat(np.abs([sum(parts), parts[1], parts[2]]).max(axis=0), first)
+    fastest = np.maximum.reduceat(np.abs(np.stack([sum(parts), parts[1], parts[2]])).max(axis=0), first)
     fastest = np.maximum(fastest, 1e-300)
     worst = np.zeros(5)
     worst[0] = (-np.minimum.reduceat(sum(rise(after)), first) / fastest).max(initial=0.0)

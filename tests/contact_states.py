@@ -29,8 +29,8 @@ def random_contacts(body: Body, count: int, rng: np.random.Generator) -> _core.C
     """Random poses, a third of them turned so that a face lies almost flat, and some exactly flat."""
     flat = rng.uniform(size=count) < 0.35
     tilt = rng.normal(0, 1, (count, 3)) * rng.choice([0.0, 1e-9, 1e-5, 1e-3, 1e-2], size=(count, 1))
-    down = Rotation.concatenate([_onto_ground(normal) for normal in face_normals(body)])
-    down = down[rng.integers(len(down), size=count)]
+    down = Rotation.concatenate([_onto_ground(normal) for normal in face_normals(body)]).as_matrix()
+    down = Rotation.from_matrix(down[rng.integers(len(down), size=count)])
     twist = rng.normal(0, 1, (count, 6)) * np.array([1.5, 1.5, 1.5, 4, 4, 4])
     if body.planar:
         tilt[:, [0, 2]] = twist[:, [1, 3, 5]] = 0.0

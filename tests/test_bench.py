@@ -13,6 +13,7 @@ import pytest
 
 from stiction.basics.checks import InputError
 from stiction.cli import main
+from stiction.laws.modelfile import load
 from stiction.studies.speed import common, processes, throw, timing
 from stiction.studies.speed import run as bench
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, SCALES, STEPPED
@@ -67,24 +68,25 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
         pytest.importorskip(package)
     monkeypatch.setitem(SCALES, "quick", SMALLEST)
     files = {"json": tmp_path / "b.json", "plot": tmp_path / "b.png", "markdown_file": tmp_path / "b.md"}
-    bench.run("quick", only=("batch", "points", "chain", "profile"), repeat=2, **files)
+    bench.run("quick", only=("batch", "points", "chain", "quadruped", "profile"), repeat=2, **files)
     content = json.loads(files["json"].read_text())
     assert content["parameters"] == {"scale": "quick", "seed": 0, "repeat": 2}
-    assert [list(run) for run in content["runs"]] == [["batch", "points", "chain", "profile"]] * 2
+    assert [list(run) for run in content["runs"]] == [["batch", "points", "chain", "quadruped", "profile"]] * 2
     points = content["runs"][0]["points"]
     assert points["parts"]["MuJoCo, spheres"]["16"]["points_kept"] == 16
     assert points["parts"]["Bullet, mesh"]["16"]["points_kept"] <= 4
     assert all(len(target["measured"]) == 2 for target in content["targets"]) and content["targets"]
     assert files["plot"].read_bytes().startswith(b"\x89PNG")
     printed, written = capsys.readouterr().out, files["markdown_file"].read_text()
-    for title in ("Many thrown boxes", "N contact points", "Three-link chain", "A batch step", "Aims"):
+    for title in ("Many thrown boxes", "N contact points", "Three-link chain", "Quadruped", "A batch step", "Aims"):
         assert title in printed and title in written
 
 
 def test_fresh_processes_tell_their_time_and_memory():
     once = replace(SMALLEST, rounds=0, bodies=(300,))
     seconds = processes.start(once, 0, begin).figures
-    assert 0 < seconds[processes.FIRST]["s"] and np.isfinite(seconds[processes.IMPORT]["s"])
+    works = processes.ANALYTIC, processes.LEARNED, processes.ROBOT
+    assert all(0 < seconds[name]["s"] for name in works) and np.isfinite(seconds[processes.IMPORT]["s"])
     assert 20 < processes.memory(once, 0, begin).figures["300 bodies"]["MB"] < 2000
 
 
@@ -122,6 +124,11 @@ def test_pinning_ends_with_the_block():
 def test_a_plot_without_its_case_is_refused(tmp_path):
     with pytest.raises(InputError, match="The plot shows the case points"):
         bench.run("quick", only=("throw",), plot=tmp_path / "b.png")
+
+
+def test_peers_get_the_friction_that_the_law_was_learned_with():
+    law = load("box")
+    assert common.friction_of(law) == pytest.approx(law.inputs.friction[0], rel=0.01)
 
 
 def test_two_scales_at_once_are_refused(capsys):

@@ -1,6 +1,8 @@
 """What may stand for a law: names, files, any Python object that answers; what is refused, and what goes through."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,13 +92,11 @@ def test_what_is_no_law_is_refused(parts, sentence):
 class Answers(Law):
     """A law that answers as it is told, given the number of contacts."""
 
-    def __init__(self, body, classify=None, friction=None, respond=None) -> None:
-        self.body, self.whole = body, respond is not None
-        self.answers = {"classify": classify, "friction": friction, "respond": respond}
+    def __init__(self, body, **answers: Callable[[int], Any]) -> None:
+        self.body, self.whole, self.answers = body, "respond" in answers, answers
 
     def classify(self, contacts):
-        answer = self.answers["classify"]
-        return np.full(len(contacts), Mode.DYNAMIC) if answer is None else answer(len(contacts))
+        return self.answers.get("classify", lambda n: np.full(n, Mode.DYNAMIC))(len(contacts))
 
     def friction(self, contacts, dynamic):
         return self.answers["friction"](len(dynamic))
@@ -175,8 +175,8 @@ def test_a_law_sees_only_the_contacts_that_there_are(box):
         seen.append((contacts.record["index"].tolist(), len(contacts)))
         return [Mode.STATIC] * len(contacts)
 
-    law = type("Watching", (), {"body": box, "classify": staticmethod(classify), "friction": None})()
-    law.friction = lambda contacts, dynamic: np.zeros((len(dynamic), 3))
+    questions = {"classify": staticmethod(classify), "friction": lambda self, contacts, dynamic: np.zeros((0, 3))}
+    law = type("Watching", (), {"body": box, **questions})()
     heights = [1.0, 0.2, 1.0, 0.2, 1.0]
     rollout(law, State([[0, 0, z] for z in heights]), 3)
     assert seen == [([1, 3], 2)] * 3

@@ -23,7 +23,7 @@ def test_a_rollout_by_callback_is_that_of_the_core(box):
 
 
 def test_untrained_is_seeded(box):
-    a, b, c = (AugmentedLaw.untrained(box, seed=seed).parts[Kind.LINE][0].weights[0] for seed in (1, 1, 2))
+    a, b, c = (AugmentedLaw.untrained(box, seed=seed).parts[Kind.LINE][0].arrays()["weight0"] for seed in (1, 1, 2))
     assert np.array_equal(a, b) and not np.array_equal(a, c)
 
 

@@ -42,4 +42,4 @@ def test_a_stepper_refuses_what_a_rollout_refuses(box):
     with pytest.raises(InputError, match=r"holds for no other, got 0\.001 s"):
         Stepper(load("box"), State([0, 0, 1]), timestep=0.001)
     with pytest.raises(InputError, match=r"state must be a stiction\.State"):
-        Stepper(CoulombLaw(box), [0, 0, 1])
+        Stepper(CoulombLaw(box), [0, 0, 1])  # pyright: ignore[reportArgumentType]
