@@ -2,6 +2,8 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "algorithm1.hpp"
@@ -203,13 +205,24 @@ void set_mode(const OwnedContacts& contacts, Input<std::int64_t, -1> mode) {
     for (int i = 0; i < contacts.size(); ++i) contacts[i].mode = static_cast<Mode>(mode.data()[i]);
 }
 
+/// The same friction with no greater torques (m_x, m_y) than vertices at unequal depths can give it: a law in Python
+/// may not tip a body by them.
+Friction with_possible_tilt(const Contact& c, Friction f) {
+    double spread = 0.0;
+    for (int k = 0; k < c.count; ++k) spread = std::max(spread, std::fabs(c.point(k).z - c.centre.z));
+    const double arm = std::max(c.radius, 1e-3 * c.diameter);
+    const double most = 2 * spread * (std::fabs(f.p_x) + std::fabs(f.p_y) + std::fabs(f.m_z) / arm);
+    const auto limited = [&](double m) { return std::fabs(m) <= most ? m : std::copysign(most, m); };
+    return {f.p_x, f.p_y, f.m_z, limited(f.m_x), limited(f.m_y)};
+}
+
 /// Write the friction (k, 5) of the contacts with these numbers (k,).
 void set_friction(const OwnedContacts& contacts, Input<std::int64_t, -1> numbers, Input<double, -1, 5> friction) {
     if (friction.shape(0) != numbers.shape(0)) throw nb::value_error("One friction a number is needed.");
     for (std::size_t k = 0; k < numbers.shape(0); ++k) {
-        checked(contacts, static_cast<int>(numbers.data()[k]));
+        const int i = static_cast<int>(numbers.data()[k]);
         const double* f = friction.data() + 5 * k;
-        contacts[static_cast<int>(numbers.data()[k])].friction = {f[0], f[1], f[2], f[3], f[4]};
+        contacts[i].friction = with_possible_tilt(checked(contacts, i), {f[0], f[1], f[2], f[3], f[4]});
     }
 }
 

@@ -49,7 +49,8 @@ class CoulombLaw(NativeLaw):
     @property
     def native(self) -> _core.CoulombLaw:
         """The law as the native core asks it."""
-        return _core.CoulombLaw(*self.friction_coefficients.tolist(), self.cone == "round", self.softness)
+        mu_x, mu_y = self.friction_coefficients.tolist()
+        return _core.CoulombLaw(mu_x, mu_y, self.cone == "round", self.softness)
 
     def __repr__(self) -> str:
         mu = self.friction_coefficients.tolist()

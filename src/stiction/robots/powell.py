@@ -19,7 +19,7 @@ def solve_powell(links: _core.Links, V_free: NDArray[np.float64], L: NDArray[np.
         return
     count = 0
 
-    def handle(p):
+    def handle(p: NDArray[np.float64]) -> NDArray[np.float64]:
         nonlocal count
         count += 1
         return links.ask(p)
@@ -30,7 +30,7 @@ def solve_powell(links: _core.Links, V_free: NDArray[np.float64], L: NDArray[np.
     unit = unit.reshape(-1)
     # Networks answer in single precision: smaller differences than these tell nothing of a slope.
     how = {"xtol": POWELL_TOLERANCE, "eps": 1e-4}
-    found = root(lambda x: handle(unit * x) / unit - x, guess / unit, method="hybr", options=how)
+    found = root(lambda x: handle(unit * x) / unit - x, np.asarray(guess) / unit, method="hybr", options=how)
     p = handle(unit * found.x)
     solved = np.linalg.norm(p / unit - found.x) <= POWELL_TOLERANCE * np.linalg.norm(p / unit)
     links.accept(p, count, bool(solved))

@@ -12,7 +12,7 @@ from stiction.basics import checks
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import Law, as_law
 from stiction.laws.modelfile import load
-from stiction.simulation.motion import Record, Setting, check_finite, check_start, to_motion, to_trajectory
+from stiction.simulation.motion import Motion, Record, Setting, check_finite, check_start, to_motion, to_trajectory
 
 _AT_A_TIME = 2048  # bodies between two moves of the progress bar, for each thread
 
@@ -68,14 +68,17 @@ def rollout(
     return to_trajectory(law.body, record, start.batch_shape, every * setting.timestep)
 
 
-def _simulate(law: Law, setting: Setting, motion, steps: int, every: int, threads: int, progress: bool) -> Record:
+def _simulate(
+    law: Law, setting: Setting, motion: Motion, steps: int, every: int, threads: int, progress: bool
+) -> Record:
     """All motions, in one call of the core; with a progress bar, in several."""
     hull, n = law.body.hull, len(motion.position)
     world = setting.timestep, setting.gravity, setting.substeps
 
     def run(bodies: slice) -> Record:
-        some = (part[bodies] for part in motion)
-        return Record(*_core.rollout(law.native_for(bodies), hull, *some, *world, steps, every, threads))
+        some = Motion(*(part[bodies] for part in motion))
+        how = {"steps": steps, "every": every, "threads": threads}
+        return Record(*_core.rollout(law.native_for(bodies), hull, *some, *world, **how))
 
     if not progress:
         return run(slice(None))

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.bodies.state import State
-from stiction.simulation.motion import Motion, Record, to_motion, to_trajectory
+from stiction.simulation.motion import Motion, empty_record, to_motion, to_trajectory
 from stiction.simulation.rollout import law_of, setting_of, start_of
 
 
@@ -45,7 +45,7 @@ class Stepper:
         """The present state; set it to continue from another."""
         position, quaternion, twist = (part[:, np.newaxis] for part in self._native.state())
         n = len(position)
-        record = Record(position, quaternion, twist, np.zeros((n, 0, 6)), np.zeros((n, 0)), np.zeros((n, 0)))
+        record = empty_record(n, 0)._replace(position=position, quaternion=quaternion, twist=twist)
         state = to_trajectory(self.law.body, record, self._shape, self._setting.timestep).state()
         return state.raised(self.law.ground) if self.law.ground != 0.0 else state
 

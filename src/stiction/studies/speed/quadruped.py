@@ -1,6 +1,9 @@
 """A quadruped that trots: what a step costs inside MuJoCo with our law on its feet, and with MuJoCo's own contact."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction.laws.modelfile import load
 from stiction.simulators.stage import Stage
@@ -42,7 +45,7 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
     )
 
 
-def _walk(stage: Stage, size: Scale):
+def _walk(stage: Any, size: Scale) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Times of the steps [s] and the feet or points that touch in each, both (steps,)."""
     stage.put(0)
     data, gait = stage.data, Gait()
