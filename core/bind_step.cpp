@@ -53,12 +53,12 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     {
         nb::gil_scoped_release unlocked;
         const int size = chunk_size(static_cast<int>(n), threads), chunks = (static_cast<int>(n) + size - 1) / size;
-        const auto work = [&](int k) {
+        const auto work = [&](int k, const std::function<void()>& pause) {
             const std::size_t first = std::size_t(k) * size, count = std::min<std::size_t>(size, n - first);
             auto memory = std::make_shared<ContactMemory>(static_cast<int>(count),
                                                           static_cast<int>(hull->vertices.size()), hull);
             simulate({*law, setting, *hull, *memory, std::span(bodies).subspan(first, count), static_cast<int>(first)},
-                     record);
+                     record, pause);
         };
         share_out(chunks, threads, work, [] {
             nb::gil_scoped_acquire locked;

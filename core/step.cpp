@@ -109,13 +109,14 @@ void whole_step(const Batch& batch, std::span<Happened> happened) {
     }
 }
 
-void simulate(const Batch& batch, Record& record) {
+void simulate(const Batch& batch, Record& record, const std::function<void()>& pause) {
     const int n = static_cast<int>(batch.bodies.size()), steps = record.kept * record.every;
     std::vector<Happened> happened(n);
     for (int i = 0; i < n; ++i) record.write_state(batch.first + i, 0, batch.bodies[i]);
     for (int t = 0; t < steps; ++t) {
         (batch.setting.substeps > 0 ? cut_step : whole_step)(batch, happened);
         const bool keep = (t + 1) % record.every == 0;
+        if ((t + 1) % 128 == 0) pause();
         for (int i = 0; i < n; ++i) {
             record.write_contact(batch.first + i, t, happened[i]);
             if (keep) record.write_state(batch.first + i, (t + 1) / record.every, batch.bodies[i]);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "contact.hpp"
@@ -92,6 +93,7 @@ void whole_step(const Batch& batch, std::span<Happened> happened);
 void cut_step(const Batch& batch, std::span<Happened> happened);
 
 /// Steps of all bodies of a batch, through all of the record.
-void simulate(const Batch& batch, Record& record);
+/// pause: called now and then; it may throw to end the motion
+void simulate(const Batch& batch, Record& record, const std::function<void()>& pause);
 
 }  // namespace stiction

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -21,22 +22,27 @@ struct Joined {
     }
 };
 
-/// Call work(k) for k = 0 .. pieces - 1, in this thread and in threads - 1 others. What becomes of a piece must not
-/// depend on who does it. After each of its own pieces, this thread calls `pause`, which may throw to end the work.
-template <class Work, class Pause> void share_out(int pieces, int threads, Work work, Pause pause) {
+/// Call work(k, pause) for k = 0 .. pieces - 1, in this thread and in threads - 1 others. What becomes of a piece must
+/// not depend on who does it. Work calls pause() now and then, which throws where the work is to end: in this thread
+/// where `check` does, then in the others.
+template <class Work, class Check> void share_out(int pieces, int threads, Work work, Check check) {
+    struct Abandoned {};
     std::atomic<int> next{0};
+    std::atomic<bool> failed{false};
     std::exception_ptr failure;
     std::mutex guard;
-    const auto run = [&](bool pauses) {
+    const auto run = [&](bool is_caller) {
+        const std::function<void()> pause = [&, is_caller] {
+            if (is_caller) check();
+            if (failed) throw Abandoned{};
+        };
         try {
-            for (int k = next++; k < pieces; k = next++) {
-                work(k);
-                if (pauses) pause();
-            }
+            for (int k = next++; k < pieces; k = next++) work(k, pause);
+        } catch (const Abandoned&) {
         } catch (...) {
-            next = pieces;  // the others end, too
+            next = pieces, failed = true;  // the others end, too
             const std::lock_guard lock(guard);
-            failure = std::current_exception();
+            if (!failure) failure = std::current_exception();
         }
     };
     {

@@ -188,14 +188,26 @@ class Body:
 
     @classmethod
     def hull_of(
-        cls, points: ArrayLike, mass: float, *, com: ArrayLike, inertia: ArrayLike, rounding: float = 0.0
+        cls,
+        points: ArrayLike,
+        mass: float,
+        *,
+        com: ArrayLike | None = None,
+        inertia: ArrayLike | None = None,
+        rounding: float = 0.0,
     ) -> "Body":
-        """The convex hull of `points` (n, 3) [m], body frame, with explicit mass properties.
+        """The convex hull of `points` (n, 3) [m], body frame; uniform unless `com` or `inertia` is given.
 
         rounding: [m] a ball of this radius is swept over the hull, which makes the body larger by it
         """
         corners = convex_corners(_single(checks.array("points", points, (None, 3))))
-        return cls("hull", (), corners, mass, np.asarray(com), np.asarray(inertia), rounding=rounding)
+        if com is None or inertia is None:
+            import trimesh  # heavy, and only needed for mass properties
+
+            solid = trimesh.convex.convex_hull(corners)
+            com = solid.center_mass if com is None else com
+            inertia = _or_uniform(inertia, mass, solid.moment_inertia / solid.volume)
+        return cls("hull", (), corners, mass, np.array(com), np.array(inertia), rounding=rounding)
 
     @classmethod
     def mesh(

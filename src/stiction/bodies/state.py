@@ -124,6 +124,10 @@ class Trajectory:
     kind: NDArray[np.int8]
     timestep: float
 
+    def __repr__(self) -> str:
+        batch = f"batch {self.mode.shape[:-1]}, " if self.mode.ndim > 1 else ""
+        return f"Trajectory({batch}{self.steps} steps of {self.timestep:g} s)"
+
     @property
     def steps(self) -> int:
         """Number of time steps."""

@@ -52,7 +52,8 @@ class Law:
         """R(q, v1): friction impulse at the patch's centre of the contacts numbered `dynamic` (k,), shape (k, 3).
 
         (p_x, p_y [N s], m_z [N m s]). A law that knows the friction of single vertices may return shape (k, 5), with
-        the torques (m_x, m_y) that it has about the centre because the vertices lie at unequal depths.
+        the torques (m_x, m_y) that it has about the centre because the vertices lie at unequal depths. What is no
+        number counts as no friction.
         """
         raise NotImplementedError(f"{type(self).__name__} must define friction.")
 
@@ -130,8 +131,6 @@ class _Adapted(Law):
             raise checks.InputError(
                 f"A law needs body, classify and friction; {type(inner).__name__} has no {' and no '.join(missing)}."
             )
-        if not isinstance(inner.body, Body):
-            raise checks.InputError(f"The body of a law must be a stiction.Body, got {type(inner.body).__name__}.")
         self.inner = inner
         self.whole = questions == ("respond",)
         names = ("body", "timestep", "softness", "gravity", "ground", "substeps", "rough_friction", "rough_cone")
@@ -153,8 +152,15 @@ class _Adapted(Law):
 
 
 def as_law(law: Any) -> Law:
-    """A Law, or one that asks an object with the attributes of a law."""
-    return law if isinstance(law, Law) else _Adapted(law)
+    """A Law, or one that asks an object with the attributes of a law; what a law must have is checked."""
+    if isinstance(law, type):
+        raise checks.InputError(f"A law is an object, got the class {law.__name__}: make one of it.")
+    found = law if isinstance(law, Law) else _Adapted(law)
+    body = getattr(found, "body", None)
+    if not isinstance(body, Body):
+        raise checks.InputError(f"The body of a law must be a stiction.Body, got {type(body).__name__}.")
+    checks.non_negative("The softness of a law", found.softness)
+    return found
 
 
 def _numbers(who: str, answer: Any, *shapes: tuple[int, int]) -> NDArray[np.float64]:

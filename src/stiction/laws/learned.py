@@ -44,7 +44,7 @@ class LearnedLaw(NativeLaw):
         self.body = body
         self.parts = parts
         self.inputs = inputs or Inputs()
-        self.timestep = checks.positive("timestep [s]", timestep)
+        self._timestep = checks.positive("timestep [s]", timestep)
         self.info = dict(info or {})
         self.rough_friction, self.rough_cone = self.inputs.friction, self.inputs.cone
         for kind in KINDS:
@@ -56,6 +56,11 @@ class LearnedLaw(NativeLaw):
                         f"The {role} of a {kind.name.lower()} must have {wanted[0]} inputs and {wanted[1]} outputs, "
                         f"got {got[0]} and {got[1]}."
                     )
+
+    @property
+    def timestep(self) -> float:
+        """The length of a step that the law was learned for [s]; it holds for no other."""
+        return self._timestep
 
     @classmethod
     @abstractmethod

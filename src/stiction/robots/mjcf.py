@@ -114,7 +114,7 @@ def fit(model: Any, name: str, body: Body, tolerance: float = TOLERANCE) -> Fit:
     return Fit(number, turn)
 
 
-def body_of(model: Any, name: str, points: int = 16) -> Body:
+def body_of(model: Any, name: str, points: int = 32) -> Body:
     """The body of that name as a stiction Body: the convex hull of its geoms with its mass properties, body frame.
 
     points: of each circle by which a round geom is described

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
-from stiction.laws.law import Law, as_law
+from stiction.laws.law import Law
 
 try:
     import mujoco as compiled_module
@@ -24,6 +24,7 @@ from stiction.robots.body_contact import BodyContact as BodyContact
 from stiction.robots.links import TOLERANCE
 from stiction.robots.mjcf import body_of as body_of
 from stiction.robots.mujoco_step import ContactStep
+from stiction.simulation.rollout import law_of
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
@@ -35,7 +36,7 @@ class Simulation:
     model: an MjModel, or an MjSpec, which is compiled. From here on MuJoCo finds no contact of its own between
         these bodies and the ground: the model's contact filter is changed.
     data: an MjData of that model; a new one by default
-    laws: body name -> law; bodies may share a law
+    laws: body name -> law, or the name or path of one; bodies may share a law
     method: "modes" (fast) or "powell" (the paper's)
     tolerance: of the friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
@@ -46,18 +47,20 @@ class Simulation:
         model: Any,
         data: Any = None,
         *,
-        laws: Mapping[str, Law],
+        laws: Mapping[str, Any],
         method: str = "modes",
         tolerance: float = TOLERANCE,
         fit: float = mjcf.TOLERANCE,
     ) -> None:
         if isinstance(model, mujoco.MjSpec):
             model = model.compile()
+        if not isinstance(model, mujoco.MjModel):
+            raise checks.InputError(f"model must be an MjModel or an MjSpec, got {type(model).__name__}.")
         if not laws:
             raise checks.InputError("laws must name at least one body.")
         mjcf.check_model(model)
         ground, self._ground = mjcf.ground_planes(model)
-        adapted = {id(law): as_law(law) for law in laws.values()}  # bodies that share a law still do
+        adapted = {id(law): law_of(law) for law in laws.values()}  # bodies that share a law still do
         laws = {name: adapted[id(law)] for name, law in laws.items()}
         for name, law in laws.items():
             if law.substeps:
