@@ -108,3 +108,10 @@ def test_description_is_read_back_exactly(prism):
 def test_impossible_bodies_are_refused(make, sentence):
     with pytest.raises(InputError, match=sentence):
         make()
+
+
+def test_hull_of_is_uniform_unless_told_otherwise():
+    box = Body.box((0.2, 0.3, 0.4), 2.0)
+    again = Body.hull_of(box.vertices + 0.05, 2.0)
+    assert again.com == pytest.approx([0.05, 0.05, 0.05], abs=1e-7)
+    assert again.inertia == pytest.approx(box.inertia, rel=1e-5, abs=1e-9)

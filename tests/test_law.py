@@ -197,3 +197,25 @@ def test_a_law_cannot_write_into_what_it_is_shown(box):
 
     law = Meddling(box, friction=lambda k: np.zeros((k, 3)))
     assert rollout(law, LOW, 3).mode.tolist() == [Mode.DYNAMIC] * 3
+
+
+def test_a_class_a_law_without_body_and_a_wrong_softness_are_refused(box):
+    class NoBody(Law):
+        pass
+
+    refused = {
+        "A law is an object, got the class NoBody": NoBody,
+        "The body of a law must be a stiction.Body, got NoneType": NoBody(),
+    }
+    for sentence, law in refused.items():
+        with pytest.raises(InputError, match=sentence):
+            rollout(law, State([0, 0, 1]), 1)
+    soft = NoBody()
+    soft.body, soft.softness = box, "soft"  # type: ignore[assignment]
+    with pytest.raises(InputError, match="The softness of a law must be a number"):
+        rollout(soft, State([0, 0, 1]), 1)
+
+
+def test_the_time_step_of_a_learned_law_cannot_be_set():
+    with pytest.raises(AttributeError):
+        load("box").timestep = 0.001

@@ -427,3 +427,19 @@ def test_fit_knows_the_frame():
     fit = mjcf.fit(model, LAST, LINK)
     assert np.allclose(fit.turn, np.eye(3))
     assert model.body_mass[fit.body] == MASS and LENGTH == 0.5
+
+
+def test_round_feet_are_matched_by_the_body_that_is_made_of_them():
+    foot = '<body name="foot" pos="0 0 0.1"><freejoint/><geom type="sphere" size="0.075" mass="1"/></body>'
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><geom type="plane" size="1 1 1"/>{foot}</worldbody></mujoco>'
+    )
+    Simulation(model, laws={"foot": CoulombLaw(body_of(model, "foot"), timestep=0.002)})
+
+
+def test_laws_by_name_and_what_is_no_model():
+    with pytest.raises(InputError, match="There is no law 'nonsense'"):
+        Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: "nonsense"})
+    assert Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: "link"}).names == (LAST,)
+    with pytest.raises(InputError, match="model must be an MjModel or an MjSpec, got str"):
+        Simulation("robot.xml", laws={LAST: "link"})

@@ -14,5 +14,6 @@ def test_python_examples_run(capsys):
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), flags=re.DOTALL)
     assert len(blocks) >= 2
     exec("\n".join(blocks), {})
-    place, difference = capsys.readouterr().out.strip().splitlines()
+    place, difference, foot = capsys.readouterr().out.strip().splitlines()
     assert "(800, 6)" in place and float(difference) < 1e-4
+    assert foot.startswith("1 [")  # STATIC: it has come to rest

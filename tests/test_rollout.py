@@ -1,5 +1,7 @@
 """Rollouts: free motion, rest, slopes, batches, planar bodies, and what is refused."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -214,3 +216,20 @@ def test_a_signal_ends_a_long_rollout(box):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert rollout(CoulombLaw(box), start[0], 3).steps == 3
+
+
+def test_a_long_rollout_can_be_interrupted(tmp_path):
+    """Ctrl-C ends it at once, in threads too, and what follows works."""
+    code = """
+import os, signal, threading, time
+import numpy as np, stiction
+states = stiction.State(np.tile([0, 0, 0.5], (4000, 1)))
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+began = time.monotonic()
+try:
+    stiction.rollout("box", states, 1_000_000, every=1_000_000, threads=2)
+except KeyboardInterrupt:
+    print(stiction.rollout("box", states[0], 10).steps, time.monotonic() - began < 30)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.split() == ["10", "True"]
