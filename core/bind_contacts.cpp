@@ -120,6 +120,7 @@ OwnedContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position
 /// v1 of states without a look at the ground, (n, 6).
 auto free_twists(const Hull& hull, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
                  Input<double, 3> gravity) {
+    if (quaternion.shape(0) != twist.shape(0)) throw nb::value_error("All arrays must have as many rows.");
     double* out;
     auto result = new_array<double>({twist.shape(0), 6}, &out);
     const Setting setting{timestep, vector_from(gravity.data())};
@@ -151,6 +152,8 @@ nb::tuple observe(const OwnedContacts& contacts, Input<double, -1, 6> after) {
 nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
                             Input<double, -1, 3> velocity, Input<double, -1, 3> spin) {
     const std::size_t n = position.shape(0);
+    if (quaternion.shape(0) != n || velocity.shape(0) != n || spin.shape(0) != n)
+        throw nb::value_error("All arrays must have as many rows.");
     double *x, *q, *v;
     auto positions = new_array<double>({n, 3}, &x);
     auto quaternions = new_array<double>({n, 4}, &q);
@@ -170,6 +173,7 @@ nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position,
 nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
                         Input<double, -1, 6> twist) {
     const std::size_t n = position.shape(0);
+    if (quaternion.shape(0) != n || twist.shape(0) != n) throw nb::value_error("All arrays must have as many rows.");
     double *x, *v, *w;
     auto positions = new_array<double>({n, 3}, &x);
     auto velocities = new_array<double>({n, 3}, &v);
@@ -187,6 +191,7 @@ nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Inp
 
 /// Height of the lowest point of each body above the ground [m]; positions are those of the centres of mass.
 auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<double, -1, 4> quaternion) {
+    if (quaternion.shape(0) != position.shape(0)) throw nb::value_error("All arrays must have as many rows.");
     double* out;
     auto result = new_array<double>({position.shape(0)}, &out);
     for (std::size_t i = 0; i < position.shape(0); ++i) {
@@ -212,7 +217,7 @@ Friction with_possible_tilt(const Contact& c, Friction f) {
     for (int k = 0; k < c.count; ++k) spread = std::max(spread, std::fabs(c.point(k).z - c.centre.z));
     const double arm = std::max(c.radius, 1e-3 * c.diameter);
     const double most = 2 * spread * (std::fabs(f.p_x) + std::fabs(f.p_y) + std::fabs(f.m_z) / arm);
-    const auto limited = [&](double m) { return std::fabs(m) <= most ? m : std::copysign(most, m); };
+    const auto limited = [&](double m) { return std::fabs(m) > most ? std::copysign(most, m) : m; };
     return {f.p_x, f.p_y, f.m_z, limited(f.m_x), limited(f.m_y)};
 }
 
@@ -247,6 +252,9 @@ void bind_contacts(nb::module_& m) {
         .def("__init__",
              [](Hull* self, Input<double, -1, 3> vertices, const std::vector<std::vector<int>>& faces, double mass,
                 Input<double, 3, 3> inertia, bool planar, double rounding) {
+                 if (vertices.shape(0) < 3) throw nb::value_error("A hull needs vertices.");
+                 for (const auto& face : faces)
+                     if (face.size() < 3) throw nb::value_error("A face needs three vertices.");
                  for (const auto& face : faces)
                      for (int v : face)
                          if (v < 0 || v >= static_cast<int>(vertices.shape(0)))

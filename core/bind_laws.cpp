@@ -70,6 +70,8 @@ Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::v
         layers.add(static_cast<int>(inputs), static_cast<int>(outputs), weights[k].data(), biases[k].data());
         inputs = outputs;
     }
+    if (mean.shape(0) > MOST_FEATURES || inputs > MOST_OUTPUTS)
+        throw nb::value_error("A network of a law has at most 71 inputs and 6 outputs.");
     return {floats(mean), floats(scale), std::move(layers)};
 }
 

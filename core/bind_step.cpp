@@ -39,6 +39,7 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     if (steps < 0 || every < 1 || steps % every || threads < 1)
         throw nb::value_error("steps must be a multiple of every, and there must be a thread.");
     std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
+    threads = std::min(threads, std::max(1, static_cast<int>(bodies.size())));
     const std::size_t n = bodies.size(), kept = static_cast<std::size_t>(steps / every);
     Record record{};
     record.kept = static_cast<int>(kept), record.every = every;

@@ -132,7 +132,9 @@ int Hull::climb(int at, const Vector& direction) const {
 
 /// The vertex farthest in a direction of that face at vertex `at` which looks there: on a large face, else a long walk.
 int Hull::across_face(int at, const Vector& direction) const {
-    const Face& face = faces[facing(at, direction).face];
+    const int found = facing(at, direction).face;
+    if (found < 0) return at;  // only where the direction is no number
+    const Face& face = faces[found];
     return loops[face.first + lowest_place(face, -dot(face.e, direction), -dot(face.f, direction))];
 }
 

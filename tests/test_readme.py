@@ -16,4 +16,4 @@ def test_python_examples_run(capsys):
     exec("\n".join(blocks), {})
     place, difference, foot = capsys.readouterr().out.strip().splitlines()
     assert "(800, 6)" in place and float(difference) < 1e-4
-    assert foot.split()[0] == "1" and float(foot.split()[1]) == pytest.approx(0.5 * 9.81 * 0.002)  # at rest
+    assert foot.split()[0] == "3" and float(foot.split()[1]) == pytest.approx(0.5 * 9.81 * 0.002)  # at rest

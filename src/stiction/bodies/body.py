@@ -40,9 +40,9 @@ class Body:
     rounding: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "vertices", checks.array("Body vertices", self.vertices, (None, 3)))
+        object.__setattr__(self, "vertices", checks.array("Body vertices", self.vertices, (None, 3)).copy())
         object.__setattr__(self, "mass", checks.positive("Body mass [kg]", self.mass))
-        object.__setattr__(self, "com", checks.array("Body com (centre of mass)", self.com, (3,)))
+        object.__setattr__(self, "com", checks.array("Body com (centre of mass)", self.com, (3,)).copy())
         object.__setattr__(self, "inertia", _checked_inertia(self.inertia))
         object.__setattr__(self, "rounding", checks.non_negative("Body rounding [m]", self.rounding))
         for part in (self.vertices, self.com, self.inertia):

@@ -41,7 +41,7 @@ class Trees:
             np.all((self.roots >= 0) & (self.roots < nodes))
             and np.all((self.output >= 0) & (self.output < len(self.bias)))
             and np.all((self.feature[inner] >= 0) & (self.feature[inner] < len(self.mean)))
-            and np.all((self.left > np.arange(nodes))[inner] & (self.left + 1 < nodes)[inner])
+            and np.all((self.left > np.arange(nodes))[inner] & (self.left < nodes - 1)[inner])
         )
         if not sound:
             raise ValueError("the trees lead nowhere")
