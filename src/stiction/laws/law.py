@@ -133,9 +133,8 @@ class _Adapted(Law):
             )
         self.inner = inner
         self.whole = questions == ("respond",)
-        names = ("body", "timestep", "softness", "gravity", "ground", "substeps", "rough_friction", "rough_cone")
-        for name in names:  # its own values stand for those that Law declares
-            if hasattr(inner, name):
+        for name in Law.__annotations__:  # its own values stand for those that Law declares
+            if name != "whole" and hasattr(inner, name):
                 setattr(self, name, getattr(inner, name))
 
     def classify(self, contacts: _core.Contacts) -> ArrayLike:

@@ -34,7 +34,8 @@ class Stepper:
     def _start(self, motion: Motion) -> None:
         law, (h, gravity, substeps) = self.law, self._setting
         self._native = _core.Stepper(law.native, law.body.hull, *motion, h, gravity, substeps)
-        self.step = self._native.step  # without a function of Python in between
+        if type(self) is Stepper:  # without a function of Python in between
+            self.step = self._native.step
 
     def step(self) -> None:
         """Move on by one time step."""
