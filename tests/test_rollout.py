@@ -224,6 +224,7 @@ def test_a_long_rollout_can_be_interrupted(tmp_path):
 import os, signal, threading, time
 import numpy as np, stiction
 states = stiction.State(np.tile([0, 0, 0.5], (4000, 1)))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background may lack
 threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 began = time.monotonic()
 try:
