@@ -14,6 +14,7 @@
 
 #include "hull.hpp"
 #include "math.hpp"
+#include "point_friction.hpp"
 
 namespace stiction {
 
@@ -77,6 +78,7 @@ struct Contact {
     Mode mode;                  ///< what C says, then what came of it
     Friction friction;          ///< p_f of a dynamic contact
     Friction found;             ///< what a law's C came upon, for its R
+    bool outside;               ///< whether it lies outside of what the law was trained on, if the law notes it
     Wrench impulse;             ///< p: of the contact, about the centre of mass
     Description description;
 
@@ -141,6 +143,7 @@ struct Contact {
 struct Workspace {
     std::vector<float> layers;       ///< values of networks
     std::vector<std::int32_t> list;  ///< numbers of contacts
+    PointFriction friction;          ///< at the points of one contact
 };
 
 class ContactMemory;

@@ -90,6 +90,7 @@ class Links {
         c.timestep = timestep_;
         c.fall = 0.0;
         c.restitution = {};
+        c.outside = false;
         c.mode = Mode::NONE;
         memory_->admit();
     }

@@ -11,6 +11,7 @@ void bind_contacts(nb::module_& module);
 void bind_laws(nb::module_& module);
 void bind_estimators(nb::module_& module);
 void bind_impact(nb::module_& module);
+void bind_material(nb::module_& module);
 void bind_links(nb::module_& module);
 void bind_robots(nb::module_& module);
 void bind_step(nb::module_& module);
@@ -39,6 +40,7 @@ NB_MODULE(STICTION_MODULE, module) {
     stiction::bind_laws(module);
     stiction::bind_estimators(module);
     stiction::bind_impact(module);
+    stiction::bind_material(module);
     stiction::bind_links(module);
     stiction::bind_robots(module);
     stiction::bind_step(module);

@@ -44,6 +44,7 @@ bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory,
     c.timestep = setting.timestep;
     c.fall = std::max(0.0, -setting.timestep * setting.gravity.z);
     c.restitution = {};
+    c.outside = false;
     c.mode = Mode::NONE;
     memory.admit();
     return true;

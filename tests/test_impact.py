@@ -9,11 +9,11 @@ from conftest import random_states
 from contact_states import handled, random_contacts, twist_after
 from stiction import Body, InputError, Mode, State, load, rollout
 from stiction.bodies.rotations import rotation_matrices
-from stiction.laws.impact import ImpactLaw, Material
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
 
 CUBE = Body.box((0.1, 0.1, 0.1), 0.37, com=(0.001, -0.002, 0.006), rounding=0.002)
 MATERIALS = st.builds(
-    Material,
+    ImpactMaterial,
     restitution=st.floats(0, 1),
     restitution_fall=st.floats(-0.5, 1),
     restitution_threshold=st.floats(0, 0.2),
@@ -80,7 +80,7 @@ def test_throws_stay_above_the_ground_and_never_gain_energy(material, seed, uneq
 def test_a_corner_keeps_the_share_of_its_energy_that_restitution_says(restitution):
     """Of what an impact of one corner without friction can take, all but e^2 is gone."""
     contacts = random_contacts(CUBE, 200, np.random.default_rng(8))
-    material = Material(restitution=restitution, restitution_threshold=0.0, friction=0.0, friction_loaded=0.0)
+    material = ImpactMaterial(restitution=restitution, restitution_threshold=0.0, friction=0.0, friction_loaded=0.0)
     p, _ = handled(ImpactLaw(CUBE, material), contacts)
     seen = 0
     for i in range(len(p)):
@@ -99,7 +99,7 @@ def test_a_corner_keeps_the_share_of_its_energy_that_restitution_says(restitutio
 
 def test_a_flat_drop_bounces_with_its_restitution():
     body = Body.box((0.1, 0.1, 0.1), 0.37)
-    law = ImpactLaw(body, Material(restitution=0.4, restitution_threshold=0.0), timestep=0.002, substeps=4)
+    law = ImpactLaw(body, ImpactMaterial(restitution=0.4, restitution_threshold=0.0), timestep=0.002, substeps=4)
     run = rollout(law, State((0, 0, 0.15), velocity=(0, 0, -1.0)), 80)
     down = run.velocity[:, 2].min()
     assert run.velocity[:, 2].max() == pytest.approx(0.4 * -down, rel=0.02)
@@ -107,7 +107,7 @@ def test_a_flat_drop_bounces_with_its_restitution():
 
 def test_slow_approaches_do_not_bounce():
     body = Body.box((0.1, 0.1, 0.1), 0.37)
-    law = ImpactLaw(body, Material(restitution=0.9, restitution_threshold=0.1), substeps=4)
+    law = ImpactLaw(body, ImpactMaterial(restitution=0.9, restitution_threshold=0.1), substeps=4)
     run = rollout(law, State((0, 0, 0.05005)), 100)
     assert run.velocity[:, 2].max() < 1e-9 and run.mode[-1] == Mode.STATIC
 
@@ -133,7 +133,7 @@ def test_steps_end_where_a_corner_arrives():
         (0.5, 0.2, 0),
         (1, 2, 3),
     )
-    law = ImpactLaw(body, Material(restitution=0.3), timestep=0.02)
+    law = ImpactLaw(body, ImpactMaterial(restitution=0.3), timestep=0.02)
     rough = rollout(law, start, 15, substeps=4)
     fine = rollout(law, start, 15, substeps=200)
     assert np.abs(rough.position - fine.position).max() < 0.01
@@ -142,7 +142,9 @@ def test_steps_end_where_a_corner_arrives():
 
 def test_a_sliding_face_is_slowed_by_its_friction():
     body = Body.box((0.1, 0.1, 0.02), 0.37)
-    law = ImpactLaw(body, Material(friction=0.2, friction_loaded=0.2, friction_rise=0.0), timestep=0.002, substeps=2)
+    law = ImpactLaw(
+        body, ImpactMaterial(friction=0.2, friction_loaded=0.2, friction_rise=0.0), timestep=0.002, substeps=2
+    )
     run = rollout(law, State((0, 0, 0.01), velocity=(1.0, 0, 0)), 50)
     assert run.velocity[-1, 0] == pytest.approx(1.0 - 0.2 * 9.81 * 0.1, rel=1e-3)
 
@@ -153,7 +155,7 @@ def test_friction_with_memory_opposes_the_slip_as_it_changes():
     contacts = random_contacts(body, 400, np.random.default_rng(4))
     gained = {}
     for memory in (1, 8):
-        p, _ = handled(ImpactLaw(body, Material(restitution=0.0, memory=memory)), contacts)
+        p, _ = handled(ImpactLaw(body, ImpactMaterial(restitution=0.0, memory=memory)), contacts)
         after = [twist_after(contacts, i, p[i]) for i in range(len(p))]
         gained[memory] = np.array([p[i] @ (contacts.record[i].velocity + after[i]) for i in range(len(p))])
     different = np.abs(gained[8] - gained[1]) > 1e-6
@@ -166,7 +168,9 @@ def test_a_body_at_rest_keeps_its_place(substeps, tilt):
     """On the flat and on a slope below its friction angle, whatever the steps are."""
     slope = np.radians(tilt)
     gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
-    law = ImpactLaw(CUBE, Material(restitution_threshold=0.0), timestep=1 / 148, substeps=substeps, gravity=gravity)
+    law = ImpactLaw(
+        CUBE, ImpactMaterial(restitution_threshold=0.0), timestep=1 / 148, substeps=substeps, gravity=gravity
+    )
     run = rollout(law, State((0, 0, 0.051), velocity=(0.3, 0, 0)), 1200)
     assert run.mode[-1] == Mode.STATIC and np.array_equal(run.position[400], run.position[-1])
 
@@ -182,7 +186,7 @@ def test_the_shipped_cube_is_a_law_as_any_other():
 
 
 def test_ground_and_gravity_are_the_laws_own():
-    law = ImpactLaw(CUBE, Material(), ground=0.2, gravity=(0, 0, -5.0))
+    law = ImpactLaw(CUBE, ImpactMaterial(), ground=0.2, gravity=(0, 0, -5.0))
     run = rollout(law, State((0, 0, 0.5)), 400)
     assert run.velocity[10, 2] == pytest.approx(-5.0 * 10 * law.timestep)
     assert run.position[-1, 2] == pytest.approx(0.25, abs=1e-4)
@@ -190,7 +194,7 @@ def test_ground_and_gravity_are_the_laws_own():
 
 def test_samples_are_seeded_and_differ_only_by_the_spread():
     start = random_states(np.random.default_rng(5), 2)
-    law = ImpactLaw(CUBE, Material(), timestep=1 / 148, spread=(0.05, 0.15, 0.05))
+    law = ImpactLaw(CUBE, ImpactMaterial(), timestep=1 / 148, spread=(0.05, 0.15, 0.05))
     a, b = (rollout(law, start, 120, samples=5, seed=1).position for _ in range(2))
     assert a.shape == (5, 2, 121, 3) and np.array_equal(a, b)
     assert a[:, 0, -1].std(axis=0).max() > 1e-4
@@ -202,7 +206,7 @@ def test_threads_and_parts_of_a_batch_change_no_bit(monkeypatch):
     """Each body has its own factors and counts its own impacts, wherever it is simulated."""
     from stiction.simulation import rollout as rollouts
 
-    law = ImpactLaw(CUBE, Material(), timestep=1 / 148, spread=(0.05, 0.15, 0.05))
+    law = ImpactLaw(CUBE, ImpactMaterial(), timestep=1 / 148, spread=(0.05, 0.15, 0.05))
     start = random_states(np.random.default_rng(9), 130)
     whole = rollout(law, start, 80, samples=2, seed=4, threads=1)
     assert np.array_equal(whole.position, rollout(law, start, 80, samples=2, seed=4, threads=3).position)
@@ -213,7 +217,7 @@ def test_threads_and_parts_of_a_batch_change_no_bit(monkeypatch):
 
 def test_states_between_those_that_are_kept_are_left_out():
     """Impulses add up over a kept step; its mode and kind are those of its last time step."""
-    law = ImpactLaw(CUBE, Material(), timestep=1 / 148)
+    law = ImpactLaw(CUBE, ImpactMaterial(), timestep=1 / 148)
     start = random_states(np.random.default_rng(12), 3)
     full, kept = rollout(law, start, 240), rollout(law, start, 240, every=4)
     assert np.array_equal(kept.position, full.position[:, ::4]) and np.array_equal(kept.velocity, full.velocity[:, ::4])
@@ -238,7 +242,7 @@ def test_a_law_without_uncertainty_gives_no_samples(box):
 
 def test_model_file_round_trip(tmp_path):
     law = ImpactLaw(
-        CUBE, Material(friction=0.31), timestep=1 / 148, ground=0.001, spread=(0.1, 0.2, 0.0), info={"a": 1}
+        CUBE, ImpactMaterial(friction=0.31), timestep=1 / 148, ground=0.001, spread=(0.1, 0.2, 0.0), info={"a": 1}
     )
     law.save(tmp_path / "law.safetensors")
     again = load(tmp_path / "law.safetensors")
@@ -257,4 +261,4 @@ def test_model_file_round_trip(tmp_path):
 )
 def test_impossible_materials_are_refused(numbers, sentence):
     with pytest.raises(InputError, match=sentence):
-        Material(**numbers)
+        ImpactMaterial(**numbers)

@@ -7,14 +7,14 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from stiction import Body, State, rollout
-from stiction.laws.impact import ImpactLaw, Material
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.learning.identify.identify import SUBSTEPS
 
 RATE = 148.0
 BODY = Body.box((0.1, 0.1, 0.1), 0.37, com=(0.0, 0.001, 0.005), inertia=np.eye(3) * 9e-4, rounding=0.002)
 LAW = ImpactLaw(
     BODY,
-    Material(restitution=0.25, friction=0.22, friction_loaded=0.17, friction_load=8.0, friction_rise=0.05),
+    ImpactMaterial(restitution=0.25, friction=0.22, friction_loaded=0.17, friction_load=8.0, friction_rise=0.05),
     timestep=1 / RATE,
     substeps=SUBSTEPS,
 )

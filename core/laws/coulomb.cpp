@@ -5,49 +5,14 @@
 
 #include "friction_box.hpp"
 #include "friction_cone.hpp"
+#include "point_impulses.hpp"
 
 namespace stiction {
 namespace {
 
-constexpr double LEAST_SOFTNESS = 1e-9;  // of the inner problem, which needs a unique share of the load for each vertex
-constexpr double STILL = 1e-7;  // a vertex that keeps less than this share of the greatest speed has stopped
-constexpr double SLOW = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped exactly
-
 Wrench row_of(const Matrix& J, int r) {
     const double* j = J[r];
     return {{j[0], j[1], j[2]}, {j[3], j[4], j[5]}};
-}
-
-/// The friction of the vertices' impulses x, summed at the patch's centre.
-Friction sum_at_centre(const Contact& c, const std::vector<double>& x) {
-    const int m = static_cast<int>(c.count);
-    Friction sum;
-    for (int k = 0; k < m; ++k) {
-        const Vector r = c.point(k) - c.centre;
-        const double f_x = x[m + 2 * k], f_y = x[m + 2 * k + 1];
-        sum.p_x += f_x, sum.p_y += f_y;
-        sum.m_z += r.x * f_y - r.y * f_x;
-        sum.m_x -= r.z * f_y, sum.m_y += r.z * f_x;
-    }
-    return sum;
-}
-
-/// Whether the impulses x leave all contact points at rest, but for the softness of the inner problem.
-///
-/// A soft contact yields, and so does not stop; but a slow body that rests on a surface is stopped, as by a rigid one.
-bool stops(const Contact& c, const Matrix& J, const std::vector<double>& x, double softness) {
-    const bool planar = c.mobility.linear.y == 0.0;
-    if (softness > 0.0 && c.kind < (planar ? Kind::LINE : Kind::SURFACE)) return false;
-    Wrench p;
-    for (int r = 0; r < J.rows(); ++r) p = p + x[r] * row_of(J, r);
-    const Twist after = c.after(p);
-    double fast_before = 0.0, fast_after = 0.0;
-    for (int r = 0; r < J.rows(); ++r) {
-        fast_before = std::max(fast_before, std::fabs(dot(row_of(J, r), c.velocity)));
-        fast_after = std::max(fast_after, std::fabs(dot(row_of(J, r), after)));
-    }
-    if (softness > 0.0 && fast_before > SLOW) return false;
-    return fast_after <= std::max(STILL, 20 * softness) * fast_before;
 }
 
 }  // namespace
@@ -81,13 +46,11 @@ void CoulombLaw::classify(const Contacts& contacts) {
         const std::vector<double> x = friction_.round
                                           ? cone_impulses(problem.A, problem.b, friction_.mu_x, friction_.mu_y)
                                           : box_impulses(problem.A, problem.b, friction_.mu_x, friction_.mu_y);
-        c.found = sum_at_centre(c, x);
-        double load = 0.0;
-        for (int k = 0; k < c.count; ++k) load += x[k];
-        if (!(load > 0.0))
-            c.mode = Mode::DETACH;
-        else
-            c.mode = stops(c, problem.J, x, softness) ? Mode::STATIC : Mode::DYNAMIC;
+        std::vector<PointImpulse> points;
+        const int m = static_cast<int>(c.count);
+        for (int k = 0; k < m; ++k) points.push_back({c.point(k), {x[m + 2 * k], x[m + 2 * k + 1], x[k]}});
+        c.found = friction_of(c, points);
+        c.mode = mode_of(c, points, softness);
     }
 }
 

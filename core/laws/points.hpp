@@ -24,18 +24,19 @@ template <class T> struct PatchPoint {
 };
 
 /// How many points stand for the patch of a contact.
-inline int number_of_points(const Contact& c) {
+/// most: vertices of a patch that are all taken
+inline int number_of_points(const Contact& c, int most = MOST_POINTS) {
     if (c.kind == Kind::POINT) return 1;
-    return c.count <= MOST_POINTS ? static_cast<int>(c.count) : EXTREMES;
+    return c.count <= most ? static_cast<int>(c.count) : EXTREMES;
 }
 
 /// Visit the points that stand for a patch, visit(number, place): all vertices, or the extreme ones of many.
 /// x, y: direction in which the first of the extreme ones lies; where the load is, so that they can carry it
-template <class Visit> void for_points(const Contact& c, double x, double y, Visit visit) {
+template <class Visit> void for_points(const Contact& c, double x, double y, Visit visit, int most = MOST_POINTS) {
     if (c.kind == Kind::POINT) return visit(0, c.centre);
-    const int n = number_of_points(c);
+    const int n = number_of_points(c, most);
     for (int d = 0; d < n; ++d) {
-        if (c.count <= MOST_POINTS) {
+        if (c.count <= most) {
             visit(d, c.point(d));
         } else {
             visit(d, c.point(c.lowest(-x, -y)));

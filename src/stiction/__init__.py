@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from stiction.laws.augmented import AugmentedLaw
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.law import Law
+    from stiction.laws.material import Material
     from stiction.laws.modelfile import load
     from stiction.simulation.rollout import rollout
     from stiction.simulation.stepper import Stepper
@@ -22,6 +23,7 @@ __all__ = [
     "InputError",
     "Kind",
     "Law",
+    "Material",
     "Mode",
     "State",
     "Stepper",
@@ -42,6 +44,7 @@ _HOME = {
     "InputError": "stiction.basics.checks",
     "Kind": "stiction.bodies.state",
     "Law": "stiction.laws.law",
+    "Material": "stiction.laws.material",
     "Mode": "stiction.bodies.state",
     "State": "stiction.bodies.state",
     "Trajectory": "stiction.bodies.state",

@@ -387,6 +387,63 @@ class ImpactLaw(Law):
 
 CUT_TOUCH: float = 0.0001
 
+class Spline:
+    """
+    A cubic B-spline over equidistant knots, held outside of what was seen.
+    """
+
+    def __init__(self, begin: float, step: float, coefficients: Sequence[float], low: float, high: float) -> None: ...
+    def __call__(
+        self, arg: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> NDArray[numpy.float64]:
+        """Values (n,) at x (n,)."""
+
+class FrictionMap:
+    """Friction at one point by direction, speed and load."""
+
+    def __init__(
+        self,
+        *,
+        scale: float,
+        stretch_x: float,
+        stretch_y: float,
+        cosines: Sequence[float],
+        sines: Sequence[float],
+        speed: Spline,
+        load: Spline,
+        viscosity: float,
+        round: bool,
+        frictionless_limit: bool,
+    ) -> None: ...
+    def __call__(
+        self,
+        direction: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        speed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        load: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    ) -> NDArray[numpy.float64]:
+        """
+        Coefficients (n,) for directions of slip [rad], speeds [m/s] and loads [N], each (n,).
+        """
+
+class MaterialLaw(Law):
+    """Friction at the points of a patch, by a friction map."""
+
+    def __init__(
+        self,
+        *,
+        map: FrictionMap,
+        e0: float,
+        fall: float,
+        threshold: float,
+        body_axes: bool,
+        softness: float,
+        mu_x: float,
+        mu_y: float,
+    ) -> None: ...
+    @property
+    def unsolved(self) -> int:
+        """Contacts so far for which no solution was found."""
+
 class Links:
     """Links of a multibody system that have a law, and Algorithm 2 for them."""
 

@@ -5,19 +5,22 @@ impulse, world axes. `cone="round"` is the cone |(f_x / mu_x, f_y / mu_y)| <= n 
 friction of greatest dissipation; an ellipse where mu_x and mu_y differ.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.law import NativeLaw
+from stiction.laws.material import Material
+from stiction.laws.material_law import MaterialLaw
 
 DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own response by which a contact yields
 
 
-class CoulombLaw(NativeLaw):
-    """Coulomb's law for one body on the ground.
+class CoulombLaw(MaterialLaw):
+    """Coulomb's law for one body on the ground: `Material.coulomb(...).on(body)`, solved at every vertex by pivoting.
 
     friction: coefficient, or (mu_x, mu_y) along the world axes
     cone: "box", as DART's Dantzig solver, or "round" (elliptic if mu_x and mu_y differ)
@@ -40,17 +43,24 @@ class CoulombLaw(NativeLaw):
             raise checks.InputError(f"friction must be one number or two (mu_x, mu_y), got shape {coefficients.shape}.")
         if np.any(coefficients < 0):
             raise checks.InputError(f"friction must not be negative, got {coefficients.tolist()}.")
-        self.body = body
-        self.friction_coefficients = np.broadcast_to(coefficients, 2).copy()
-        self.cone = checks.choice("cone", cone, ("box", "round"))
-        self.softness = checks.non_negative("softness", softness)
-        self.timestep = checks.positive("timestep [s]", timestep)
+        mu_x, mu_y = np.broadcast_to(coefficients, 2).tolist()
+        same = mu_x == mu_y or mu_x * mu_y == 0.0
+        material = (
+            Material.coulomb(max(mu_x, mu_y), cone=cone) if same else Material.anisotropic((mu_x, mu_y), cone=cone)
+        )
+        super().__init__(material, body, timestep=timestep, softness=softness)
+        self.cone = cone
+        self.friction_coefficients = np.array([mu_x, mu_y])
+        self.rough_friction = (mu_x, mu_y)
 
     @property
-    def native(self) -> _core.CoulombLaw:
+    def native(self) -> _core.CoulombLaw:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The law as the native core asks it."""
         mu_x, mu_y = self.friction_coefficients.tolist()
         return _core.CoulombLaw(mu_x, mu_y, self.cone == "round", self.softness)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
 
     def __repr__(self) -> str:
         mu = self.friction_coefficients.tolist()

@@ -24,7 +24,7 @@ _ALIKE = np.array([[1.0, 1.0, 0.0]])
 
 
 @dataclass(frozen=True)
-class Material:
+class ImpactMaterial:
     """How body and ground touch.
 
     restitution, restitution_fall, restitution_threshold: e(v) = e0 (v / 0.5 m/s)^-fall (1 - threshold / v) for an
@@ -60,7 +60,7 @@ class Material:
 
 
 class ImpactLaw(NativeLaw):
-    """The law of one body on one ground, with the parameters of `Material`.
+    """The law of one body on one ground, with the parameters of `ImpactMaterial`.
 
     timestep: [s]
     substeps: equal parts of a time step, cut further where a corner reaches the ground
@@ -77,7 +77,7 @@ class ImpactLaw(NativeLaw):
     def __init__(
         self,
         body: Body,
-        material: Material | None = None,
+        material: ImpactMaterial | None = None,
         *,
         timestep: float = 0.002,
         substeps: int = 4,
@@ -88,7 +88,7 @@ class ImpactLaw(NativeLaw):
         info: dict[str, Any] | None = None,
     ) -> None:
         self.body = body
-        self.material = Material() if material is None else material
+        self.material = ImpactMaterial() if material is None else material
         self.bounces = self.material.restitution > 0
         self.timestep = checks.positive("timestep [s]", timestep)
         self.substeps = checks.count("substeps", substeps, 0)
@@ -154,7 +154,7 @@ class ImpactLaw(NativeLaw):
     @classmethod
     def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "ImpactLaw":
         """The law that `to_parts` described."""
-        body, material = Body.from_dict(description.pop("body")), Material(**description.pop("material"))
+        body, material = Body.from_dict(description.pop("body")), ImpactMaterial(**description.pop("material"))
         residual = tensors["residual.inner"], tensors["residual.outer"]
         return cls(body, material, spread=tensors["spread"], residual=residual, **description)
 

@@ -154,6 +154,8 @@ def as_law(law: Any) -> Law:
     """A Law, or one that asks an object with the attributes of a law; what a law must have is checked."""
     if isinstance(law, type):
         raise checks.InputError(f"A law is an object, got the class {law.__name__}: make one of it.")
+    if callable(getattr(law, "on", None)) and not hasattr(law, "body"):
+        raise checks.InputError(f"{law!r} is a material and no law yet: put it on a body with material.on(body).")
     found = law if isinstance(law, Law) else _Adapted(law)
     body = getattr(found, "body", None)
     if not isinstance(body, Body):

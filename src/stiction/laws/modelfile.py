@@ -13,11 +13,13 @@ from safetensors.numpy import save as to_bytes
 from stiction.basics import checks
 from stiction.basics.files import write_whole
 from stiction.bodies.body import Body
+from stiction.laws import material_file
 from stiction.laws.approximators import Approximator, from_arrays
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import KINDS, LearnedLaw
+from stiction.laws.material import Material
 from stiction.laws.statistical import StatisticalLaw
 
 FORMAT, VERSION = "stiction-law", 1
@@ -25,9 +27,12 @@ _SHIPPED = Path(__file__).parents[1] / "models"
 _LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
 
 
-def save(law: LearnedLaw | ImpactLaw, path: str | Path) -> None:
-    """Write the law to `path`, whole or not at all."""
-    description, tensors = law.to_parts() if isinstance(law, ImpactLaw) else _parts(law)
+def save(law: LearnedLaw | ImpactLaw | Material, path: str | Path) -> None:
+    """Write the law or material to `path`, whole or not at all."""
+    if isinstance(law, Material):
+        description, tensors = material_file.to_parts(law)
+    else:
+        description, tensors = law.to_parts() if isinstance(law, ImpactLaw) else _parts(law)
     text = json.dumps(description, sort_keys=True)
     metadata = {"format": FORMAT, "version": str(VERSION), "law": text, "digest": _digest(text, tensors)}
     write_whole(Path(path), _sorted_header(to_bytes(tensors, metadata)))
@@ -51,7 +56,7 @@ def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def load(name: str | Path) -> Any:
-    """The law in a model file, or a shipped one by its name, such as "box"; the file decides of which class it is."""
+    """The law or material in a model file, or a shipped one by its name, such as "box"."""
     path = Path(name)
     if not path.suffix and not path.exists():
         path = _shipped(str(name))
@@ -77,13 +82,15 @@ def load(name: str | Path) -> Any:
     return _build(path, text, tensors)
 
 
-def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> AugmentedLaw | StatisticalLaw | ImpactLaw:
+def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:
     for key, tensor in tensors.items():
         if not np.isfinite(tensor).all():
             raise checks.InputError(f"{path} holds numbers that are not finite, in {key}.")
     try:
         description = json.loads(text)
         kind = description.pop("kind")
+        if kind == material_file.KIND:
+            return material_file.from_parts(description, tensors)
         if kind == ImpactLaw.KIND:
             return ImpactLaw.from_parts(description, tensors)
         law = _LAWS[kind]

@@ -95,7 +95,7 @@ def _simulate(
 
 def law_of(law: Any) -> Law:
     """A law, or the one in a model file of this name or path."""
-    return load(law) if isinstance(law, str | Path) else as_law(law)
+    return as_law(load(law) if isinstance(law, str | Path) else law)
 
 
 def setting_of(law: Law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
-from stiction.laws.impact import ImpactLaw, Material
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.learning.identify.gauss_newton import Parameter, Residuals, Solution, minimise
 from stiction.learning.recordings.tosses import Tosses, rotation_vectors
 from stiction.simulation.rollout import rollout
@@ -102,7 +102,7 @@ def fitted_body(body: Body, values: dict[str, float]) -> Body:
 def build_law(body: Body, values: dict[str, float], timestep: float, **options) -> ImpactLaw:
     """The law with parameters as fitted."""
     names = {p.name for p in law_parameters()}
-    material = Material(**{name: value for name, value in values.items() if name in names}, **options)
+    material = ImpactMaterial(**{name: value for name, value in values.items() if name in names}, **options)
     return ImpactLaw(
         fitted_body(body, values),
         material,

@@ -1,0 +1,134 @@
+// Friction at one point of contact, as a material has it.
+//
+//     mu(theta, v, N) = scale exp(D(theta) + S(ln v) + L(ln N)) + viscosity v / N
+//
+// theta: direction of slip, v: speed of slip at the begin of the step [m/s], N: load of the point [N]. D is a Fourier
+// series, S and L are cubic splines. Outside of the speeds and loads that were seen, S and L keep their last value.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace stiction {
+
+/// A cubic B-spline over equidistant knots; without coefficients it is zero.
+class Spline {
+  public:
+    struct Value {
+        double value = 0.0, slope = 0.0;
+    };
+
+    Spline() = default;
+    /// coefficients: none, or at least four; the spline covers begin to begin + (their number - 3) step
+    Spline(double begin, double step, std::vector<double> coefficients, double low, double high)
+        : begin_(begin), step_(step), coefficients_(std::move(coefficients)), low_(low), high_(high) {}
+
+    bool exists() const { return !coefficients_.empty(); }
+    /// Whether x was seen.
+    bool covers(double x) const { return !exists() || (x >= low_ && x <= high_); }
+
+    Value operator()(double x) const {
+        if (!exists()) return {};
+        const double held = std::min(std::max(x, low_), high_);
+        const int last = static_cast<int>(coefficients_.size()) - 4;
+        const double place = (held - begin_) / step_;
+        const int k = std::min(std::max(static_cast<int>(place), 0), last);
+        const double t = place - k, s = 1 - t;
+        const double* c = coefficients_.data() + k;
+        const double value = (s * s * s * c[0] + (4 - 6 * t * t + 3 * t * t * t) * c[1] +
+                              (4 - 6 * s * s + 3 * s * s * s) * c[2] + t * t * t * c[3]) * (1 / 6.0);
+        if (held != x) return {value, 0.0};
+        const double slope = (-s * s * c[0] + (-4 * t + 3 * t * t) * c[1] + (4 * s - 3 * s * s) * c[2] + t * t * c[3]) /
+                             (2 * step_);
+        return {value, slope};
+    }
+
+  private:
+    double begin_ = 0.0, step_ = 1.0;
+    std::vector<double> coefficients_;
+    double low_ = -std::numeric_limits<double>::infinity(), high_ = std::numeric_limits<double>::infinity();
+};
+
+/// What is known of one point before friction is solved.
+struct SlidingPoint {
+    double speed = 0.0;        ///< of slip at the begin of the step [m/s]
+    double coefficient = 0.0;  ///< scale exp(S): without direction and load
+    double viscous = 0.0;      ///< friction impulse that grows with speed alone [N s]
+    double fixed = -1.0;       ///< the normal impulse that limits friction, if it is known; negative: the actual one [N s]
+};
+
+/// The greatest friction impulse at a point [N s], and how it changes.
+struct Limit {
+    double size = 0.0;
+    double by_load = 0.0;  ///< with the normal impulse
+    double by_turn = 0.0;  ///< with the direction of slip [1 / rad]
+};
+
+enum class Cone { ROUND, BOX };
+
+class FrictionMap {
+  public:
+    double scale = 0.0;
+    double stretch_x = 1.0, stretch_y = 1.0;   ///< of an elliptic cone: factors along the axes
+    std::vector<double> cosines, sines;        ///< of D, from the first harmonic on
+    Spline speed, load;                        ///< S and L
+    double viscosity = 0.0;                    ///< [N s / m]
+    Cone cone = Cone::ROUND;
+    bool frictionless_limit = false;           ///< friction is limited by the normal impulse that there would be without it
+
+    /// Whatever the load, viscous friction adds no more than this to the coefficient: a point without load has none.
+    static constexpr double MOST_VISCOUS = 10.0;
+
+    /// n0: the point's frictionless normal impulse [N s]
+    SlidingPoint at(double slip_speed, double n0, double timestep) const {
+        SlidingPoint point;
+        point.speed = slip_speed;
+        point.coefficient = speed.exists() ? scale * std::exp(speed(std::log(std::max(slip_speed, 1e-300))).value) : scale;
+        point.viscous = viscosity * slip_speed * timestep;
+        if (frictionless_limit) point.fixed = n0;
+        return point;
+    }
+
+    /// At a point with normal impulse n that slips along (c, s), a unit vector.
+    Limit limit(const SlidingPoint& point, double n, double c, double s, double timestep) const {
+        const bool fixed = point.fixed >= 0.0;
+        const double pressing = fixed ? point.fixed : n;
+        if (!(pressing > 0.0)) return {};
+        double exponent = 0.0, turn = 0.0, power = 0.0;
+        if (!cosines.empty()) add_direction(c, s, exponent, turn);
+        if (load.exists()) {
+            const auto [value, slope] = load(std::log(pressing / timestep));
+            exponent += value, power = slope;
+        }
+        const double mu = exponent != 0.0 ? point.coefficient * std::exp(exponent) : point.coefficient;
+        const double viscous = std::min(point.viscous, MOST_VISCOUS * pressing);
+        Limit limit{mu * pressing + viscous, mu * (1 + power), mu * pressing * turn};
+        if (viscous < point.viscous) limit.by_load += MOST_VISCOUS;
+        if (fixed) limit.by_load = 0.0;
+        return limit;
+    }
+
+    /// Whether a point's speed and load were seen when the map was learned.
+    bool covers(const SlidingPoint& point, double n, double timestep) const {
+        const double pressing = point.fixed >= 0.0 ? point.fixed : n;
+        return speed.covers(std::log(std::max(point.speed, 1e-300))) &&
+               (!(pressing > 0.0) || load.covers(std::log(pressing / timestep)));
+    }
+
+  private:
+    /// Add D(theta) and its derivative for theta with this cosine and sine, harmonic by harmonic.
+    void add_direction(double c, double s, double& value, double& slope) const {
+        double a = c, b = s;  // cosine and sine of j theta
+        for (std::size_t k = 0; k < cosines.size(); ++k) {
+            const double j = static_cast<double>(k) + 1;
+            value += cosines[k] * a + sines[k] * b;
+            slope += j * (sines[k] * a - cosines[k] * b);
+            const double next = a * c - b * s;
+            b = a * s + b * c, a = next;
+        }
+    }
+};
+
+}  // namespace stiction

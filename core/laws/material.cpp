@@ -1,0 +1,189 @@
+#include "material.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "../loads.hpp"
+#include "../normal_impulse.hpp"
+#include "../static_impulse.hpp"
+#include "point_impulses.hpp"
+#include "points.hpp"
+
+namespace stiction {
+namespace {
+
+constexpr int MOST = 8;           // of a patch with more vertices, a few stand for all
+constexpr double SLACK = 1e-12;   // share of a limit that is only rounding
+
+/// The points of a patch, as many as there are.
+struct Places {
+    std::array<PointImpulse, MOST> all;
+    int count = 0;
+
+    std::span<PointImpulse> points() { return {all.data(), static_cast<std::size_t>(count)}; }
+};
+
+Places places_of(const Contact& c, double softness) {
+    Places places;
+    double x = 1.0, y = 0.0;  // where the load is, seen from the centre
+    if (c.count > MOST) {
+        const Normal p = normal_impulse(c, c.velocity, softness);
+        if (p.p_z > 0.0) x = -p.m_y / p.p_z - c.centre.x, y = p.m_x / p.p_z - c.centre.y;
+    }
+    for_points(c, x, y, [&](int, const Vector& place) { places.all[places.count++] = {place, {}}; }, MOST);
+    return places;
+}
+
+/// The axes in which directions of slip are told: x of the contact, or the body's x axis seen from above.
+Along<double> first_axis(const Contact& c, bool body_axes) {
+    if (!body_axes) return {1.0, 0.0};
+    const Rotation& R = c.rotation;
+    double x = R.x.x, y = R.y.x;
+    if (x * x + y * y < 1e-12) x = R.x.y, y = R.y.y;  // the body's x axis stands upright
+    const double size = std::sqrt(x * x + y * y);
+    return {x / size, y / size};
+}
+
+/// Share an impulse that stops the patch among its points, as contacts do that yield a little.
+void share(const Contact& c, const Wrench& p, std::span<PointImpulse> points) {
+    if (points.size() == 1) {
+        points[0].impulse = p.linear;
+        return;
+    }
+    double rows[3 * MOST][6] = {}, weight[3 * MOST], A[6][6] = {};
+    double multiplier[6] = {p.linear.x, p.linear.y, p.linear.z, p.angular.x, p.angular.y, p.angular.z};
+    const int n = static_cast<int>(3 * points.size());
+    for (int r = 0; r < n; ++r) {
+        const auto [x, y, z] = points[r / 3].place;
+        double* J = rows[r];
+        J[r % 3] = 1.0;
+        if (r % 3 == 0) J[4] = z, J[5] = -y;
+        if (r % 3 == 1) J[3] = -z, J[5] = x;
+        if (r % 3 == 2) J[3] = y, J[4] = -x;
+        const Vector own = own_response(c.mobility, points[r / 3].place);
+        const double yields = r % 3 == 2 ? own.z : 0.5 * (own.x + own.y);
+        weight[r] = yields > 0.0 ? 1 / yields : 0.0;
+        for (int i = 0; i < 6; ++i)
+            for (int k = 0; k <= i; ++k) A[i][k] += weight[r] * J[i] * J[k];
+    }
+    bool free[6];
+    solve_semidefinite(&A[0][0], 6, multiplier, free, 6);
+    for (int r = 0; r < n; ++r) {
+        double f = 0.0;
+        for (int k = 0; k < 6; ++k) f += rows[r][k] * multiplier[k];
+        Vector& impulse = points[r / 3].impulse;
+        (r % 3 == 0 ? impulse.x : r % 3 == 1 ? impulse.y : impulse.z) = weight[r] * f;
+    }
+}
+
+/// Whether friction f (along the axes) lies within the limits of a point.
+bool holds(const FrictionMap& map, const SlidingPoint& point, double n, Along<double> f, double timestep) {
+    const double slack = 1 + SLACK;
+    if (map.cone == Cone::BOX) {
+        const double x = f.x > 0 ? -1.0 : 1.0, y = f.y > 0 ? -1.0 : 1.0;  // of slip
+        return std::fabs(f.x) <= slack * map.stretch_x * map.limit(point, n, x, 0.0, timestep).size &&
+               std::fabs(f.y) <= slack * map.stretch_y * map.limit(point, n, 0.0, y, timestep).size;
+    }
+    const double x = f.x / map.stretch_x, y = f.y / map.stretch_y, size = std::sqrt(x * x + y * y);
+    return size == 0.0 || size <= slack * map.limit(point, n, -x / size, -y / size, timestep).size;
+}
+
+/// The loads of all points without friction.
+std::array<double, MOST> frictionless_loads(const PointFriction& problem) {
+    Loads<MOST> loads;
+    const int m = problem.size();
+    const auto response = [&](const Vertex& a, const Vertex& b) { return problem.A[3 * a.number][3 * b.number]; };
+    const auto worst = [&](const Loads<MOST>&) {
+        Violation most;
+        for (int k = 0; k < m; ++k) {
+            double speed = problem.b[3 * k];
+            for (int j = 0; j < loads.size(); ++j) speed += loads.load(j) * problem.A[3 * k][3 * loads.vertex(j).number];
+            most.largest = std::max(most.largest, std::fabs(speed));
+            if (speed < most.gap && !loads.has(0, k)) most.gap = speed, most.vertex = {0, k, 0.0, 0.0};
+        }
+        return most;
+    };
+    solve_frictionless(loads, 0.0, m, worst, response);
+    std::array<double, MOST> result{};
+    for (int j = 0; j < loads.size(); ++j) result[loads.vertex(j).number] = loads.load(j);
+    return result;
+}
+
+/// Velocities of the points, and how impulses along the axes change them.
+/// even: soften x and y alike, so that turning the contact about the vertical only turns the solution
+void set_up(PointFriction& problem, const Contact& c, std::span<const PointImpulse> points, Along<double> e,
+            double softness, bool even) {
+    const int m = static_cast<int>(points.size());
+    problem.resize(m);
+    problem.timestep = c.timestep;
+    const auto along = [&](const Vector& v) { return std::array{v.z, e.x * v.x + e.y * v.y, e.x * v.y - e.y * v.x}; };
+    const Vector axes[3] = {{0.0, 0.0, 1.0}, {e.x, e.y, 0.0}, {-e.y, e.x, 0.0}};
+    for (int k = 0; k < m; ++k) {
+        const auto b = along(c.velocity.at(points[k].place));
+        std::copy(b.begin(), b.end(), &problem.b[3 * k]);
+        if (c.restitution.e0 > 0.0) problem.b[3 * k] -= Targets::rebound(c, points[k].place);
+        for (int d = 0; d < 3; ++d) {
+            const Twist response = c.mobility * Wrench::at(points[k].place, axes[d]);
+            for (int j = 0; j < m; ++j) {
+                const auto w = along(response.at(points[j].place));
+                std::copy(w.begin(), w.end(), problem.A[3 * k + d] + 3 * j);
+            }
+        }
+    }
+    for (int k = 0; k < m; ++k) {
+        double &z = problem.A[3 * k][3 * k], &x = problem.A[3 * k + 1][3 * k + 1], &y = problem.A[3 * k + 2][3 * k + 2];
+        const double mean = 0.5 * (x + y);
+        z += softness * z, x += softness * (even ? mean : x), y += softness * (even ? mean : y);
+    }
+}
+
+}  // namespace
+
+void MaterialLaw::classify(const Contacts& contacts) {
+    PointFriction& problem = contacts.workspace().friction;
+    for (Contact& c : contacts) {
+        c.restitution = restitution_;
+        c.outside = false;
+        c.found = {};
+        c.mode = c.lowest_separation(c.velocity) >= 0.0 ? Mode::DETACH : solve(c, problem);
+    }
+}
+
+Mode MaterialLaw::solve(Contact& c, PointFriction& problem) {
+    Places places = places_of(c, softness);
+    const std::span<PointImpulse> points = places.points();
+    const Along<double> e = first_axis(c, body_axes_);
+    const auto slip_speed = [&](const Vector& place) {
+        const Vector v = c.velocity.at(place);
+        return std::sqrt(v.x * v.x + v.y * v.y);
+    };
+    if (softness == 0.0 && restitution_.e0 == 0.0 && !map_.frictionless_limit) {
+        // What every point can hold is held, as most contacts are: one linear solve.
+        share(c, static_impulse(c), points);
+        const auto is_held = [&](const PointImpulse& at) {
+            const auto& [x, y, n] = at.impulse;
+            return n >= 0.0 && holds(map_, map_.at(slip_speed(at.place), n, c.timestep), n,
+                                     {e.x * x + e.y * y, e.x * y - e.y * x}, c.timestep);
+        };
+        if (std::all_of(points.begin(), points.end(), is_held)) return Mode::STATIC;
+    }
+    set_up(problem, c, points, e, std::max(softness, LEAST_SOFTNESS), map_.cone == Cone::ROUND);
+    std::array<double, MOST> loads{};
+    if (map_.frictionless_limit) loads = frictionless_loads(problem);
+    for (int k = 0; k < places.count; ++k) {
+        problem.points[k] = map_.at(slip_speed(points[k].place), loads[k], c.timestep);
+        problem.x[3 * k] = loads[k];
+    }
+    if (!problem.solve(map_)) ++unsolved_;
+    for (int k = 0; k < places.count; ++k) {
+        const double n = problem.x[3 * k], x = problem.x[3 * k + 1], y = problem.x[3 * k + 2];
+        points[k].impulse = {e.x * x - e.y * y, e.y * x + e.x * y, n};
+        c.outside = c.outside || (problem.slips(k) && !map_.covers(problem.points[k], n, c.timestep));
+    }
+    c.found = friction_of(c, points);
+    return mode_of(c, points, softness);
+}
+
+}  // namespace stiction

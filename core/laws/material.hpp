@@ -1,0 +1,41 @@
+// The law of a material: friction at the points of a patch, by a friction map, and how vertices bounce.
+//
+// It belongs to two surfaces that touch, not to a body: the same map holds for every shape, mass and time step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "../law.hpp"
+#include "../point_friction.hpp"
+#include "friction_map.hpp"
+
+namespace stiction {
+
+class MaterialLaw final : public Law {
+  public:
+    /// body_axes: directions of slip are told in the axes of the body, by its x axis seen from above; else in the world's
+    MaterialLaw(FrictionMap map, Restitution restitution, bool body_axes, double softness_, RoughFriction rough)
+        : map_(std::move(map)), restitution_(restitution), body_axes_(body_axes), rough_(rough) {
+        softness = softness_;
+    }
+
+    /// Solve each contact for its mode, and keep its friction.
+    void classify(const Contacts& contacts) override;
+    bool outside(const Contacts& contacts, int i) override { return contacts[i].outside; }
+    RoughFriction rough() const override { return rough_; }
+
+    /// Contacts so far for which no solution was found.
+    std::int64_t unsolved() const { return unsolved_; }
+
+  private:
+    FrictionMap map_;
+    Restitution restitution_;
+    bool body_axes_;
+    RoughFriction rough_;
+    std::atomic<std::int64_t> unsolved_ = 0;
+
+    Mode solve(Contact& contact, PointFriction& problem);
+};
+
+}  // namespace stiction

@@ -1,0 +1,54 @@
+"""A material as a model file holds it: a description and tensors."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.basics import checks
+from stiction.laws.curves import Curve
+from stiction.laws.material import Material, Restitution
+
+KIND = "material"
+_CURVES = ("speed", "load")
+_PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")
+
+
+def to_parts(material: Material) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Description and tensors of a material."""
+    bounce = material.restitution
+    description: dict[str, Any] = {name: getattr(material, name) for name in _PLAIN}
+    description |= {
+        "kind": KIND,
+        "restitution": [bounce.e0, bounce.fall, bounce.threshold],
+        "curves": {},
+        "info": material.info,
+    }
+    tensors = {"cosines": material.cosines, "sines": material.sines}
+    for name in _CURVES:
+        curve: Curve | None = getattr(material, name)
+        if curve is not None:
+            description["curves"][name] = {"begin": curve.begin, "step": curve.step, "seen": list(curve.seen)}
+            tensors[name] = np.array(curve.coefficients)
+    if material.covariance is not None:
+        tensors["covariance"] = material.covariance
+    return description, tensors
+
+
+def from_parts(description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Material:
+    """The material that `to_parts` described; whatever does not fit together is refused."""
+    parts = {name: description.pop(name) for name in _PLAIN}
+    curves = description.pop("curves")
+    if set(curves) - set(_CURVES) or set(tensors) - {"cosines", "sines", "covariance", *curves}:
+        raise checks.InputError(
+            "A material has curves of speed and load, cosines, sines and a covariance, nothing else."
+        )
+    for name, of in curves.items():
+        parts[name] = Curve(of["begin"], of["step"], tensors[name], tuple(of["seen"]))
+    parts["restitution"] = Restitution(*description.pop("restitution"))
+    info = description.pop("info")
+    if description or not isinstance(info, dict):
+        raise checks.InputError(f"A material is not described by {', '.join(description) or 'such an info'}.")
+    return Material(
+        cosines=tensors["cosines"], sines=tensors["sines"], covariance=tensors.get("covariance"), info=info, **parts
+    )

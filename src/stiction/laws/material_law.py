@@ -1,0 +1,70 @@
+"""The contact law of a body that is made of a material."""
+
+from functools import cached_property
+from typing import Any
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.laws.law import NativeLaw
+from stiction.laws.material import Material
+
+
+class MaterialLaw(NativeLaw):
+    """A material's friction at the points of one body's contact patches, solved exactly.
+
+    A patch of up to 8 vertices is solved at all of them, one of more vertices at 4 that stand for all, so that its cost
+    does not grow with their number.
+
+    softness: share of its own response by which a loaded point yields; 0 is rigid and exact
+    timestep: [s]; any other will do as well
+    """
+
+    def __init__(self, material: Material, body: Body, *, timestep: float = 0.002, softness: float = 0.0) -> None:
+        if not isinstance(body, Body):
+            raise checks.InputError(f"A material is put on a stiction.Body, got {type(body).__name__}.")
+        self.material = material
+        self.body = body
+        self.timestep = checks.positive("timestep [s]", timestep)
+        self.softness = checks.non_negative("softness", softness)
+        self.bounces = material.restitution.e0 > 0
+        self.rough_friction = tuple(float(mu) for mu in _typical(material, body))
+        self.rough_cone = material.cone
+
+    @cached_property
+    def native(self) -> _core.Law:
+        """The law as the native core asks it."""
+        bounce = self.material.restitution
+        mu_x, mu_y = self.rough_friction or (0.0, 0.0)
+        return _core.MaterialLaw(
+            map=self.material.native,
+            e0=bounce.e0,
+            fall=bounce.fall,
+            threshold=bounce.threshold,
+            body_axes=self.material.axes == "body",
+            softness=self.softness,
+            mu_x=mu_x,
+            mu_y=mu_y,
+        )
+
+    @property
+    def unsolved(self) -> int:
+        """Contacts so far for which no solution was found; the best one seen was taken, under the guards."""
+        return getattr(self.native, "unsolved", 0)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What is known of the material's origin."""
+        return self.material.info
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "native"}  # made anew where it is needed
+
+    def __repr__(self) -> str:
+        return f"MaterialLaw({self.body.shape}, {self.material!r})"
+
+
+def _typical(material: Material, body: Body) -> tuple[float, float]:
+    """Coefficients along x and y at a common slip, under a quarter of the body's weight."""
+    base = material.scale if not material.depends_on else material.friction(0.0, 0.3, 0.25 * 9.81 * body.mass)
+    return base * material.stretch[0], base * material.stretch[1]
