@@ -25,6 +25,7 @@ nb::object contact_dtype() {
     fields.add("rotation", "(3,3)f8", offsetof(Contact, rotation));
     fields.add("height", "f8", offsetof(Contact, height));
     fields.add("velocity", "6f8", offsetof(Contact, velocity));
+    fields.add("before", "6f8", offsetof(Contact, before));
     fields.add("inverse_mass", "3f8", offsetof(Contact, mobility));
     fields.add("kind", "i8", offsetof(Contact, kind));
     fields.add("depth", "f8", offsetof(Contact, depth));

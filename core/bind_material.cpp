@@ -76,6 +76,23 @@ void bind_material(nb::module_& m) {
              },
              nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"),
              nb::arg("softness"), nb::arg("mu_x"), nb::arg("mu_y"))
+        .def("impulses",
+             [](MaterialLaw& law, const OwnedContacts& contacts, int i) {
+                 if (i < 0 || i >= contacts.size()) throw nb::index_error("There is no contact of that number.");
+                 Contact& c = contacts[i];
+                 PatchImpulses impulses;
+                 if (c.lowest_separation(c.velocity) < 0.0) impulses = law.solve(c, contacts.workspace().friction);
+                 const auto points = impulses.all();
+                 double *place, *impulse;
+                 auto places = new_array<double>({points.size(), 3}, &place);
+                 auto all = new_array<double>({points.size(), 3}, &impulse);
+                 for (std::size_t k = 0; k < points.size(); ++k)
+                     write(points[k].place, place + 3 * k), write(points[k].impulse, impulse + 3 * k);
+                 return nb::make_tuple(places, all);
+             },
+             nb::arg("contacts"), nb::arg("i"),
+             "Points (m, 3) of contact i relative to the centre of mass [m], and their impulses (m, 3) [N s]; none where "
+             "nothing approaches.")
         .def_prop_ro("unsolved", &MaterialLaw::unsolved, "Contacts so far for which no solution was found.");
 }
 

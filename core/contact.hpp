@@ -64,6 +64,7 @@ struct Contact {
     Rotation rotation;          ///< body to world
     double height;              ///< of the centre of mass above the ground [m]
     Twist velocity;             ///< v1: twist after the applied forces, before contact
+    Twist before;               ///< twist at the begin of the step, before the applied forces
     Mobility mobility;          ///< M^-1
     Kind kind;
     double depth;               ///< of the lowest vertex below the ground [m]

@@ -17,16 +17,24 @@ bool has_no_closed_form(const EngineArrays& engine, const EngineConstraints& con
            constraints.state + constraints.count;
 }
 
-/// Write the columns of J^T of one link, which begin with `first`.
-void write_jacobian(const EngineArrays& engine, const PlacedLink& link, int first, Matrix& J) {
+/// Visit the dofs that move a link, visit(dof, twist of the link for a unit of its velocity).
+template <class Visit> void for_dofs(const EngineArrays& engine, const PlacedLink& link, Visit visit) {
     const double *at = engine.xipos + 3 * link.body, *about = engine.subtree_com + 3 * link.root;
     const Vector arm{at[0] - about[0], at[1] - about[1], at[2] - about[2]};
     for (const int d : link.dofs) {
         const double* motion = engine.cdof + 6 * d;
-        const Vector w{motion[0], motion[1], motion[2]}, v = Vector{motion[3], motion[4], motion[5]} + cross(w, arm);
+        const Vector w{motion[0], motion[1], motion[2]};
+        visit(d, Twist{Vector{motion[3], motion[4], motion[5]} + cross(w, arm), w});
+    }
+}
+
+/// Write the columns of J^T of one link, which begin with `first`.
+void write_jacobian(const EngineArrays& engine, const PlacedLink& link, int first, Matrix& J) {
+    for_dofs(engine, link, [&](int d, const Twist& unit) {
+        const auto& [v, w] = unit;
         double* out = J[d] + first;
         out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = w.x, out[4] = w.y, out[5] = w.z;
-    }
+    });
 }
 
 void add_inertia(const EngineArrays& engine, Matrix& A) {
@@ -55,6 +63,12 @@ void add_spring(const EngineConstraints& all, int c, Matrix& A) {
 }
 
 }  // namespace
+
+Twist twist_of(const EngineArrays& engine, const PlacedLink& link) {
+    Twist total;
+    for_dofs(engine, link, [&](int d, const Twist& unit) { total = total + engine.qvel[d] * unit; });
+    return total;
+}
 
 bool LinearStep::find(const EngineArrays& engine, const EngineConstraints& constraints,
                       std::span<const PlacedLink* const> links, double timestep, bool damps) {

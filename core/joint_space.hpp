@@ -48,6 +48,9 @@ struct PlacedLink {
     Rotation rotation;       ///< body to world, in this step
 };
 
+/// The twist of a link with the present velocities of the joints.
+Twist twist_of(const EngineArrays& engine, const PlacedLink& link);
+
 /// How n links follow impulses on them in this step.
 struct LinearStep {
     std::vector<double> V;   ///< their twists after the step with the forces applied now, (6 n,)

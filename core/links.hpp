@@ -85,7 +85,7 @@ class Links {
         c.rotation = rotation;
         if (!detect(c, memory_->next_touching())) return;
         c.index = link;
-        c.velocity = {};
+        c.velocity = c.before = {};
         c.mobility = mobility_of(hull, rotation);
         c.timestep = timestep_;
         c.fall = 0.0;

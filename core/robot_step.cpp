@@ -51,7 +51,10 @@ int RobotStep::touch() {
     };
     const int n = links_->touch(position, rotation);
     touching_.clear();
-    for (const Contact& c : links_->contacts()) touching_.push_back(&placed_[c.index]);
+    for (Contact& c : links_->contacts()) {
+        touching_.push_back(&placed_[c.index]);
+        c.before = twist_of(engine_, placed_[c.index]);
+    }
     return n;
 }
 

@@ -36,6 +36,7 @@ bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory,
     c.diameter = hull.diameter;
     c.height = moving.position.z;
     c.rotation = moving.quaternion.matrix();
+    c.before = moving.twist;
     moving.twist = free_twist(hull, c.rotation, setting, moving.twist);
     if (!detect(c, memory.next_touching())) return false;
     c.index = index;

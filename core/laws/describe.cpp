@@ -9,8 +9,6 @@
 namespace stiction {
 namespace {
 
-constexpr double CENTRAL = 1e-6;  // share of a patch's radius within which a load is in its centre
-
 /// The unit of length L [m]; a point has no radius of its own.
 double unit_length(const Contact& c) { return c.kind == Kind::POINT ? 0.1 * c.diameter : c.radius; }
 
@@ -27,12 +25,9 @@ template <class T> void gather(const Contact& c, PatchView<T>& view, int lane) {
     const double* P = c.description.normal;
     set3(view.normal, {P[0], P[1], P[2]});
     set(view.length, unit_length(c));
-    double x = 1.0, y = 0.0;  // from the patch's centre towards its centre of pressure
-    if (c.count > MOST_POINTS) {
-        const double a = -P[2] / P[0] - c.centre.x, b = P[1] / P[0] - c.centre.y;
-        if (a * a + b * b > (CENTRAL * c.radius) * (CENTRAL * c.radius)) x = a, y = b;
-    }
-    for_points(c, x, y, [&](int j, const Vector& place) { set3(view.points[j].place, place); });
+    Along<double> load{1.0, 0.0};
+    if (c.count > MOST_POINTS) load = towards_load(c, {P[0], P[1], P[2]});
+    for_points(c, load.x, load.y, [&](int j, const Vector& place) { set3(view.points[j].place, place); });
 }
 
 constexpr int size_of(Kind kind) { return kind == Kind::POINT ? 18 : kind == Kind::LINE ? 53 : 71; }

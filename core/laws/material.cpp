@@ -14,25 +14,15 @@
 namespace stiction {
 namespace {
 
-constexpr int MOST = 8;           // of a patch with more vertices, a few stand for all
-constexpr double SLACK = 1e-12;   // share of a limit that is only rounding
+constexpr int MOST = PatchImpulses::MOST;
+constexpr double SLACK = 1e-12;  // share of a limit that is only rounding
 
-/// The points of a patch, as many as there are.
-struct Places {
-    std::array<PointImpulse, MOST> all;
-    int count = 0;
-
-    std::span<PointImpulse> points() { return {all.data(), static_cast<std::size_t>(count)}; }
-};
-
-Places places_of(const Contact& c, double softness) {
-    Places places;
-    double x = 1.0, y = 0.0;  // where the load is, seen from the centre
-    if (c.count > MOST) {
-        const Normal p = normal_impulse(c, c.velocity, softness);
-        if (p.p_z > 0.0) x = -p.m_y / p.p_z - c.centre.x, y = p.m_x / p.p_z - c.centre.y;
-    }
-    for_points(c, x, y, [&](int, const Vector& place) { places.all[places.count++] = {place, {}}; }, MOST);
+PatchImpulses places_of(const Contact& c, double softness) {
+    PatchImpulses places;
+    Along<double> load{1.0, 0.0};
+    if (c.count > MOST)
+        if (const Normal p = normal_impulse(c, c.velocity, softness); p.p_z > 0.0) load = towards_load(c, p);
+    for_points(c, load.x, load.y, [&](int, const Vector& place) { places.points[places.count++] = {place, {}}; }, MOST);
     return places;
 }
 
@@ -41,7 +31,7 @@ Along<double> first_axis(const Contact& c, bool body_axes) {
     if (!body_axes) return {1.0, 0.0};
     const Rotation& R = c.rotation;
     double x = R.x.x, y = R.y.x;
-    if (x * x + y * y < 1e-12) x = R.x.y, y = R.y.y;  // the body's x axis stands upright
+    if (x * x + y * y < 0.01) x = R.x.y, y = R.y.y;  // the body's x axis stands upright
     const double size = std::sqrt(x * x + y * y);
     return {x / size, y / size};
 }
@@ -147,16 +137,21 @@ void MaterialLaw::classify(const Contacts& contacts) {
         c.restitution = restitution_;
         c.outside = false;
         c.found = {};
-        c.mode = c.lowest_separation(c.velocity) >= 0.0 ? Mode::DETACH : solve(c, problem);
+        c.mode = Mode::DETACH;
+        if (c.lowest_separation(c.velocity) >= 0.0) continue;
+        const PatchImpulses impulses = solve(c, problem);
+        c.mode = impulses.stop ? Mode::STATIC : mode_of(c, impulses.all(), softness);
+        c.outside = c.outside && c.mode == Mode::DYNAMIC;
+        if (c.mode == Mode::DYNAMIC) c.found = friction_of(c, impulses.all());
     }
 }
 
-Mode MaterialLaw::solve(Contact& c, PointFriction& problem) {
-    Places places = places_of(c, softness);
-    const std::span<PointImpulse> points = places.points();
+PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
+    PatchImpulses impulses = places_of(c, softness);
+    const std::span<PointImpulse> points = impulses.all();
     const Along<double> e = first_axis(c, body_axes_);
     const auto slip_speed = [&](const Vector& place) {
-        const Vector v = c.velocity.at(place);
+        const Vector v = c.before.at(place);
         return std::sqrt(v.x * v.x + v.y * v.y);
     };
     if (softness == 0.0 && restitution_.e0 == 0.0 && !map_.frictionless_limit) {
@@ -167,23 +162,23 @@ Mode MaterialLaw::solve(Contact& c, PointFriction& problem) {
             return n >= 0.0 && holds(map_, map_.at(slip_speed(at.place), n, c.timestep), n,
                                      {e.x * x + e.y * y, e.x * y - e.y * x}, c.timestep);
         };
-        if (std::all_of(points.begin(), points.end(), is_held)) return Mode::STATIC;
+        impulses.stop = std::all_of(points.begin(), points.end(), is_held);
+        if (impulses.stop) return impulses;
     }
     set_up(problem, c, points, e, std::max(softness, LEAST_SOFTNESS), map_.cone == Cone::ROUND);
     std::array<double, MOST> loads{};
     if (map_.frictionless_limit) loads = frictionless_loads(problem);
-    for (int k = 0; k < places.count; ++k) {
+    for (int k = 0; k < impulses.count; ++k) {
         problem.points[k] = map_.at(slip_speed(points[k].place), loads[k], c.timestep);
         problem.x[3 * k] = loads[k];
     }
     if (!problem.solve(map_)) ++unsolved_;
-    for (int k = 0; k < places.count; ++k) {
+    for (int k = 0; k < impulses.count; ++k) {
         const double n = problem.x[3 * k], x = problem.x[3 * k + 1], y = problem.x[3 * k + 2];
         points[k].impulse = {e.x * x - e.y * y, e.y * x + e.x * y, n};
         c.outside = c.outside || (problem.slips(k) && !map_.covers(problem.points[k], n, c.timestep));
     }
-    c.found = friction_of(c, points);
-    return mode_of(c, points, softness);
+    return impulses;
 }
 
 }  // namespace stiction

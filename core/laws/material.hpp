@@ -3,14 +3,28 @@
 // It belongs to two surfaces that touch, not to a body: the same map holds for every shape, mass and time step.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "../law.hpp"
 #include "../point_friction.hpp"
 #include "friction_map.hpp"
+#include "point_impulses.hpp"
 
 namespace stiction {
+
+/// Impulses at the points of a patch, as many as there are.
+struct PatchImpulses {
+    static constexpr int MOST = 8;  ///< of a patch with more vertices, a few stand for all
+    std::array<PointImpulse, MOST> points;
+    int count = 0;
+    bool stop = false;  ///< whether they are known to stop the patch
+
+    std::span<PointImpulse> all() { return {points.data(), static_cast<std::size_t>(count)}; }
+    std::span<const PointImpulse> all() const { return {points.data(), static_cast<std::size_t>(count)}; }
+};
 
 class MaterialLaw final : public Law {
   public:
@@ -25,6 +39,9 @@ class MaterialLaw final : public Law {
     bool outside(const Contacts& contacts, int i) override { return contacts[i].outside; }
     RoughFriction rough() const override { return rough_; }
 
+    /// The impulses at the points of a contact's patch, some of which approach the ground.
+    PatchImpulses solve(Contact& contact, PointFriction& problem);
+
     /// Contacts so far for which no solution was found.
     std::int64_t unsolved() const { return unsolved_; }
 
@@ -35,7 +52,6 @@ class MaterialLaw final : public Law {
     RoughFriction rough_;
     std::atomic<std::int64_t> unsolved_ = 0;
 
-    Mode solve(Contact& contact, PointFriction& problem);
 };
 
 }  // namespace stiction

@@ -46,6 +46,19 @@ template <class Visit> void for_points(const Contact& c, double x, double y, Vis
     }
 }
 
+/// A friction or a direction along the ground.
+template <class T> struct Along {
+    T x, y;
+};
+
+/// The direction from a patch's centre towards its centre of pressure; x where the two are one.
+inline Along<double> towards_load(const Contact& c, const Normal& p) {
+    constexpr double central = 1e-6;  // share of a patch's radius within which a load is in its centre
+    const double x = -p.m_y / p.p_z - c.centre.x, y = p.m_x / p.p_z - c.centre.y;
+    if (x * x + y * y > (central * c.radius) * (central * c.radius)) return {x, y};
+    return {1.0, 0.0};
+}
+
 /// How fast a point moves along x, y and z for a unit impulse on it in that direction.
 template <class T> Vec3<T> own_response(const MobilityOf<T>& W, const Vec3<T>& p) {
     const Symmetric3<T>& I = W.angular;
@@ -104,11 +117,6 @@ template <class T> void share_load(std::span<PatchPoint<T>> points, const Mobili
             }
         }
 }
-
-/// A friction along the ground.
-template <class T> struct Along {
-    T x, y;
-};
 
 /// A friction brought into its limits along x and y: into a box, or along the line to the origin into an ellipse, where
 /// a point without load has none.

@@ -440,6 +440,11 @@ class MaterialLaw(Law):
         mu_x: float,
         mu_y: float,
     ) -> None: ...
+    def impulses(self, contacts: Contacts, i: int) -> tuple:
+        """
+        Points (m, 3) of contact i relative to the centre of mass [m], and their impulses (m, 3) [N s]; none where nothing approaches.
+        """
+
     @property
     def unsolved(self) -> int:
         """Contacts so far for which no solution was found."""

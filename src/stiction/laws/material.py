@@ -70,7 +70,8 @@ class Material:
     cone: "round": friction opposes slip; "box": the axes slip each by itself, as in DART's Dantzig solver
     limit: "actual": friction is limited by the normal impulse that the point carries; "frictionless": by the one that
         it would carry without friction, as in DART's Dantzig solver
-    axes: in which directions are told: "world", or "body", by the body's x axis seen from above
+    axes: in which directions are told: "world", or "body", by the body's x axis seen from above, or by its y axis where
+        the x axis stands upright, within 6 degrees
     restitution: a Restitution, or a coefficient
     covariance: of (ln scale, cosines, sines, coefficients of speed, of load, viscosity), or None where it is not known
     info: what is known of its origin
