@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <string>
 
 #include "algorithm1.hpp"
 #include "arrays.hpp"
@@ -41,7 +42,7 @@ nb::object contact_dtype() {
     fields.add("friction", "5f8", offsetof(Contact, friction));
     fields.add("impulse", "6f8", offsetof(Contact, impulse));
     const std::size_t notes = offsetof(Contact, description);
-    fields.add("features", "71f8", notes + offsetof(Description, features));
+    fields.add("features", (std::to_string(MOST_FEATURES) + "f8").c_str(), notes + offsetof(Description, features));
     fields.add("guess", "3f8", notes + offsetof(Description, guess));
     fields.add("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));
     fields.add("unit_length", "f8", notes + offsetof(Description, unit_length));

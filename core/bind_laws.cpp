@@ -71,7 +71,7 @@ Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::v
         inputs = outputs;
     }
     if (mean.shape(0) > MOST_FEATURES || inputs > MOST_OUTPUTS)
-        throw nb::value_error("A network of a law has at most 71 inputs and 6 outputs.");
+        throw nb::value_error("A network of a law has at most 81 inputs and 6 outputs.");
     return {floats(mean), floats(scale), std::move(layers)};
 }
 
@@ -142,11 +142,13 @@ void bind_laws(nb::module_& m) {
     nb::class_<Recipe>(m, "Recipe", "How contacts are described to a learned law.")
         .def("__init__",
              [](Recipe* self, Fold fold, double mu_x, double mu_y, bool round, bool guess, bool scaled, Inputs inputs,
-                bool centre, bool slip, double mass) {
-                 new (self) Recipe{fold, {mu_x, mu_y, round}, guess, scaled, inputs, centre, slip, mass};
+                bool centre, bool slip, double mass, bool absolute, std::shared_ptr<Law> material) {
+                 new (self) Recipe{fold,   {mu_x, mu_y, round}, guess, scaled, inputs, centre, slip, mass,
+                                   absolute, std::move(material)};
              },
              nb::kw_only(), nb::arg("fold"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("round"), nb::arg("guess"),
-             nb::arg("scaled"), nb::arg("inputs"), nb::arg("centre"), nb::arg("slip"), nb::arg("mass"));
+             nb::arg("scaled"), nb::arg("inputs"), nb::arg("centre"), nb::arg("slip"), nb::arg("mass"),
+             nb::arg("absolute") = false, nb::arg("material").none() = nb::none());
     m.def("describe", [](const OwnedContacts& contacts, const Recipe& recipe) { describe(contacts, recipe); },
           "Write the description of each contact that needs a normal impulse into its record.");
     m.def("targets", &targets, "What a regressor should add to the guess (n, 3), and whole impulses in standard form.");
@@ -192,10 +194,12 @@ void bind_laws(nb::module_& m) {
     m.def("network", &network, "A network from the mean and scale of its inputs, its weights and its biases.");
 
     nb::class_<AugmentedLaw, Law>(m, "AugmentedLaw", "The data-augmented law of the paper.")
-        .def("__init__", [](AugmentedLaw* self, const Recipe& recipe, const std::vector<Approximator>& classifiers,
-                            const std::vector<Approximator>& regressors) {
-            new (self) AugmentedLaw(recipe, by_kind(classifiers), by_kind(regressors));
-        });
+        .def("__init__",
+             [](AugmentedLaw* self, const Recipe& recipe, const std::vector<Approximator>& classifiers,
+                const std::vector<Approximator>& regressors, std::array<bool, 3> classifies, std::array<bool, 3> corrects) {
+                 new (self) AugmentedLaw(recipe, by_kind(classifiers), by_kind(regressors), classifies, corrects);
+             },
+             nb::arg("recipe"), nb::arg("classifiers"), nb::arg("regressors"), nb::arg("classifies"), nb::arg("corrects"));
     nb::class_<StatisticalLaw, Law>(m, "StatisticalLaw", "The purely data-driven baseline of the paper.")
         .def("__init__", [](StatisticalLaw* self, const Recipe& recipe, const std::vector<Approximator>& impulses) {
             new (self) StatisticalLaw(recipe, by_kind(impulses));

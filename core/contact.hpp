@@ -40,7 +40,7 @@ struct Restitution {
     double e0 = 0.0, fall = 0.0, threshold = 0.0;
 };
 
-constexpr int MOST_FEATURES = 71;  ///< numbers that describe a contact to a learned law, at most
+constexpr int MOST_FEATURES = 81;  ///< numbers that describe a contact to a learned law, at most
 constexpr int MOST_OUTPUTS = 6;    ///< numbers that a learned law answers with, at most
 
 /// What a learned law notes of a contact: see laws/describe.hpp.

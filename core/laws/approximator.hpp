@@ -64,17 +64,21 @@ class Approximator {
     Model model_;
 };
 
-/// One approximator for each kind of patch.
+/// One approximator for each kind of patch, and for which kinds it is asked.
 using ByKind = std::array<Approximator, 3>;
+using ForKinds = std::array<bool, 3>;
+
+inline int number_of(Kind kind) { return static_cast<int>(kind) - 1; }
 
 /// Have the described contacts of a mode, or all if that is NONE, answered; the answers are in their descriptions.
-inline void answer_all(const ByKind& by_kind, const Contacts& contacts, Mode mode) {
+inline void answer_all(const ByKind& by_kind, const Contacts& contacts, Mode mode, ForKinds asks = {true, true, true}) {
     Description* asked[3][TOGETHER];
     int count[3] = {};
     std::vector<float>& space = contacts.workspace().layers;
     for (Contact& c : contacts) {
         if (!c.description.exists() || (mode != Mode::NONE && c.mode != mode)) continue;
-        const int k = static_cast<int>(c.kind) - 1;
+        const int k = number_of(c.kind);
+        if (!asks[k]) continue;
         asked[k][count[k]++] = &c.description;
         if (count[k] == TOGETHER) by_kind[k].answer(asked[k], TOGETHER, space), count[k] = 0;
     }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "../algorithm1.hpp"
 #include "../normal_impulse.hpp"
 #include "patch_view.hpp"
 #include "state_inputs.hpp"
@@ -30,7 +31,28 @@ template <class T> void gather(const Contact& c, PatchView<T>& view, int lane) {
     for_points(c, load.x, load.y, [&](int j, const Vector& place) { set3(view.points[j].place, place); });
 }
 
+/// Numbers that describe a contact, but for the absolute ones.
 constexpr int size_of(Kind kind) { return kind == Kind::POINT ? 18 : kind == Kind::LINE ? 53 : 71; }
+/// Loads and speeds: of the whole patch, of two points of a line and of four of a surface.
+constexpr int absolute_size(Kind kind) { return kind == Kind::POINT ? 2 : kind == Kind::LINE ? 6 : 10; }
+constexpr double LEAST_LOAD = 1e-3, LEAST_SPEED = 1e-4;  // [N], [m/s]: what is less counts as so much in logarithms
+
+/// Take the material's friction, which the contact's impulse has, for the guess.
+void guess_by_material(Contact& c) {
+    if (c.mode != Mode::DYNAMIC) c.found = friction_part(c, c.impulse);
+    Description& d = c.description;
+    std::fill(d.guess, d.guess + 3, 0.0);
+    target_of(c, Wrench{{c.found.p_x, c.found.p_y, 0.0}, {0.0, 0.0, friction_wrench(c.centre, c.found).angular.z}}, d.guess);
+    const Twist after = c.after(c.impulse);
+    const Vector v = after.at(c.centre);
+    const double yaw = (d.turn[0] * d.turn[3] - d.turn[1] * d.turn[2]) * unit_length(c) * after.angular.z;
+    const double left[3] = {d.turn[0] * v.x + d.turn[1] * v.y, d.turn[2] * v.x + d.turn[3] * v.y, yaw};
+    const int n = c.kind == Kind::POINT ? 2 : 3;
+    for (int k = 0; k < n; ++k) {
+        d.features[4 * n + k] = d.guess[k];
+        d.features[5 * n + k] = squeeze(left[k] / c.mobility.linear.z, d.normal[0]);
+    }
+}
 
 /// Write the description in a lane into its contact.
 template <class T> void scatter(const PatchView<T>& view, int lane, const Recipe& recipe, Contact& c) {
@@ -38,6 +60,12 @@ template <class T> void scatter(const PatchView<T>& view, int lane, const Recipe
     for (int m = 0; m < size_of(c.kind); ++m) d.features[m] = lane_of(view.features[m], lane);
     double& ratio = d.features[c.kind == Kind::POINT ? 17 : 26];
     ratio = std::log10(ratio);
+    if (recipe.absolute)
+        for (int m = 0; m < absolute_size(c.kind); m += 2) {
+            double* out = d.features + size_of(c.kind) + m;
+            out[0] = std::log10(lane_of(view.absolute[m], lane) / c.timestep + LEAST_LOAD);
+            out[1] = std::log10(lane_of(view.absolute[m + 1], lane) + LEAST_SPEED);
+        }
     const double N0 = lane_of(view.normal.x, lane), L = lane_of(view.length, lane);
     d.guess[0] = lane_of(view.guessed.x, lane);
     d.guess[1] = lane_of(view.guessed.y, lane);
@@ -58,7 +86,11 @@ template <class T> void describe_alike(const Contacts& contacts, const std::int3
     for (int lane = 0; lane < lanes_of<T>; ++lane) gather(contacts[list[lane < count ? lane : 0]], view, lane);
     const Contact& first = contacts[list[0]];
     view.describe(recipe, first.kind, number_of_points(first));
-    for (int lane = 0; lane < count; ++lane) scatter(view, lane, recipe, contacts[list[lane]]);
+    for (int lane = 0; lane < count; ++lane) {
+        Contact& c = contacts[list[lane]];
+        scatter(view, lane, recipe, c);
+        if (recipe.material) guess_by_material(c);
+    }
 }
 
 /// A number for the kind and the number of points of a contact.
@@ -69,6 +101,7 @@ constexpr int GROUPS = 24;
 
 void describe(const Contacts& contacts, const Recipe& recipe) {
     const int n = contacts.size();
+    if (recipe.material) recipe.material->respond(contacts);
     std::vector<std::int32_t>& list = contacts.workspace().list;
     list.clear();
     for (int i = 0; i < n; ++i) {

@@ -5,6 +5,8 @@
 // q = -C^-1 u the friction that would stop the patch. Impulses are divided by N0 and squeezed by a / (1 + |a|).
 #pragma once
 
+#include <memory>
+
 #include "../contact.hpp"
 #include "points.hpp"
 
@@ -24,9 +26,12 @@ struct Recipe {
     Inputs inputs = Inputs::CONTACT;
     bool centre = true, slip = true;          ///< the paper's two redundant features, of the state
     double mass = 1.0;                        ///< of the body [kg]
+    bool absolute = false;                    ///< also told: loads [N] and speeds [m/s], of which the rest is free
+    std::shared_ptr<Law> material;            ///< whose friction is the guess, instead of the one above
 };
 
-/// Describe every contact that needs a normal impulse. One that needs none, since nothing approaches, gets no
+/// Describe every contact that needs a normal impulse. With a material, its modes are written into the contacts, its
+/// impulses too, and its friction is what they `found`. One that needs none, since nothing approaches, gets no
 /// description: it detaches.
 void describe(const Contacts& contacts, const Recipe& recipe);
 

@@ -47,21 +47,23 @@ template <class T> class PatchView {
     Turn<T> turn;
     Vec3<T> guessed;         // friction (x, y, spin) in units of N0 and L
     T features[MOST_FEATURES];
+    T absolute[10];          // load [N s] and speed before the step [m/s]: of the patch, then of single points
 
     void describe(const Recipe& recipe, Kind kind, int number) {
         k = number;
         share_load(std::span(points, k), W, normal);
+        if (recipe.absolute) note_speeds();
         push_up();
         respond_to_friction();
         fold(recipe.fold, kind);
         set_points();
-        if (recipe.guess) sweep(recipe.friction);
+        if (recipe.guess && !recipe.material) sweep(recipe.friction);
         note_guess();
         const T mass(recipe.mass);
         T* next = whole_patch(features, kind, mass, recipe.friction);
         if (kind == Kind::POINT) return;
         next = pressure(next);
-        single_points(next, kind, mass);
+        single_points(next, kind, mass, recipe.absolute);
     }
 
   private:
@@ -71,6 +73,16 @@ template <class T> class PatchView {
     Vec3<T> sensitivity;       // S: how the whole load changes with friction
     T velocity[3 * MOST_POINTS];
     T responses[9 * MOST_POINTS * MOST_POINTS];
+
+    /// Note the load of the patch, and how fast it and its points slip before contact.
+    void note_speeds() {
+        const auto slip_speed = [&](const Vec3<T>& place) {
+            const Vec3<T> v = twist.at(place);
+            return root(v.x * v.x + v.y * v.y);
+        };
+        absolute[0] = normal.x, absolute[1] = slip_speed(centre);
+        for (int j = 0; j < k; ++j) points[j].speed = slip_speed(points[j].place);
+    }
 
     /// Apply the normal impulse to the twist, and note u.
     void push_up() {
@@ -307,20 +319,27 @@ template <class T> class PatchView {
     }
 
     /// Load, place, slip and guessed friction of two points of a line (by load) or four of a surface (by direction).
-    void single_points(T* out, Kind kind, const T& mass) const {
+    void single_points(T* out, Kind kind, const T& mass, bool with_speeds) {
+        T* next = with_speeds ? absolute + 2 : nullptr;
+        const auto describe_one = [&](int begin, int end, double a, double b) {
+            describe_point(out, begin, end, a, b, mass, next);
+            out += 9;
+            if (next != nullptr) next += 2;
+        };
         if (kind == Kind::LINE) {
-            describe_point(out, 0, 1, 0.0, 0.0, mass);
-            describe_point(out + 9, std::min(1, k - 1), std::min(2, k), 0.0, 0.0, mass);
+            describe_one(0, 1, 0.0, 0.0);
+            describe_one(std::min(1, k - 1), std::min(2, k), 0.0, 0.0);
             return;
         }
-        describe_point(out, 0, k, 1.0, 1.0, mass);  // at 45, 135, 225, 315 degrees
-        describe_point(out + 9, 0, k, -1.0, 1.0, mass);
-        describe_point(out + 18, 0, k, -1.0, -1.0, mass);
-        describe_point(out + 27, 0, k, 1.0, -1.0, mass);
+        describe_one(0, k, 1.0, 1.0);  // at 45, 135, 225, 315 degrees
+        describe_one(0, k, -1.0, 1.0);
+        describe_one(0, k, -1.0, -1.0);
+        describe_one(0, k, 1.0, -1.0);
     }
 
     /// Nine features of that point from `begin` to `end` which lies farthest from the centre along (a, b).
-    void describe_point(T* out, int begin, int end, double a, double b, const T& mass) const {
+    /// noted: where its load and speed go, or null
+    void describe_point(T* out, int begin, int end, double a, double b, const T& mass, T* noted) const {
         const T nothing(0.0), N0 = normal.x;
         T farthest(-std::numeric_limits<double>::infinity());
         T n = nothing, arm_x = nothing, arm_y = nothing, u_x = nothing, u_y = nothing, f_x = nothing, f_y = nothing;
@@ -333,7 +352,9 @@ template <class T> class PatchView {
             n = select(farther, p.load, n), arm_x = select(farther, r_x, arm_x), arm_y = select(farther, r_y, arm_y);
             u_x = select(farther, p.velocity.x, u_x), u_y = select(farther, p.velocity.y, u_y);
             f_x = select(farther, p.impulse.x, f_x), f_y = select(farther, p.impulse.y, f_y);
+            if (noted != nullptr) noted[1] = select(farther, p.speed, j == begin ? nothing : noted[1]);
         }
+        if (noted != nullptr) noted[0] = n;
         const T per_load = T(1.0) / N0, per_length = T(1.0) / length;
         const T per_speed = T(1.0) / root(u_x * u_x + u_y * u_y + T(TINY));
         out[0] = n * per_load;

@@ -245,6 +245,8 @@ class Recipe:
         centre: bool,
         slip: bool,
         mass: float,
+        absolute: bool = False,
+        material: Law | None = None,
     ) -> None: ...
 
 def describe(arg0: Contacts, arg1: Recipe, /) -> None:
@@ -309,7 +311,14 @@ def network(
 class AugmentedLaw(Law):
     """The data-augmented law of the paper."""
 
-    def __init__(self, arg0: Recipe, arg1: Sequence[Approximator], arg2: Sequence[Approximator], /) -> None: ...
+    def __init__(
+        self,
+        recipe: Recipe,
+        classifiers: Sequence[Approximator],
+        regressors: Sequence[Approximator],
+        classifies: Sequence[bool],
+        corrects: Sequence[bool],
+    ) -> None: ...
 
 class StatisticalLaw(Law):
     """The purely data-driven baseline of the paper."""

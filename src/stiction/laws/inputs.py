@@ -9,6 +9,7 @@ from stiction.basics import checks
 from stiction.bodies.state import Kind
 
 SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describe a contact in its own space
+ABSOLUTE = {Kind.POINT: 2, Kind.LINE: 6, Kind.SURFACE: 10}  # loads and speeds beside them
 OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact
 WHOLE = 6  # components of the whole impulse, which a statistical law predicts
 FOLDS = {  # symmetries of a friction law about the vertical
@@ -37,6 +38,7 @@ class Inputs:
     scaled: whether friction is divided by the frictionless normal impulse, or by the body's mass
     rotation: how "state" writes the orientation, one of ROTATIONS
     centre, slip: the paper's two redundant features of "state": the patch's centre in the body frame, its velocity
+    absolute: whether loads [N] and slip speeds [m/s] are told too; all else is free of units; contact space only
     """
 
     space: str = "contact"
@@ -48,6 +50,7 @@ class Inputs:
     rotation: str = "matrix"
     centre: bool = True
     slip: bool = True
+    absolute: bool = False
 
     def __post_init__(self) -> None:
         checks.choice("inputs.space", self.space, SPACES)
@@ -56,18 +59,21 @@ class Inputs:
         checks.choice("rotation", self.rotation, tuple(ROTATIONS))
         mu_x, mu_y = checks.array("friction", self.friction, (2,))
         object.__setattr__(self, "friction", (float(mu_x), float(mu_y)))
-        for name in ("guess", "scaled", "centre", "slip"):
+        for name in ("guess", "scaled", "centre", "slip", "absolute"):
             if not isinstance(getattr(self, name), bool):
                 raise checks.InputError(f"inputs.{name} must be true or false, got {getattr(self, name)!r:.40}.")
 
     def size(self, kind: Kind) -> int:
         """How many numbers describe a contact."""
         if self.space == "contact":
-            return SIZE[kind]
+            return SIZE[kind] + self.absolute * ABSOLUTE[kind]
         return ROTATIONS[self.rotation][1] + 7 + 3 * self.centre + 3 * self.slip
 
-    def recipe(self, mass: float) -> _core.Recipe:
-        """The description as the native core makes it, for a body of this mass [kg]."""
+    def recipe(self, mass: float, material: _core.Law | None = None) -> _core.Recipe:
+        """The description as the native core makes it, for a body of this mass [kg].
+
+        material: the law whose friction is the guess, instead of Coulomb's
+        """
         return _core.Recipe(
             fold=FOLDS[self.fold],
             mu_x=self.friction[0],
@@ -79,16 +85,19 @@ class Inputs:
             centre=self.centre,
             slip=self.slip,
             mass=mass,
+            absolute=self.absolute,
+            material=material,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold."""
-        return {**asdict(self), "friction": list(self.friction)}
+        plain = {**asdict(self), "friction": list(self.friction)}
+        return plain if self.absolute else {name: value for name, value in plain.items() if name != "absolute"}
 
     @classmethod
     def from_dict(cls, description: Any) -> "Inputs":
         """What `to_dict` described."""
         names = [part.name for part in fields(cls)]
-        if not isinstance(description, Mapping) or set(description) != set(names):
+        if not isinstance(description, Mapping) or set(description) | {"absolute"} != set(names):
             raise checks.InputError(f"The inputs of a law must have the fields {', '.join(names)}.")
         return cls(**description)

@@ -80,7 +80,12 @@ class LearnedLaw(NativeLaw):
     @cached_property
     def native(self) -> _core.Law:
         """The law as the native core asks it."""
-        return self._to_native(self.inputs.recipe(self.body.mass), *zip(*self._natives))
+        return self._to_native(self.recipe, *zip(*self._natives))
+
+    @property
+    def recipe(self) -> _core.Recipe:
+        """How contacts are described to the approximators."""
+        return self.inputs.recipe(self.body.mass)
 
     @property
     def _natives(self) -> list[list[_core.Approximator]]:

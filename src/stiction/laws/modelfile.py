@@ -23,6 +23,7 @@ from stiction.laws.material import Material
 from stiction.laws.statistical import StatisticalLaw
 
 FORMAT, VERSION = "stiction-law", 1
+_OF_MATERIAL = "material."  # how the tensors of a law's material are named
 _SHIPPED = Path(__file__).parents[1] / "models"
 _LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
 
@@ -46,13 +47,19 @@ def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         for role, part in zip(law.ROLES, law.parts[kind], strict=True)
         for name, array in part.arrays().items()
     }
-    return {
+    description: dict[str, Any] = {
         "kind": next(name for name, kind in _LAWS.items() if isinstance(law, kind)),
         "body": law.body.to_dict(),
         "timestep": law.timestep,
         "inputs": law.inputs.to_dict(),
         "info": law.info,
-    }, tensors
+    }
+    if isinstance(law, AugmentedLaw) and law.dropped:
+        description["dropped"] = list(law.dropped)
+    if isinstance(law, AugmentedLaw) and law.material is not None:
+        description["material"], own = material_file.to_parts(law.material)
+        tensors |= {_OF_MATERIAL + name: array for name, array in own.items()}
+    return description, tensors
 
 
 def load(name: str | Path) -> Any:
@@ -96,6 +103,11 @@ def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:
         law = _LAWS[kind]
         parts = {kind: tuple(_part(tensors, f"{kind.name.lower()}.{role}.") for role in law.ROLES) for kind in KINDS}
         inputs = Inputs.from_dict(description.pop("inputs"))
+        if "material" in description:
+            of_material = {key: value for key, value in tensors.items() if key.startswith(_OF_MATERIAL)}
+            own = {key.removeprefix(_OF_MATERIAL): value for key, value in of_material.items()}
+            description["material"].pop("kind")
+            description["material"] = material_file.from_parts(description["material"], own)
         return law(Body.from_dict(description.pop("body")), parts, inputs, **description)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise checks.InputError(f"{path} does not describe a whole law: {error!s:.150}.") from error

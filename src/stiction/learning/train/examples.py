@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
+from stiction.laws.augmented import recipe_of
 from stiction.laws.inputs import OUTPUTS, Inputs
+from stiction.laws.material import Material
 from stiction.simulation.motion import Motion, Setting, contacts_at
 
 
@@ -42,6 +44,7 @@ class Examples:
     whole: the whole impulse in its standard form, (n, 6)
     load: frictionless normal impulse N0 [N s], (n,); the mass, where impulses are not divided by N0
     radius: length L that turns spin components into torques [m], (n,)
+    guessed_mode: what a material says, NONE without one, (n,)
     mode, throw: (n,)
     """
 
@@ -52,6 +55,7 @@ class Examples:
     load: NDArray[np.float64]
     radius: NDArray[np.float64]
     guess: NDArray[np.float64]
+    guessed_mode: NDArray[np.int64]
     mode: NDArray[np.int8]
     throw: NDArray[np.int64]
 
@@ -64,10 +68,15 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Con
     return contacts
 
 
-def make_examples(body: Body, instances: Instances, setting: Setting, inputs: Inputs) -> dict[Kind, Examples]:
-    """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach."""
+def make_examples(
+    body: Body, instances: Instances, setting: Setting, inputs: Inputs, material: Material | None = None
+) -> dict[Kind, Examples]:
+    """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach.
+
+    material: whose friction is the guess, instead of Coulomb's
+    """
     contacts = contacts_of(body, instances, setting)
-    _core.describe(contacts, inputs.recipe(body.mass))
+    _core.describe(contacts, recipe_of(inputs, body, setting.timestep, material))
     y, whole = _core.targets(contacts, instances.impulse)
     record = contacts.record
     result = {}
@@ -82,6 +91,7 @@ def make_examples(body: Body, instances: Instances, setting: Setting, inputs: In
             record.unit_impulse[rows],
             record.unit_length[rows],
             record.guess[rows, :outputs],
+            record.mode[rows],
             instances.mode[rows],
             instances.throw[rows],
         )

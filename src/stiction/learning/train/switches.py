@@ -22,3 +22,5 @@ class Switches:
     """With the inputs "state": the centre of the patch in the body frame."""
     slip: bool = True
     """With the inputs "state": the velocity of the patch's centre."""
+    absolute: Literal["auto", "yes", "no"] = "auto"
+    """Tell loads and slip speeds too, on which friction may depend; auto: if that predicts held-out throws better."""

@@ -1,4 +1,4 @@
-"""The symmetry of a law about the vertical, chosen by what helps on throws that were held out."""
+"""What a law is told of contacts, by what helps on held-out throws: symmetry about the vertical, loads and speeds."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,6 +8,7 @@ import numpy as np
 from stiction.bodies.body import Body
 from stiction.bodies.state import Mode
 from stiction.laws.inputs import FOLDS, Inputs
+from stiction.laws.material import Material
 from stiction.learning.train.examples import Instances, make_examples
 from stiction.learning.train.fit import FitOptions, fit_regressor, held_out, loss_of
 from stiction.simulation.motion import Setting
@@ -24,17 +25,17 @@ def choose_fold(
     inputs: Inputs,
     seed: int,
     progress: Callable[[float], None],
+    material: Material | None = None,
 ) -> tuple[Inputs, dict[str, float]]:
     """`inputs` with the fold that predicts sliding friction best, and the held-out loss of each fold.
 
     The fold in `inputs` is what its guess of friction suggests; it stays unless another one is clearly better, since
     the more symmetric of two laws that fit alike needs fewer data.
     """
-    sliding = np.flatnonzero(instances.mode == Mode.DYNAMIC)
-    few = instances[np.sort(np.random.default_rng(seed).permutation(sliding)[:_FEW])]
+    few = _few(instances, seed)
     losses = {}
     for number, fold in enumerate(FOLDS):
-        losses[fold] = _loss(body, few, setting, replace(inputs, fold=fold), seed)
+        losses[fold] = _loss(body, few, setting, replace(inputs, fold=fold), seed, material)
         progress((number + 1) / len(FOLDS))
     best = min(losses, key=lambda fold: losses[fold])
     if losses[best] < _BETTER * losses[inputs.fold]:
@@ -42,10 +43,28 @@ def choose_fold(
     return inputs, losses
 
 
-def _loss(body: Body, instances: Instances, setting: Setting, inputs: Inputs, seed: int) -> float:
+def choose_absolute(
+    body: Body, instances: Instances, setting: Setting, inputs: Inputs, seed: int, material: Material | None = None
+) -> Inputs:
+    """`inputs` with loads and speeds beside all that is free of units, if friction is predicted clearly better so."""
+    few = _few(instances, seed)
+    without, told = (replace(inputs, absolute=absolute) for absolute in (False, True))
+    better = _BETTER * _loss(body, few, setting, without, seed, material)
+    return told if _loss(body, few, setting, told, seed, material) < better else without
+
+
+def _few(instances: Instances, seed: int) -> Instances:
+    """Some of the sliding contacts."""
+    sliding = np.flatnonzero(instances.mode == Mode.DYNAMIC)
+    return instances[np.sort(np.random.default_rng(seed).permutation(sliding)[:_FEW])]
+
+
+def _loss(
+    body: Body, instances: Instances, setting: Setting, inputs: Inputs, seed: int, material: Material | None
+) -> float:
     """Held-out loss of quickly trained regressors, over all kinds of patch."""
     total, number = 0.0, 0
-    for examples in make_examples(body, instances, setting, inputs).values():
+    for examples in make_examples(body, instances, setting, inputs, material).values():
         held = held_out(examples.throw, 0.3, seed) if len(examples.throw) else np.zeros(0, dtype=np.bool_)
         if held.sum() < 50 or (~held).sum() < 50:
             continue

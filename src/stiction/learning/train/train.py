@@ -10,9 +10,10 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Mode
 from stiction.laws.approximators import Approximator
-from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.augmented import AugmentedLaw, part_name
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import HIDDEN, KINDS
+from stiction.laws.material import Material
 from stiction.laws.networks import Network
 from stiction.laws.statistical import StatisticalLaw
 from stiction.learning.train import fit
@@ -21,7 +22,7 @@ from stiction.learning.train.examples import Examples, Instances, make_examples
 from stiction.learning.train.fit import FitOptions, held_out
 from stiction.learning.train.guess import fit_guess
 from stiction.learning.train.switches import Switches
-from stiction.learning.train.symmetry import choose_fold
+from stiction.learning.train.symmetry import choose_absolute, choose_fold
 from stiction.simulation.motion import Setting
 
 FEWEST = 200  # examples below which nothing is trained
@@ -41,6 +42,7 @@ def train(
     law: str = "augmented",
     approximator: str = "network",
     inputs: Inputs | Switches = _DEFAULT,
+    material: Material | None = None,
     time_budget: float | None = None,
     held_share: float = 0.1,
     info: dict | None = None,
@@ -51,6 +53,7 @@ def train(
 
     approximator: "network"; or "trees" (gradient-boosted), "gp" (Gaussian process), "svm" (support vector machine)
     inputs: how contacts are described; of Switches, the guess of friction and the symmetry are found in the data
+    material: whose friction is the guess of an augmented law, instead of a Coulomb law that is fitted to the data
     time_budget: for all of it [s]; networks are trained by the clock then, and depend on the machine
     held_share: share of the throws that are held out for early stopping
     progress: is told the part under way and its share done
@@ -63,18 +66,18 @@ def train(
     options, began = options or FitOptions(), time.monotonic()
     found = {}
     if isinstance(inputs, Switches):
-        inputs, found = find_inputs(body, instances, setting, inputs, options.seed, progress)
-    examples = make_examples(body, instances, setting, inputs)
+        inputs, found = find_inputs(body, instances, setting, inputs, options.seed, progress, material)
+    examples = make_examples(body, instances, setting, inputs, material)
     if time_budget is not None:
         left = max(time_budget - (time.monotonic() - began), _LEAST_SHARE * time_budget)
         options = replace(options, seconds=left / (len(KINDS) * len(LAWS[law].ROLES)))
-    parts = {}
+    parts, dropped = {}, []
     for kind in KINDS:
         how = replace(options, hidden=options.hidden or HIDDEN[kind])
         held = held_out(examples[kind].throw, held_share, options.seed)
         roles = []
         for role in LAWS[law].ROLES:
-            name = f"{kind.name.lower()} {role}"
+            name = part_name(kind, role)
             part = checkpoint.get(name) if checkpoint is not None else None
             if part is None:
                 part = _fit_role(role, examples[kind], held, how, approximator, lambda d, n=name: progress(n, d))
@@ -82,10 +85,15 @@ def train(
                     checkpoint.put(name, part)
             progress(name, 1.0)
             roles.append(part)
+            if law == "augmented" and not helps(role, part, examples[kind], held, material is not None):
+                dropped.append(name)
         parts[kind] = tuple(roles)
     seen = {kind.name.lower(): len(examples[kind].mode) for kind in KINDS}
     about = {"instances": seen, "seed": options.seed, "approximator": approximator, **found, **(info or {})}
-    return LAWS[law](body, parts, inputs, timestep=setting.timestep, info=about)
+    how = {"timestep": setting.timestep, "info": about}
+    if law == "augmented":
+        return AugmentedLaw(body, parts, inputs, material=material, dropped=tuple(dropped), **how)
+    return StatisticalLaw(body, parts, inputs, **how)
 
 
 def find_inputs(
@@ -95,6 +103,7 @@ def find_inputs(
     switches: Switches = _DEFAULT,
     seed: int = 0,
     progress: Progress = lambda part, done: None,
+    material: Material | None = None,
 ) -> tuple[Inputs, dict]:
     """Inputs as switched, with the guess of friction and the symmetry that suit the data; what was measured for it."""
     s = switches
@@ -102,15 +111,41 @@ def find_inputs(
         plain = Inputs("state", "none", guess=False, scaled=s.scaled, rotation=s.rotation, centre=s.centre, slip=s.slip)
         return plain, {}
     inputs, found = Inputs(fold="mirror"), {}
-    if s.guess:
+    if material is not None:
+        inputs = Inputs(fold="none" if "direction" in material.depends_on else "mirror", cone=material.cone)
+    elif s.guess:
         progress("guess of friction", 0.0)
         inputs, found["guess_error"] = fit_guess(body, instances, setting, seed)
         progress("guess of friction", 1.0)
     inputs = replace(inputs, guess=s.guess, scaled=s.scaled)
     if s.fold != "auto":
-        return replace(inputs, fold=s.fold), found
-    inputs, losses = choose_fold(body, instances, setting, inputs, seed, lambda done: progress("symmetry", done))
-    return inputs, {**found, "fold_losses": losses}
+        inputs = replace(inputs, fold=s.fold)
+    else:
+        inputs, found["fold_losses"] = choose_fold(
+            body, instances, setting, inputs, seed, lambda done: progress("symmetry", done), material
+        )
+    if s.absolute == "auto":
+        return choose_absolute(body, instances, setting, inputs, seed, material), found
+    return replace(inputs, absolute=s.absolute == "yes"), found
+
+
+def helps(role: str, part: Approximator, examples: Examples, held, has_mode: bool) -> bool:
+    """Whether an approximator predicts held-out throws better than the guess that it corrects.
+
+    has_mode: whether the guess says modes, too; if not, a classifier is needed
+    """
+    rows = held & ((examples.mode == Mode.DYNAMIC) if role == "regressor" else (examples.mode != Mode.NONE))
+    if role == "classifier" and not has_mode:
+        return True
+    if not rows.any():
+        return False
+    answer = part.native(np.ascontiguousarray(examples.x[rows]))
+    if role == "classifier":
+        modes = np.array([Mode.STATIC, Mode.DYNAMIC, Mode.DETACH])[answer[:, :3].argmax(axis=1)]
+        return (modes == examples.mode[rows]).mean() > (examples.guessed_mode[rows] == examples.mode[rows]).mean()
+    y, load = examples.y[rows], examples.load[rows, np.newaxis]
+    left = np.linalg.norm(load * (y - answer[:, : y.shape[1]]), axis=1).mean()
+    return bool(left < np.linalg.norm(load * y, axis=1).mean())
 
 
 def _fit_role(role, examples: Examples, held, options: FitOptions, approximator: str, report) -> Approximator:
