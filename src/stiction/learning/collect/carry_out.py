@@ -34,6 +34,8 @@ from stiction.learning.collect.store import count_instances, encode_shard, shard
 from stiction.learning.collect.throws import ThrowRanges, draw, generator, stacked
 from stiction.simulation.motion import Setting
 
+ShardFile = tuple[bytes, list[list[int]]]  # the file, and its number of rows by kind and mode
+
 
 def carry_out(
     plan: Plan,
@@ -77,22 +79,20 @@ def carry_out(
     return DataSet(out)
 
 
-def _task(
-    plan: Plan, executor: str, workers: int | None, shards: int
-) -> Callable[[int], tuple[bytes, list[list[int]]]]:
+def _task(plan: Plan, executor: str, workers: int | None, shards: int) -> Callable[[int], ShardFile]:
     """What makes a shard from its number, in this process or in others."""
     if executors.stays_here(executor, workers, shards):
         return partial(shard_file, plan)
     return partial(shard_file_elsewhere, json.dumps(plan.to_dict()), plan.truth.packed())
 
 
-def shard_file(plan: Plan, number: int) -> tuple[bytes, list[list[int]]]:
-    """Bytes of a shard and its number of rows by kind and mode: a pure function, whoever computes it."""
+def shard_file(plan: Plan, number: int) -> ShardFile:
+    """Shard `number` of a plan: a pure function, whoever computes it."""
     rows = shard_rows(plan, number)
     return encode_shard(plan, number, rows), count_instances(rows)
 
 
-def shard_file_elsewhere(plan_text: str, truth: bytes | None, number: int) -> tuple[bytes, list[list[int]]]:
+def shard_file_elsewhere(plan_text: str, truth: bytes | None, number: int) -> ShardFile:
     """The same in another process.
 
     plan_text: the plan's description as JSON, so that every process works on exactly the same numbers
@@ -169,6 +169,8 @@ def _is_complete(plan: Plan, out: Path) -> bool:
     manifest = read_manifest(out)
     there = {**manifest.plan.to_dict(), "package": manifest.packages}
     differs = difference(there, {**plan.to_dict(), "package": plan.packages()})
+    if differs and differs.startswith("truth.probe"):
+        differs = "throws of a ground truth that answers differently"
     if differs:
         raise checks.InputError(f"{out} holds a data set with {differs}: repeat its own command or give a new folder.")
     return manifest.shards is not None

@@ -50,7 +50,7 @@ def collect(
     ranges: of the throws: height [m], horizontal, vertical [m/s], spin [rad/s], each (lowest, highest)
     requeries: contact states of each throw that are asked again with jittered velocities; 0 for a truth with a memory
     keep_static_surface, in_plane, shard_throws: see Plan
-    workers: processes, by default one a core; executor: "local", or "ray", at `address`; the bytes do not depend on them
+    workers: processes, by default one a core; executor: "local", or "ray", at `address`. The bytes are always the same.
     """
     if not isinstance(body, Body):
         raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")

@@ -62,8 +62,8 @@ def parse_body(
 
     mass: [kg]
     scale: metres in one unit of a mesh file
-    com: centre of mass, three numbers as a person types them, between commas or spaces [m]; by default of a uniform body
-    inertia: three or six numbers: xx, yy, zz and xy, xz, yz about the centre of mass, body axes [kg m^2]
+    com: centre of mass [m], three numbers as a person types them, between commas or spaces; by default that of the shape
+    inertia: so too, three or six: xx, yy, zz and xy, xz, yz about the centre of mass, body axes [kg m^2]
     mjcf: model file in which `text` is the name of a body, which brings its mass properties
     """
     given: dict[str, Any] = {}
