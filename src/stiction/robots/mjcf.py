@@ -137,7 +137,9 @@ def body_in_file(path: str | Path, name: str, points: int = 32) -> Body:
     try:
         model = mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
-        raise checks.InputError(f"MuJoCo cannot read {path}: {str(error).strip():.200}.") from error
+        raise checks.InputError(
+            f"MuJoCo cannot read {path}: {' '.join(str(error).split()).rstrip('.'):.200}."
+        ) from error
     return body_of(model, name, points)
 
 

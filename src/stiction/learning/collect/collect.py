@@ -13,7 +13,6 @@ from stiction.laws.law import GRAVITY, Law
 from stiction.learning.collect.carry_out import carry_out
 from stiction.learning.collect.dataset import DataSet, without_trace
 from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.presets import FRICTION
 from stiction.learning.collect.throws import Range, ThrowRanges
 from stiction.learning.collect.truths import to_truth
 
@@ -58,7 +57,7 @@ def collect(
         gravity = truth.gravity if isinstance(truth, Law) else GRAVITY
     pull = tuple(checks.vector("gravity", gravity, 3).tolist())
     timestep = checks.positive("timestep [s]", timestep)
-    what = to_truth(truth, body, friction=friction, usual_friction=FRICTION, timestep=timestep, gravity=pull)
+    what = to_truth(truth, body, friction=friction, timestep=timestep, gravity=pull)
     plan = Plan(
         body, what, throws, steps, seed, _ranges(ranges), requeries, timestep=timestep, gravity=pull,
         keep_static_surface=keep_static_surface, in_plane=in_plane, shard_throws=shard_throws,

@@ -26,7 +26,7 @@ from stiction.simulation.motion import DEEPEST_START, Motion, Setting, check_in_
 _SHARD_ROWS = 100_000  # in one file, about
 # What tells an impulse that is wrong from one that is noisy:
 _PULL = 0.05  # share of the body's weight in one step by which the ground may seem to pull
-_GAIN = 0.5  # share of the impulse's own energy by which it may seem to add energy
+_GAIN = 0.5, 0.2  # shares of the impulse's own energy, and of its work by component, by which it may seem to add energy
 _BESIDE = 0.25  # share of the body's diameter by which its centre of pressure may seem to lie outside of the patch
 
 
@@ -135,14 +135,15 @@ def _faults(body: Body, contacts: _core.Contacts, setting: Setting, impulse: NDA
     push, weight = impulse[:, 2], body.mass * float(np.linalg.norm(setting.gravity)) * setting.timestep
     change = np.einsum("nij,nj->ni", contacts.inverse_inertia, impulse)
     own = 0.5 * (impulse * change).sum(axis=1)
-    gain = (impulse * record.velocity).sum(axis=1) + own
+    work = impulse * record.velocity
+    allowed = _GAIN[0] * own + _GAIN[1] * np.abs(work).sum(axis=1) + 1e-12 * body.mass
     torque = impulse[:, 3:] - np.cross(record.centre, impulse[:, :3])  # about the patch's centre
     aside = np.hypot(torque[:, 0], torque[:, 1]) > push * (2 * record.radius + _BESIDE * body.diameter)
     return {
         "too deep in the ground": record.depth > DEEPEST_START * body.diameter,
         "pulled by the ground": push < -_PULL * weight,
-        "whose impulse adds energy": gain > _GAIN * own + 1e-12 * body.mass,
         "with a torque that their patch cannot make": (push > _PULL * weight) & aside,
+        "whose impulse adds energy": work.sum(axis=1) + own > allowed,
     }
 
 

@@ -32,7 +32,7 @@ class Elsewhere(Truth):
         gravity: ArrayLike = GRAVITY,
         finite: bool = True,
     ) -> Trajectory:
-        raise checks.InputError("These contacts came from elsewhere: there is no ground truth that can be asked again.")
+        raise checks.InputError("These contacts came from elsewhere, not from a ground truth that can be asked again.")
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": ELSEWHERE, "sha256": self.sha256}

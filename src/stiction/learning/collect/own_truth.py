@@ -65,7 +65,8 @@ class OwnTruth(Truth):
     ) -> Trajectory:
         if self.thrower is None:
             raise checks.InputError(
-                f"The ground truth {self.label} was an object in Python, which is in no file: it cannot be asked again."
+                f"The ground truth {self.label} was an object in Python, which no file holds: `stiction evaluate` asks "
+                "it with --truth MODULE:OBJECT."
             )
         flat = state.reshape(int(np.prod(state.batch_shape)))
         run = self.thrower(body, flat, steps, timestep=timestep, gravity=gravity, finite=finite)

@@ -8,8 +8,7 @@ from typing import Any
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.learning.collect.throws import ThrowRanges
-
-FRICTION = 0.5  # of a body that is no preset
+from stiction.learning.collect.truths import FRICTION
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def parse_body(
 
     mass: [kg]
     scale: metres in one unit of a mesh file
-    com: centre of mass [m], three numbers as a person types them, between commas or spaces; by default that of the shape
+    com: centre of mass [m], three numbers as a person types them, between commas or spaces; by default the shape's
     inertia: so too, three or six: xx, yy, zz and xy, xz, yz about the centre of mass, body axes [kg m^2]
     mjcf: model file in which `text` is the name of a body, which brings its mass properties
     """

@@ -16,6 +16,7 @@ from stiction.learning.collect.elsewhere_truth import Elsewhere
 from stiction.learning.collect.own_truth import OwnTruth
 from stiction.learning.collect.truth import COULOMB, DART, ELSEWHERE, OWN, GroundTruth, Truth
 
+FRICTION = 0.5  # of a named ground truth, if nothing else is said
 _NAMED = (*DART, *COULOMB)
 
 
@@ -35,7 +36,13 @@ def truth_from_dict(description: Any) -> Truth:
 
 
 def to_truth(
-    given: Any, body: Body, *, friction: ArrayLike | None, usual_friction: float, timestep: float, gravity: ArrayLike
+    given: Any,
+    body: Body,
+    *,
+    friction: ArrayLike | None = None,
+    usual_friction: float = FRICTION,
+    timestep: float,
+    gravity: ArrayLike,
 ) -> Truth:
     """The ground truth that a person means.
 
