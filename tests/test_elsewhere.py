@@ -1,5 +1,7 @@
 """Contacts from elsewhere: arrays and files become data sets; what cannot be a contact is counted and left out."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -153,7 +155,8 @@ def test_a_law_is_trained_on_contacts_from_elsewhere(box, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
     source = stiction.collect(box, CoulombLaw(box, 0.6), throws=30, steps=300, progress=False, workers=1).read()
     names = ("position", "quaternion", "twist", "impulse", "throw")
-    stiction.instances(box, **{name: source[name] for name in names}, out=tmp_path / "data")
+    parts: dict[str, Any] = {name: source[name] for name in names}
+    stiction.instances(box, **parts, out=tmp_path / "data")
     assert main(["train", str(tmp_path / "data"), "--out", str(tmp_path / "l.safetensors"), "--steps", "50"]) == 0
     law = stiction.load(tmp_path / "l.safetensors")
     assert law.inputs.friction[0] == pytest.approx(0.6, rel=0.01) and law.info["plan"]["truth"]["name"] == "elsewhere"

@@ -2,9 +2,11 @@
 
 import json
 import re
+import threading
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.truths import imported
 
 STATES = ("position", "quaternion", "velocity", "angular_velocity")
-FEW = dict(
+FEW: dict[str, Any] = dict(
     throws=6, steps=150, ranges={"height": (0.01, 0.1), "vertical": (-2.0, 0.0)}, shard_throws=2, requeries=5,
     progress=False, workers=1,
 )  # fmt: skip
@@ -136,6 +138,21 @@ def test_a_data_set_does_not_hold_its_truth(box, tmp_path):
         plan.truth.throw(box, State([0, 0, 1.0]), 1)
 
 
+class Bursting(Motions):
+    """Runs out of numbers after 100 steps."""
+
+    def throw(self, body, state, steps, **how):
+        run = super().throw(body, state, steps, **how)
+        run.velocity[:, 100:] = np.nan
+        return run
+
+
+def test_contacts_after_the_last_number_are_left_out(box):
+    whole, cut = (stiction.collect(box, truth, **{**FEW, "requeries": 0}).read() for truth in (Motions(), Bursting()))
+    early = whole["step"] < 99
+    assert 0 < early.sum() < len(early) and np.array_equal(cut["impulse"], whole["impulse"][early])
+
+
 def test_stated_impulses_are_taken_unless_they_contradict_the_motion(box):
     plain, scaled = (stiction.collect(box, truth, **FEW).read() for truth in (Stated(1.0), Stated(1.04)))
     assert np.abs(scaled["impulse"] - 1.04 * plain["impulse"]).max() < 1e-12
@@ -169,13 +186,12 @@ def test_other_wrong_arguments_are_refused(box):
     with pytest.raises(InputError, match="A range of throws must be one of 'height'"):
         stiction.collect(box, Motions(), ranges={"hight": (0, 1)})
     with pytest.raises(InputError, match=r"body must be a stiction\.Body, got str"):
-        stiction.collect("box", Motions())
+        stiction.collect("box", Motions())  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_pickled_needs_one_worker(box):
     pytest.importorskip("joblib", reason="joblib is not installed")
-    truth = Motions()
-    truth.lock = __import__("threading").Lock()
+    truth = Motions(lock=threading.Lock())
     with pytest.raises(InputError, match=r"Motions cannot be sent to other processes .*: give one worker"):
         stiction.collect(box, truth, **{**FEW, "workers": 2})
     assert len(stiction.collect(box, truth, **FEW)) > 0

@@ -9,12 +9,11 @@ from numpy.typing import ArrayLike
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.law import GRAVITY, Law
 from stiction.learning.collect.carry_out import carry_out
 from stiction.learning.collect.dataset import DataSet, without_trace
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import Range, ThrowRanges
-from stiction.learning.collect.truths import to_truth
+from stiction.learning.collect.truths import gravity_of, resolved, to_truth
 
 
 def collect(
@@ -53,9 +52,8 @@ def collect(
     """
     if not isinstance(body, Body):
         raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")
-    if gravity is None:
-        gravity = truth.gravity if isinstance(truth, Law) else GRAVITY
-    pull = tuple(checks.vector("gravity", gravity, 3).tolist())
+    truth = resolved(truth)
+    pull = tuple(checks.vector("gravity", gravity_of(truth) if gravity is None else gravity, 3).tolist())
     timestep = checks.positive("timestep [s]", timestep)
     what = to_truth(truth, body, friction=friction, timestep=timestep, gravity=pull)
     plan = Plan(

@@ -23,6 +23,7 @@ from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.store import COLUMNS, count_instances, encode_shard, shard_path
 from stiction.simulation.motion import DEEPEST_START, Motion, Setting, check_in_plane, contacts_at
 
+_CHUNK = 20_000  # contacts that are looked at together, which takes over a kilobyte each
 _SHARD_ROWS = 100_000  # in one file, about
 # What tells an impulse that is wrong from one that is noisy:
 _PULL = 0.05  # share of the body's weight in one step by which the ground may seem to pull
@@ -68,8 +69,13 @@ def instances(
     answer = _rows("twist_after", twist_after, number) if impulse is None else _rows("impulse", impulse, number)
     labels = None if mode is None else _labels(mode, number)
     throws = np.arange(number) if throw is None else _throws(throw, number)
-    rows, why = _observed(body, motion, setting, answer, labels, is_impulse=impulse is not None)
-    kept = len(rows["row"])
+    parts = [
+        _observed(body, motion, setting, answer, labels, slice(begin, begin + _CHUNK), is_impulse=impulse is not None)
+        for begin in range(0, max(number, 1), _CHUNK)
+    ]
+    rows = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
+    counts = {fault: sum(faults[fault] for _, faults in parts) for fault in parts[0][1]}
+    why, kept = ", ".join(f"{count:,} {fault}" for fault, count in counts.items() if count), len(rows["row"])
     if not kept:
         raise checks.InputError(f"None of the {number} contacts can be used: {why}.")
     if why:
@@ -95,12 +101,20 @@ def _checked_motion(body: Body, position: ArrayLike, quaternion: ArrayLike, twis
 
 
 def _observed(
-    body: Body, motion: Motion, setting: Setting, answer: NDArray, labels: NDArray | None, *, is_impulse: bool
-) -> tuple[Columns, str]:
-    """Columns of the rows that can be contacts, with "row", the number of each; and what the others are."""
-    contacts = contacts_at(body, motion, setting)
+    body: Body,
+    motion: Motion,
+    setting: Setting,
+    answer: NDArray,
+    labels: NDArray | None,
+    some: slice,
+    *,
+    is_impulse: bool,
+) -> tuple[Columns, dict[str, int]]:
+    """Columns of those of some rows that can be contacts, with "row", the number of each; and what the others are."""
+    here = Motion(*(part[some] for part in motion))
+    contacts = contacts_at(body, here, setting)
     record: Any = contacts.record
-    row = record.index.astype(np.int64)
+    row = some.start + record.index.astype(np.int64)
     v1 = record.velocity.copy()
     given = answer[row]
     after = v1 + np.einsum("nij,nj->ni", contacts.inverse_inertia, given) if is_impulse else given
@@ -108,7 +122,7 @@ def _observed(
     impulse = given if is_impulse else seen
     if labels is not None:
         mode = np.where(labels[row] == Mode.NONE, mode, labels[row]).astype(np.int8)
-    faults = {"in the air": len(motion.position) - len(row)}
+    faults = {"in the air": len(here.position) - len(row)}
     good = np.ones(len(row), dtype=np.bool_)
     for fault, wrong in _faults(body, contacts, setting, impulse).items():
         faults[fault] = int((good & wrong).sum())
@@ -126,7 +140,7 @@ def _observed(
         "mode": mode,
         "kind": record.kind.astype(np.int8),
     }
-    return chosen(rows, good), ", ".join(f"{count:,} {fault}" for fault, count in faults.items() if count)
+    return chosen(rows, good), faults
 
 
 def _faults(body: Body, contacts: _core.Contacts, setting: Setting, impulse: NDArray) -> dict[str, NDArray[np.bool_]]:

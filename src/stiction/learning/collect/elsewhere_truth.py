@@ -3,12 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
-from stiction.laws.law import GRAVITY
 from stiction.learning.collect.truth import ELSEWHERE, Truth
 
 
@@ -22,16 +19,7 @@ class Elsewhere(Truth):
     sha256: str
     name: str = field(default=ELSEWHERE, init=False)
 
-    def throw(
-        self,
-        body: Body,
-        state: State,
-        steps: int,
-        *,
-        timestep: float = 0.002,
-        gravity: ArrayLike = GRAVITY,
-        finite: bool = True,
-    ) -> Trajectory:
+    def _throw(self, body: Body, state: State, steps: int, **how: Any) -> Trajectory:
         raise checks.InputError("These contacts came from elsewhere, not from a ground truth that can be asked again.")
 
     def to_dict(self) -> dict[str, Any]:

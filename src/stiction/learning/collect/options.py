@@ -101,12 +101,11 @@ def to_plan(options: CollectOptions):
     from dataclasses import replace
 
     from stiction.basics import checks
-    from stiction.laws.law import GRAVITY
     from stiction.laws.modelfile import load
     from stiction.learning.collect.plan import Plan
     from stiction.learning.collect.presets import parse_body, preset
     from stiction.learning.collect.truth import GroundTruth
-    from stiction.learning.collect.truths import to_truth
+    from stiction.learning.collect.truths import gravity_of, resolved, to_truth
 
     if [bool(options.body), options.law is not None, options.mjcf is not None].count(True) != 1:
         raise checks.InputError(
@@ -115,7 +114,7 @@ def to_plan(options: CollectOptions):
     if options.mjcf_body and options.mjcf is None:
         raise checks.InputError("--body NAME is for a body in a model file, --mjcf FILE.")
     usual = preset(options.body)
-    given = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
+    ranges = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
     same = (
         "throws", "steps", "seed", "timestep",
         "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "in_plane", "shard_throws",
@@ -127,10 +126,12 @@ def to_plan(options: CollectOptions):
     else:
         own = {"com": options.com, "inertia": options.inertia, "mjcf": options.mjcf}
         body = parse_body(options.body or options.mjcf_body, options.mass, options.scale, **own)
-        how = {"friction": options.friction, "usual_friction": usual.friction, "gravity": GRAVITY}
-        where = {"body": body, "truth": to_truth(options.truth, body, timestep=options.timestep, **how)}
+        given = resolved(options.truth)
+        how = {"friction": options.friction, "usual_friction": usual.friction, "timestep": options.timestep}
+        gravity = gravity_of(given)
+        where = {"body": body, "truth": to_truth(given, body, gravity=gravity, **how), "gravity": gravity}
     return Plan(
         **where,
-        ranges=replace(usual.ranges, **{name: value for name, value in given.items() if value is not None}),
+        ranges=replace(usual.ranges, **{name: value for name, value in ranges.items() if value is not None}),
         **{name: getattr(options, name) for name in same},
     )

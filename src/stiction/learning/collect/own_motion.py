@@ -12,7 +12,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import UNIT_TOLERANCE, Mode, State, Trajectory
-from stiction.simulation.motion import Record, Setting, empty_record
+from stiction.simulation.motion import Record, Setting, empty_record, to_trajectory
 from stiction.simulators.recover import recover
 
 _SAME_START = 1e-5  # how far the first recorded state may be from the one that was asked for
@@ -33,10 +33,13 @@ class Motions:
         how: dict[str, Any] = {"timestep": timestep, "gravity": pull.copy()}
         if _accepts_finite(self.given.throw):
             how["finite"] = finite
+        number = len(state.position)
+        record = empty_record(number, steps)
+        if number == 0:  # nobody need be ready for a batch of none
+            return to_trajectory(body, record, (0,), timestep)
         answer = self.given.throw(body, state[:], steps, **how)
-        parts = _states(answer, len(state.position), steps, finite)
+        parts = _states(answer, number, steps, finite)
         _check_start(parts, state)
-        record = empty_record(len(state.position), steps)
         flat = (part.reshape(-1, part.shape[-1]) for part in parts.values())
         for kept, part in zip(record[:3], _core.to_centre_of_mass(body.com, *flat), strict=True):
             kept[:] = part.reshape(kept.shape)

@@ -11,7 +11,7 @@ from stiction.basics import checks
 from stiction.basics.files import digest
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
-from stiction.laws.law import GRAVITY, Law, as_law
+from stiction.laws.law import Law, as_law
 from stiction.learning.collect.own_motion import Motions
 from stiction.learning.collect.shipping import packed
 from stiction.learning.collect.throws import ThrowRanges, draw, generator, stacked
@@ -53,23 +53,14 @@ class OwnTruth(Truth):
             )
         return replace(self, thrower=thrower)
 
-    def throw(
-        self,
-        body: Body,
-        state: State,
-        steps: int,
-        *,
-        timestep: float = 0.002,
-        gravity: ArrayLike = GRAVITY,
-        finite: bool = True,
-    ) -> Trajectory:
+    def _throw(self, body: Body, state: State, steps: int, **how: Any) -> Trajectory:
         if self.thrower is None:
             raise checks.InputError(
                 f"The ground truth {self.label} was an object in Python, which no file holds: `stiction evaluate` asks "
                 "it with --truth MODULE:OBJECT."
             )
         flat = state.reshape(int(np.prod(state.batch_shape)))
-        run = self.thrower(body, flat, steps, timestep=timestep, gravity=gravity, finite=finite)
+        run = self.thrower(body, flat, steps, **how)
         arrays = {name: part for name, part in vars(run).items() if name != "timestep"}
         shaped = {name: part.reshape(*state.batch_shape, *part.shape[1:]) for name, part in arrays.items()}
         return Trajectory(**shaped, timestep=run.timestep)

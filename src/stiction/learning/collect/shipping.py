@@ -12,19 +12,21 @@ from stiction.basics import checks
 def packed(thing: Any, label: str) -> bytes:
     """`thing` as bytes that `unpacked` reads in another process, on this machine or another one."""
     cloudpickle = _cloudpickle()
-    nearby = [module for module in _modules(thing) if _is_nearby(module)]
+    # Other machines do not have the files that lie about here, so their classes travel along, if they can.
+    for module in (module for module in _modules(thing) if _is_nearby(module)):
+        cloudpickle.register_pickle_by_value(module)
+        try:
+            return cloudpickle.dumps(thing)
+        except Exception:  # whatever the parts of a stranger's object raise
+            continue
+        finally:
+            cloudpickle.unregister_pickle_by_value(module)
     try:
-        # Other machines do not have the files that lie about here, so their classes travel along.
-        for module in nearby:
-            cloudpickle.register_pickle_by_value(module)
         return cloudpickle.dumps(thing)
-    except Exception as error:  # whatever the parts of a stranger's object raise
+    except Exception as error:
         raise checks.InputError(
             f"{label} cannot be sent to other processes ({error!s:.150}): give one worker, or make it fit for pickle."
         ) from error
-    finally:
-        for module in nearby:
-            cloudpickle.unregister_pickle_by_value(module)
 
 
 def unpacked(data: bytes) -> Any:

@@ -47,7 +47,11 @@ class Truth:
         gravity: [m/s^2], shape (3,)
         finite: refuse a motion that runs out of numbers
         """
-        raise NotImplementedError(f"{type(self).__name__} must define throw.")
+        return self._throw(body, state, steps, timestep=timestep, gravity=gravity, finite=finite)
+
+    def _throw(self, body: Body, state: State, steps: int, **how: Any) -> Trajectory:
+        """The same for each ground truth; `how` has timestep, gravity and finite."""
+        raise NotImplementedError(f"{type(self).__name__} must define _throw.")
 
     def packages(self) -> tuple[str, ...]:
         """The distributions whose versions decide the bits of a throw."""
@@ -94,25 +98,13 @@ class GroundTruth(Truth):
         object.__setattr__(self, "friction", tuple(friction.tolist()))
         object.__setattr__(self, "softness", checks.non_negative("softness", self.softness))
 
-    def throw(
-        self,
-        body: Body,
-        state: State,
-        steps: int,
-        *,
-        timestep: float = 0.002,
-        gravity: ArrayLike = GRAVITY,
-        finite: bool = True,
-    ) -> Trajectory:
+    def _throw(self, body: Body, state: State, steps: int, **how: Any) -> Trajectory:
         if self.name == LAW:
-            return throw_law(load(self.law), state, steps, timestep=timestep, gravity=gravity, finite=finite)
+            return throw_law(load(self.law), state, steps, **how)
         if self.name in DART:
-            mu, solver = self.friction[0], self.name
-            how = {"timestep": timestep, "gravity": gravity, "finite": finite}
-            return _dart().throw(body, state, steps, friction=mu, solver=solver, **how)
-        cone = COULOMB[self.name]
-        law = CoulombLaw(body, self.friction, cone=cone, softness=self.softness, timestep=timestep)
-        return rollout(law, state, steps, gravity=gravity, finite=finite)
+            return _dart().throw(body, state, steps, friction=self.friction[0], solver=self.name, **how)
+        law = CoulombLaw(body, self.friction, cone=COULOMB[self.name], softness=self.softness)
+        return rollout(law, state, steps, **how)
 
     def packages(self) -> tuple[str, ...]:
         return super().packages() + (("dartpy",) if self.name in DART else ())

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
+from stiction.laws.law import GRAVITY, Law
 from stiction.laws.modelfile import load
 from stiction.learning.collect.elsewhere_truth import Elsewhere
 from stiction.learning.collect.own_truth import OwnTruth
@@ -30,9 +31,12 @@ def truth_from_dict(description: Any) -> Truth:
     if not all(isinstance(value, str) for value in parts.values()):
         raise checks.InputError(f"The ground truth {name!r} of a data set must be described by words.")
     try:
-        return other[name](**parts)
+        found = other[name](**parts)
     except TypeError as error:
         raise checks.InputError(f"The ground truth {name!r} of a data set cannot be read: {error}.") from error
+    if found.to_dict() != description:
+        raise checks.InputError(f"The ground truth {name!r} of a data set has fields that it cannot have.")
+    return found
 
 
 def to_truth(
@@ -55,11 +59,19 @@ def to_truth(
         return GroundTruth(given, (usual_friction,) if friction is None else friction)  # type: ignore[arg-type]
     if friction is not None:
         raise checks.InputError(f"friction is for the ground truths {', '.join(_NAMED)}; this one has its own.")
-    if isinstance(given, str) and ":" in given:
-        given = imported(given)
-    elif isinstance(given, str | Path):
-        given = _law(given)
-    return OwnTruth.of(given, body, timestep=timestep, gravity=gravity)
+    return OwnTruth.of(resolved(given), body, timestep=timestep, gravity=gravity)
+
+
+def resolved(given: Any) -> Any:
+    """What MODULE:OBJECT or a law's name or file stands for; names of ground truths and all else stay as they are."""
+    if not isinstance(given, str | Path) or given in _NAMED:
+        return given
+    return imported(given) if isinstance(given, str) and ":" in given else _law(given)
+
+
+def gravity_of(given: Any) -> tuple[float, float, float]:
+    """Gravity of the world that a ground truth belongs to [m/s^2]: a law says it."""
+    return given.gravity if isinstance(given, Law) else GRAVITY
 
 
 def imported(text: str) -> Any:
