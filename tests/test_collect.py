@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from contact_states import SETTING
 from stiction import Body, InputError, Mode, State
-from stiction.learning.collect.collect import collect, shard_rows
+from stiction.learning.collect.carry_out import carry_out, shard_rows
 from stiction.learning.collect.instances import REQUERIED, balanced_choice, is_at_rest
 from stiction.learning.collect.options import CollectOptions, run, to_plan
 from stiction.learning.collect.plan import Plan
@@ -42,7 +42,7 @@ def lopsided() -> Body:
 
 @pytest.fixture(scope="module")
 def uninterrupted(plan, tmp_path_factory) -> dict[str, bytes]:
-    return contents(collect(plan, tmp_path_factory.mktemp("one"), workers=1, progress=False).folder)
+    return contents(carry_out(plan, tmp_path_factory.mktemp("one"), workers=1, progress=False).folder)
 
 
 def contents(folder) -> dict[str, bytes]:
@@ -66,20 +66,20 @@ def truth_or_skip(name: str, friction=(0.6,)) -> GroundTruth:
 def test_two_workers_write_the_same_bytes(plan, uninterrupted, tmp_path):
     pytest.importorskip("joblib", reason="joblib is not installed")
     assert len(uninterrupted) == 6
-    assert contents(collect(plan, tmp_path, workers=2, progress=False).folder) == uninterrupted
+    assert contents(carry_out(plan, tmp_path, workers=2, progress=False).folder) == uninterrupted
 
 
 @pytest.mark.slow
 def test_ray_writes_the_same_bytes(plan, uninterrupted, tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed")
-    data = collect(plan, tmp_path, workers=2, executor="ray", progress=False)
+    data = carry_out(plan, tmp_path, workers=2, executor="ray", progress=False)
     assert contents(data.folder) == uninterrupted
 
 
 def test_dart_gives_the_same_bytes_again(plan, tmp_path):
     pytest.importorskip("joblib", reason="joblib is not installed")
     plan = replace(plan, truth=truth_or_skip("dantzig"), throws=4, shard_throws=2)
-    one, two = (collect(plan, tmp_path / str(n), workers=n, progress=False).folder for n in (1, 2))
+    one, two = (carry_out(plan, tmp_path / str(n), workers=n, progress=False).folder for n in (1, 2))
     assert contents(one) == contents(two)
 
 
@@ -94,16 +94,16 @@ def test_throws_do_not_depend_on_their_shard(plan, name):
 
 KILLED = """
 import json, sys, time
-from stiction.learning.collect import collect
+from stiction.learning.collect import carry_out
 from stiction.learning.collect.plan import Plan
 
-real = collect.write_whole
+real = carry_out.write_whole
 def slow(path, data):
     real(path, data)
     print(path.name, flush=True)
     time.sleep(0.02)
-collect.write_whole = slow
-collect.collect(Plan.from_dict(json.loads(sys.argv[1])), sys.argv[2], workers=int(sys.argv[3]), progress=False)
+carry_out.write_whole = slow
+carry_out.carry_out(Plan.from_dict(json.loads(sys.argv[1])), sys.argv[2], workers=int(sys.argv[3]), progress=False)
 """
 
 
@@ -120,11 +120,11 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(plan, uninterrupted, 
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-    assert contents(collect(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
+    assert contents(carry_out(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
 
 
 def test_what_a_killed_process_leaves_is_cleaned_up(plan, uninterrupted, tmp_path):
-    collect(plan, tmp_path, workers=1, progress=False)
+    carry_out(plan, tmp_path, workers=1, progress=False)
     first = next(iter(uninterrupted.values()))
     for kept in ([], ["manifest.json"], sorted(uninterrupted)[:3]):
         for name in uninterrupted:
@@ -134,7 +134,7 @@ def test_what_a_killed_process_leaves_is_cleaned_up(plan, uninterrupted, tmp_pat
             (tmp_path / name).write_bytes(unfinished(data) if name == "manifest.json" else data)
         (tmp_path / ".shard-00003.1234.tmp.parquet").write_bytes(first[:100])
         (tmp_path / ".manifest.1234.tmp.json").write_bytes(b"{")
-        assert contents(collect(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
+        assert contents(carry_out(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
 
 
 def unfinished(manifest: bytes) -> bytes:
@@ -224,7 +224,7 @@ def test_rare_contacts_are_asked_as_often_as_common_ones():
 
 def test_throws_that_touch_nothing_make_an_empty_data_set(plan, tmp_path):
     high = replace(plan, steps=3, ranges=ThrowRanges(height=(1, 1)), throws=2)
-    data = collect(high, tmp_path, workers=1, progress=False)
+    data = carry_out(high, tmp_path, workers=1, progress=False)
     assert len(data) == 0 and data.read(["v1"])["v1"].shape == (0, 6)
 
 
@@ -243,7 +243,7 @@ def test_another_plan_is_refused_in_the_same_folder(plan, tmp_path, changes, sen
 
     write_manifest(tmp_path, Manifest(plan, plan.packages()))
     with pytest.raises(InputError, match=sentence):
-        collect(replace(plan, **changes), tmp_path, workers=1, progress=False)
+        carry_out(replace(plan, **changes), tmp_path, workers=1, progress=False)
 
 
 def test_other_versions_and_other_folders_are_refused(plan, tmp_path):
@@ -251,10 +251,10 @@ def test_other_versions_and_other_folders_are_refused(plan, tmp_path):
 
     write_manifest(tmp_path, Manifest(plan, {**plan.packages(), "numpy": "1.0"}))
     with pytest.raises(InputError, match=r'holds a data set with package\.numpy "1\.0", not'):
-        collect(plan, tmp_path, workers=1, progress=False)
+        carry_out(plan, tmp_path, workers=1, progress=False)
     (tmp_path / "manifest.json").rename(tmp_path / "diary.txt")
     with pytest.raises(InputError, match="is not empty and holds no data set"):
-        collect(plan, tmp_path, workers=1, progress=False)
+        carry_out(plan, tmp_path, workers=1, progress=False)
 
 
 def test_damaged_shards_stop_a_continuation(plan, uninterrupted, tmp_path):
@@ -263,9 +263,9 @@ def test_damaged_shards_stop_a_continuation(plan, uninterrupted, tmp_path):
         (tmp_path / name).write_bytes(data)
     shard_path(tmp_path, 2).write_bytes(uninterrupted["shard-00002.parquet"][:-100])
     with pytest.raises(InputError, match=r"shard-00002\.parquet is damaged.*; delete it, and it is made again"):
-        collect(plan, tmp_path, workers=1, progress=False)
+        carry_out(plan, tmp_path, workers=1, progress=False)
     shard_path(tmp_path, 2).unlink()
-    assert contents(collect(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
+    assert contents(carry_out(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no file locks")
@@ -275,7 +275,7 @@ def test_only_one_process_collects_into_a_folder(plan, tmp_path):
     handle = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
     with pytest.raises(InputError, match="Another process is collecting into"):
-        collect(plan, tmp_path, workers=1, progress=False)
+        carry_out(plan, tmp_path, workers=1, progress=False)
     os.close(handle)
 
 
@@ -289,7 +289,7 @@ def test_only_one_process_collects_into_a_folder(plan, tmp_path):
 )
 def test_impossible_executors_are_refused(plan, tmp_path, arguments, sentence):
     with pytest.raises(InputError, match=sentence):
-        collect(plan, tmp_path / "new", progress=False, **arguments)
+        carry_out(plan, tmp_path / "new", progress=False, **arguments)
     assert not (tmp_path / "new").exists()
 
 
@@ -303,7 +303,7 @@ def test_impossible_executors_are_refused(plan, tmp_path, arguments, sentence):
 def test_ray_addresses_that_do_not_answer_are_refused(plan, tmp_path, address, sentence):
     pytest.importorskip("ray", reason="Ray is not installed")
     with pytest.raises(InputError, match=sentence):
-        collect(plan, tmp_path / "new", executor="ray", address=address, progress=False)
+        carry_out(plan, tmp_path / "new", executor="ray", address=address, progress=False)
 
 
 def test_options_mean_a_plan(tmp_path):

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from stiction.laws.law import Law
     from stiction.laws.material import Material
     from stiction.laws.modelfile import load
+    from stiction.learning.collect.collect import collect
+    from stiction.learning.collect.dataset import DataSet
+    from stiction.learning.collect.elsewhere import instances
+    from stiction.learning.train.from_data import train
     from stiction.simulation.rollout import rollout
     from stiction.simulation.stepper import Stepper
 
@@ -20,6 +24,7 @@ __all__ = [
     "AugmentedLaw",
     "Body",
     "CoulombLaw",
+    "DataSet",
     "InputError",
     "Kind",
     "Law",
@@ -28,12 +33,15 @@ __all__ = [
     "State",
     "Stepper",
     "Trajectory",
+    "collect",
     "dart",
     "gym",
+    "instances",
     "load",
     "mujoco",
     "recordings",
     "rollout",
+    "train",
 ]
 
 # Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
@@ -41,6 +49,7 @@ _HOME = {
     "AugmentedLaw": "stiction.laws.augmented",
     "Body": "stiction.bodies.body",
     "CoulombLaw": "stiction.laws.coulomb",
+    "DataSet": "stiction.learning.collect.dataset",
     "InputError": "stiction.basics.checks",
     "Kind": "stiction.bodies.state",
     "Law": "stiction.laws.law",
@@ -48,9 +57,12 @@ _HOME = {
     "Mode": "stiction.bodies.state",
     "State": "stiction.bodies.state",
     "Trajectory": "stiction.bodies.state",
+    "collect": "stiction.learning.collect.collect",
+    "instances": "stiction.learning.collect.elsewhere",
     "load": "stiction.laws.modelfile",
     "rollout": "stiction.simulation.rollout",
     "Stepper": "stiction.simulation.stepper",
+    "train": "stiction.learning.train.from_data",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")
 

@@ -174,7 +174,7 @@ def train(
     """Train a law on a data set. A training that was stopped goes on with the same command.
 
     Args:
-        data: Folder of the data set, made by `stiction collect`.
+        data: Folder of the data set, made by `stiction collect` or `stiction import --instances`.
         out: Model file to write, .safetensors.
         law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline.
         approximator: Networks, gradient-boosted trees, Gaussian processes or support vector machines.
@@ -197,6 +197,7 @@ def evaluate(
     /,
     *,
     contacts: int = 40_000,
+    truth: Annotated[str | None, tyro.conf.arg(metavar="MODULE:OBJECT", help_behavior_hint="(optional)")] = None,
     data: OptionalFile = None,
     seed: int = 0,
     json: OptionalFile = None,
@@ -206,6 +207,7 @@ def evaluate(
     Args:
         law: Name of a shipped law, or path of a model file.
         contacts: Contacts of each kind of patch.
+        truth: Ground truth to ask, where it was an object of your own, which no file holds.
         data: Recordings to forecast, of a law that was identified.
         seed: Seed of the fresh throws.
         json: Write the figures to this file.
@@ -217,7 +219,7 @@ def evaluate(
     if isinstance(identified, ImpactLaw):
         import_module("stiction.studies.recordings.forecasts").run(law, identified, data, seed=seed, json=json)
         return
-    import_module("stiction.studies.paper.singlestep").run(law, contacts=contacts, seed=seed, json=json)
+    import_module("stiction.studies.paper.singlestep").run(law, contacts=contacts, truth=truth, seed=seed, json=json)
 
 
 def view(
@@ -243,7 +245,10 @@ def view(
 
 
 def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
-    """Read recorded poses of tosses, check them against mechanics, and keep them in SI units and our axes."""
+    """Read recorded poses of tosses, check them against mechanics, and keep them in SI units and our axes.
+
+    With --instances, read single contacts instead, and keep them as a data set to train on.
+    """
     require("import", {"pyarrow": "record"})
     import_module("stiction.learning.recordings.options").run_import(options)
 

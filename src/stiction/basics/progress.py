@@ -74,9 +74,9 @@ def bars(*, own_thread: bool = True) -> Iterator[Begin]:
 
 
 @contextmanager
-def parts() -> Iterator[Report]:
+def parts(shown: bool = True) -> Iterator[Report]:
     """A bar for each part of the work, as a function that is told how far a part is; they stay there in the end."""
-    with _progress(True, True, True) as progress:
+    with _progress(shown, True, True) as progress:
         found: dict[str, Bar] = {}
 
         def report(part: str, done: float, total: float = 1.0) -> None:

@@ -1,6 +1,7 @@
 """What a MuJoCo model must be for a law to act in it: which geoms are the ground, and whether a body is the law's."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 import mujoco as compiled_module
@@ -127,6 +128,19 @@ def body_of(model: Any, name: str, points: int = 32) -> Body:
     inertia = axes @ np.diag(model.body_inertia[number]) @ axes.T
     mass, com = float(model.body_mass[number]), model.body_ipos[number].copy()
     return Body.hull_of(np.concatenate(corners), mass, com=com, inertia=inertia)
+
+
+def body_in_file(path: str | Path, name: str, points: int = 32) -> Body:
+    """The body of that name in an MJCF or URDF file, see `body_of`."""
+    if not Path(path).is_file():
+        raise checks.InputError(f"There is no model file {path}.")
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        raise checks.InputError(
+            f"MuJoCo cannot read {path}: {' '.join(str(error).split()).rstrip('.'):.200}."
+        ) from error
+    return body_of(model, name, points)
 
 
 def _corners(model, g: int, points: int) -> NDArray[np.float64]:

@@ -75,18 +75,23 @@ def check_start(body: Body, state: State) -> None:
             f"{-DEEPEST_START * body.diameter:.4g} m."
         )
     if body.planar:
-        sideways = [
-            flat.position[:, 1],
-            flat.velocity[:, 1],
-            *flat.angular_velocity.T[[0, 2]],
-            *flat.quaternion.T[[1, 3]],
-        ]
-        worst = max((float(np.abs(part).max(initial=0.0)) for part in sideways), default=0.0)
-        if worst > 1e-9:
-            raise checks.InputError(
-                "A planar body moves in the x-z plane and turns about y only; its state has a component out of that "
-                f"plane of {worst:.3g}."
-            )
+        check_in_plane(flat)
+
+
+def check_in_plane(state: State) -> None:
+    """Refuse states (n,) that are not those of a planar body."""
+    sideways = [
+        state.position[:, 1],
+        state.velocity[:, 1],
+        *state.angular_velocity.T[[0, 2]],
+        *state.quaternion.T[[1, 3]],
+    ]
+    worst = max((float(np.abs(part).max(initial=0.0)) for part in sideways), default=0.0)
+    if worst > 1e-9:
+        raise checks.InputError(
+            "A planar body moves in the x-z plane and turns about y only; its state has a component out of that "
+            f"plane of {worst:.3g}."
+        )
 
 
 def check_finite(record: Record, timestep: float) -> None:

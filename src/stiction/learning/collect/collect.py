@@ -1,191 +1,73 @@
-"""Run the throws of a plan and write them as a data set, shard by shard; the same call goes on where it was stopped."""
+"""`stiction.collect`: throw a body in a ground truth, also one of your own, and keep its contacts."""
 
-import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from functools import lru_cache, partial
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from stiction.basics import checks
-from stiction.basics.files import digest, read_bytes, remove_strays, write_whole
-from stiction.basics.progress import bar
-from stiction.bodies.state import State
-from stiction.learning.collect import executors
-from stiction.learning.collect.dataset import DataSet, checked_shard
-from stiction.learning.collect.instances import (
-    REQUERIED,
-    Columns,
-    balanced_choice,
-    chosen,
-    contact_instances,
-    is_at_rest,
-    jittered,
-    joined,
-    noise_in_plane,
-)
-from stiction.learning.collect.manifest import NAME, Manifest, Shard, difference, read_manifest, write_manifest
+from stiction.bodies.body import Body
+from stiction.learning.collect.carry_out import carry_out
+from stiction.learning.collect.dataset import DataSet, without_trace
 from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.store import count_instances, encode_shard, shard_path
-from stiction.learning.collect.throws import ThrowRanges, draw, generator
-from stiction.simulation.motion import Setting
+from stiction.learning.collect.throws import Range, ThrowRanges
+from stiction.learning.collect.truths import gravity_of, resolved, to_truth
 
 
 def collect(
-    plan: Plan,
-    out: str | Path,
+    body: Body,
+    truth: Any = "dantzig",
     *,
+    throws: int = 400,
+    steps: int = 800,
+    seed: int = 0,
+    out: str | Path | None = None,
+    friction: ArrayLike | None = None,
+    timestep: float = 0.002,
+    gravity: ArrayLike | None = None,
+    ranges: ThrowRanges | Mapping[str, Range] | None = None,
+    requeries: int = 30,
+    keep_static_surface: float = 0.2,
+    in_plane: float = 0.0,
+    shard_throws: int = 50,
     workers: int | None = None,
     executor: str = "local",
     address: str | None = None,
     progress: bool = True,
 ) -> DataSet:
-    """Collect the data set of `plan` in the folder `out`, or the rest of it, and open it.
+    """Throw `body` many times in a ground truth and keep its contacts, to train a law on.
 
-    workers: processes, by default one a core; the bytes do not depend on their number
-    executor: "local", or "ray", by default on this machine, else at `address`
-    progress: show a progress bar at a terminal
+    truth: "dantzig" or "nsgs" (DART), "coulomb-box" or "coulomb-round"; a Law of this body; a material; an object with
+        throw(body, state, steps, *, timestep, gravity), see docs/ground_truth.md; or where to import one, "module:name"
+    out: folder for the data set; the same call goes on with a part of it. None: it is kept as long as the result lives.
+    friction: coefficient of a named truth, 0.5 by default; the Coulomb laws also know two, (mu_x, mu_y)
+    timestep: [s]
+    gravity: [m/s^2], shape (3,); by default that of a Law, else 9.81 downwards
+    ranges: of the throws: height [m], horizontal, vertical [m/s], spin [rad/s], each (lowest, highest)
+    requeries: contact states of each throw that are asked again with jittered velocities; 0 for a truth with a memory
+    keep_static_surface, in_plane, shard_throws: see Plan
+    workers: processes, by default one a core; executor: "local", or "ray", at `address`. The bytes are always the same.
     """
-    out = Path(out)
-    executors.check(executor, workers, address)
-    out.mkdir(parents=True, exist_ok=True)
-    with _sole_writer(out):
-        remove_strays(out)
-        if not _is_complete(plan, out):
-            shards = _existing(plan, out)
-            missing = [number for number in range(plan.shards) if number not in shards]
-            _prepare(plan)
-            write_manifest(out, Manifest(plan, plan.packages()))
-            task = partial(shard_file, json.dumps(plan.to_dict()))
-            results = executors.run(task, missing, executor=executor, workers=workers, address=address)
-            before = sum(len(plan.shard(number)) for number in shards)
-            with bar(
-                "throws", plan.throws, done=before, shown=progress, kept=True, speed="steps/s", per=plan.steps
-            ) as throws:
-                for number, (data, instances) in results:
-                    write_whole(shard_path(out, number), data)
-                    shards[number] = Shard(digest(data), instances)
-                    throws.advance(len(plan.shard(number)))
-            ordered = [shards[number] for number in range(plan.shards)]
-            write_manifest(out, Manifest(plan, plan.packages(), ordered))
-    return DataSet(out)
+    if not isinstance(body, Body):
+        raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")
+    truth = resolved(truth)
+    pull = tuple(checks.vector("gravity", gravity_of(truth) if gravity is None else gravity, 3).tolist())
+    timestep = checks.positive("timestep [s]", timestep)
+    what = to_truth(truth, body, friction=friction, timestep=timestep, gravity=pull)
+    plan = Plan(
+        body, what, throws, steps, seed, _ranges(ranges), requeries, timestep=timestep, gravity=pull,
+        keep_static_surface=keep_static_surface, in_plane=in_plane, shard_throws=shard_throws,
+    )  # fmt: skip
+    run = partial(carry_out, plan, workers=workers, executor=executor, address=address, progress=progress)
+    return without_trace(run) if out is None else run(out)
 
 
-def shard_file(plan_text: str, number: int) -> tuple[bytes, list[list[int]]]:
-    """Bytes of a shard and its number of rows by kind and mode: a pure function, whoever computes it.
-
-    plan_text: the plan's description as JSON, so that every process works on exactly the same numbers
-    """
-    plan = _plan(plan_text)
-    rows = shard_rows(plan, number)
-    return encode_shard(plan, number, rows), count_instances(rows)
-
-
-def shard_rows(plan: Plan, number: int) -> Columns:
-    """Throw the throws of shard `number` and return their contact instances, ordered by throw and step."""
-    throws = plan.shard(number)
-    setting = Setting(plan.timestep, np.array(plan.gravity))
-    sources = [generator(plan.seed, throw) for throw in throws]
-    in_plane = np.array([plan.in_plane > 0 and rng.random() < plan.in_plane for rng in sources])
-    starts = _stack([draw(plan.body, plan.ranges, rng, in_plane=flat) for rng, flat in zip(sources, in_plane)])
-    run = plan.truth.throw(plan.body, starts, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
-    rows = contact_instances(plan.body, run, setting)
-    keep, picks, noise = _sample(plan, rows, sources)
-    asked = chosen(rows, picks)
-    flat = in_plane[asked["throw"]]
-    noise[flat] = noise_in_plane(noise[flat], asked["quaternion"][flat])
-    again = requery(plan, asked, noise, setting)
-    rows = joined([chosen(rows, keep), again])
-    rows["throw"] += np.int32(throws.start)
-    return rows
-
-
-def requery(plan: Plan, rows: Columns, noise, setting: Setting) -> Columns:
-    """Ask the ground truth about the states of `rows` with velocities jittered by `noise` (n, 6)."""
-    states, row = jittered(plan.body, rows, noise, plan.jitter_share, plan.jitter_speed, setting)
-    run = plan.truth.throw(plan.body, states, 1, timestep=plan.timestep, gravity=plan.gravity)
-    again = contact_instances(plan.body, run, setting)
-    again["throw"] = rows["throw"][row][again["throw"]]
-    again["step"] = np.full_like(again["step"], REQUERIED)
-    return again
-
-
-def _sample(plan: Plan, rows: Columns, sources: list[np.random.Generator]):
-    """Which rows to keep (mask), which to ask again (indices) and the noise to do it with, throw by throw."""
-    at_rest = is_at_rest(plan.body, rows)
-    keep = np.ones(len(at_rest), dtype=bool)
-    picks, noise = [np.empty(0, dtype=np.intp)], [np.empty((0, 6))]
-    ends = np.searchsorted(rows["throw"], np.arange(len(sources) + 1))
-    for rng, begin, end in zip(sources, ends, ends[1:]):
-        part = slice(begin, end)
-        keep[part] = ~at_rest[part] | (rng.random(end - begin) < plan.keep_static_surface)
-        if end > begin and plan.requeries:
-            picks.append(begin + balanced_choice(rows["kind"][part], rows["mode"][part], plan.requeries, rng))
-            noise.append(rng.standard_normal((plan.requeries, 6)))
-    return keep, np.concatenate(picks), np.concatenate(noise)
-
-
-def _stack(states: list[State]) -> State:
-    parts = ("position", "quaternion", "velocity", "angular_velocity")
-    return State(*(np.stack([getattr(state, part) for state in states]) for part in parts))
-
-
-@lru_cache(maxsize=1)
-def _plan(text: str) -> Plan:
-    return Plan.from_dict(json.loads(text))
-
-
-def _prepare(plan: Plan) -> None:
-    """A little of everything in this process: what is missing is said at once."""
-    first = replace(plan, throws=1, shard_throws=1, requeries=1)
-    shard_rows(replace(first, ranges=ThrowRanges((0, 0), (0, 0), (-1, -1), (0, 0)), steps=min(plan.steps, 20)), 0)
-
-
-def _is_complete(plan: Plan, out: Path) -> bool:
-    """Whether `out` holds the whole data set; a folder with anything but this data set or a part of it is refused."""
-    if not (out / NAME).exists():
-        if any(out.iterdir()):
-            raise checks.InputError(f"{out} is not empty and holds no data set; give a new folder.")
-        return False
-    manifest = read_manifest(out)
-    there = {**manifest.plan.to_dict(), "package": manifest.packages}
-    differs = difference(there, {**plan.to_dict(), "package": plan.packages()})
-    if differs:
-        raise checks.InputError(f"{out} holds a data set with {differs}: repeat its own command or give a new folder.")
-    return manifest.shards is not None
-
-
-def _existing(plan: Plan, out: Path) -> dict[int, Shard]:
-    """The shards that are there already, each looked at closely: they were written by another process."""
-    found = {}
-    for number in range(plan.shards):
-        path = shard_path(out, number)
-        if path.exists():
-            try:
-                found[number] = checked_shard(plan, number, read_bytes(path), str(path))
-            except checks.InputError as error:
-                raise checks.InputError(f"{str(error).rstrip('.')}; delete it, and it is made again.") from error
-    return found
-
-
-@contextmanager
-def _sole_writer(folder: Path) -> Iterator[None]:
-    """Refuse a second process that collects into the same folder; the lock goes with the process that holds it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        raise checks.InputError(f"Another process is collecting into {folder}.") from error
-    try:
-        yield
-    finally:
-        os.close(handle)
+def _ranges(given: ThrowRanges | Mapping[str, Range] | None) -> ThrowRanges:
+    if isinstance(given, ThrowRanges):
+        return given
+    ranges, known = dict(given or {}), ThrowRanges().to_dict()
+    for name in ranges:
+        checks.choice("A range of throws", name, tuple(known))
+    return ThrowRanges(**ranges)

@@ -1,17 +1,20 @@
 """A data set: a folder with a manifest, which says what was collected, and its shards."""
 
-from collections.abc import Collection, Iterator, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
-from stiction.basics.files import digest, read_bytes
+from stiction.basics.files import digest, read_bytes, write_whole
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
 from stiction.learning.collect.instances import Columns, chosen
-from stiction.learning.collect.manifest import Shard, read_manifest
+from stiction.learning.collect.manifest import Manifest, Shard, read_manifest, write_manifest
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.store import (
     COLUMNS,
@@ -60,6 +63,16 @@ class DataSet:
     def setting(self) -> Setting:
         """Time step and gravity, as stepping wants them."""
         return Setting(self.plan.timestep, np.array(self.plan.gravity))
+
+    def save(self, out: str | Path) -> "DataSet":
+        """Copy the data set to the folder `out`, which must be new or empty, and open it there."""
+        out = Path(out)
+        if out.exists() and any(out.iterdir()):
+            raise checks.InputError(f"{out} is not empty; give a new folder.")
+        for number in range(len(self._shards)):
+            write_whole(shard_path(out, number), self._bytes(number))
+        write_manifest(out, Manifest(self.plan, self.packages, self._shards))
+        return DataSet(out)
 
     def split(self, held_out: float = 0.1, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of the throws to train on and of those to hold out: whole throws, at least one on each side.
@@ -120,11 +133,14 @@ class DataSet:
         return result
 
     def _read(self, number: int, columns: Sequence[str]) -> Columns:
+        return decode_shard(self.plan, number, self._bytes(number), columns, str(shard_path(self.folder, number)))
+
+    def _bytes(self, number: int) -> bytes:
         path = shard_path(self.folder, number)
         data = read_bytes(path)
         if digest(data) != self._shards[number].sha256:
             raise checks.InputError(f"{path} was altered after it was written, or is not whole.")
-        return decode_shard(self.plan, number, data, columns, str(path))
+        return data
 
     def _marked(self, throws: ArrayLike) -> NDArray[np.bool_]:
         """Which throws are among `throws`, shape (throws of the plan,)."""
@@ -136,6 +152,18 @@ class DataSet:
         marked = np.zeros(self.plan.throws, dtype=bool)
         marked[numbers.astype(np.intp)] = True
         return marked
+
+
+def without_trace(write: Callable[[Path], DataSet]) -> DataSet:
+    """The data set that `write` makes in a temporary folder, which goes when the data set goes."""
+    folder = Path(tempfile.mkdtemp(prefix="stiction-"))
+    try:
+        data = write(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(data, shutil.rmtree, folder, ignore_errors=True)
+    return data
 
 
 def checked_shard(plan: Plan, number: int, data: bytes, name: str) -> Shard:

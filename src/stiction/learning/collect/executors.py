@@ -33,10 +33,14 @@ def run(
     """
     if executor == "ray":
         return _with_ray(task, numbers, workers, address)
-    workers = min(workers or _cores(), len(numbers))
-    if workers > 1:
-        return _with_joblib(task, numbers, workers)
-    return ((number, task(number)) for number in numbers)
+    if stays_here(executor, workers, len(numbers)):
+        return ((number, task(number)) for number in numbers)
+    return _with_joblib(task, numbers, min(workers or _cores(), len(numbers)))
+
+
+def stays_here(executor: str, workers: int | None, tasks: int) -> bool:
+    """Whether `run` does all `tasks` in this process."""
+    return executor == "local" and min(workers or _cores(), tasks) <= 1
 
 
 def check(executor: str, workers: int | None, address: str | None) -> None:

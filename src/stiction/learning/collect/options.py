@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X,Y,Z", help_behavior_hint="(default: uniform)")]
+OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(optional)")]
 Range = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="LOW HIGH", help_behavior_hint="(of the body)")]
 
 
@@ -16,7 +18,7 @@ class CollectOptions:
 
     body: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BODY")] = ""
     """box, prism, rectangle, link; or a shape in metres, box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT or rectangle:X,Z; or the
-    path of a convex mesh file. None with --law."""
+    path of a convex mesh file. None with --law or --mjcf."""
     out: Path = field(kw_only=True)
     """Folder of the data set; made if missing, and continued if it holds a part of the same data set."""
     throws: int = 1000
@@ -25,8 +27,9 @@ class CollectOptions:
     """Time steps of each throw."""
     seed: int = 0
     """Seed of all that is drawn."""
-    truth: Literal["dantzig", "nsgs", "coulomb-box", "coulomb-round"] = "dantzig"
-    """Ground truth: a solver of DART, or the analytic Coulomb law with a box or a round friction limit."""
+    truth: Annotated[str, tyro.conf.arg(metavar="NAME|MODULE:OBJECT")] = "dantzig"
+    """Ground truth: dantzig or nsgs, solvers of DART; coulomb-box or coulomb-round, the analytic Coulomb law with a box
+    or a round friction limit; MODULE:OBJECT, your own, from a module in this folder or an installed one."""
     friction: Annotated[
         tuple[float, ...] | None, tyro.conf.arg(metavar="MU [MU_Y]", help_behavior_hint="(of the body)")
     ] = None
@@ -38,6 +41,14 @@ class CollectOptions:
     """Mass of the body [kg]."""
     scale: float = 1.0
     """Metres in one unit of a mesh file."""
+    com: Numbers = ()
+    """Centre of mass in the body frame [m]; write --com=-0.01,0,0 where it begins with a minus."""
+    inertia: Annotated[Numbers, tyro.conf.arg(metavar="XX,YY,ZZ[,XY,XZ,YZ]")] = ()
+    """Moments of inertia about the centre of mass, body axes [kg m^2]."""
+    mjcf: OptionalFile = None
+    """Throw a body of this MuJoCo model, with its hull and its mass properties ..."""
+    mjcf_body: Annotated[str, tyro.conf.arg(name="body", metavar="NAME", help_behavior_hint="(with --mjcf)")] = ""
+    """... the one of this name."""
     timestep: float = 0.002
     """Length of a time step [s]."""
     height: Range = None
@@ -72,13 +83,13 @@ class CollectOptions:
 
 def run(options: CollectOptions) -> None:
     """Collect, and say what was collected."""
-    from stiction.learning.collect.collect import collect
+    from stiction.learning.collect.carry_out import carry_out
     from stiction.learning.collect.summary import print_summary
 
     plan = to_plan(options)
     where = {"workers": options.workers, "executor": options.executor, "address": options.address}
     try:
-        data = collect(plan, options.out, **where)
+        data = carry_out(plan, options.out, **where)
     except KeyboardInterrupt:
         print(f"Stopped. The same command goes on with what is in {options.out}.", file=sys.stderr)
         raise
@@ -94,14 +105,16 @@ def to_plan(options: CollectOptions):
     from stiction.learning.collect.plan import Plan
     from stiction.learning.collect.presets import parse_body, preset
     from stiction.learning.collect.truth import GroundTruth
+    from stiction.learning.collect.truths import gravity_of, resolved, to_truth
 
-    if bool(options.body) == (options.law is not None):
+    if [bool(options.body), options.law is not None, options.mjcf is not None].count(True) != 1:
         raise checks.InputError(
-            "Give a BODY to throw in a ground truth, or --law, which brings its own body: not both."
+            "Give a BODY to throw in a ground truth, or --law, which brings its own body, or --mjcf: one of them."
         )
+    if options.mjcf_body and options.mjcf is None:
+        raise checks.InputError("--body NAME is for a body in a model file, --mjcf FILE.")
     usual = preset(options.body)
-    given = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
-    friction = (usual.friction,) if options.friction is None else options.friction
+    ranges = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
     same = (
         "throws", "steps", "seed", "timestep",
         "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "in_plane", "shard_throws",
@@ -111,12 +124,14 @@ def to_plan(options: CollectOptions):
         truth = GroundTruth("law", law=options.law)
         where = {"body": law.body, "truth": truth, "gravity": law.gravity}
     else:
-        where = {
-            "body": parse_body(options.body, options.mass, options.scale),
-            "truth": GroundTruth(options.truth, friction),
-        }
+        own = {"com": options.com, "inertia": options.inertia, "mjcf": options.mjcf}
+        body = parse_body(options.body or options.mjcf_body, options.mass, options.scale, **own)
+        given = resolved(options.truth)
+        how = {"friction": options.friction, "usual_friction": usual.friction, "timestep": options.timestep}
+        gravity = gravity_of(given)
+        where = {"body": body, "truth": to_truth(given, body, gravity=gravity, **how), "gravity": gravity}
     return Plan(
         **where,
-        ranges=replace(usual.ranges, **{name: value for name, value in given.items() if value is not None}),
+        ranges=replace(usual.ranges, **{name: value for name, value in ranges.items() if value is not None}),
         **{name: getattr(options, name) for name in same},
     )

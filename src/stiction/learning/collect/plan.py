@@ -11,7 +11,8 @@ from stiction.basics.versions import version_of
 from stiction.bodies.body import Body
 from stiction.laws.law import GRAVITY
 from stiction.learning.collect.throws import ThrowRanges
-from stiction.learning.collect.truth import GroundTruth
+from stiction.learning.collect.truth import Truth
+from stiction.learning.collect.truths import truth_from_dict
 
 _MOST_STEPS = 2**15 - 1  # steps are stored in 16 bits
 _MOST_THROWS = 2**31 - 1
@@ -34,7 +35,7 @@ class Plan:
     """
 
     body: Body
-    truth: GroundTruth
+    truth: Truth
     throws: int
     steps: int = 800
     seed: int = 0
@@ -90,7 +91,7 @@ class Plan:
         parts = dict(description)
         try:
             parts["body"] = Body.from_dict(parts["body"])
-            parts["truth"] = GroundTruth.from_dict(parts["truth"])
+            parts["truth"] = truth_from_dict(parts["truth"])
             parts["ranges"] = ThrowRanges.from_dict(parts["ranges"])
             return cls(**parts)
         except (TypeError, ValueError, OverflowError) as error:

@@ -74,6 +74,12 @@ def draw(body: Body, ranges: ThrowRanges, rng: np.random.Generator, *, in_plane:
     return State([0.0, 0.0, height - lowest], quaternion, velocity - np.cross(spin, R @ body.com), spin)
 
 
+def stacked(states: list[State]) -> State:
+    """Single states as one batch (n,)."""
+    parts = ("position", "quaternion", "velocity", "angular_velocity")
+    return State(*(np.stack([getattr(state, part) for state in states]) for part in parts))
+
+
 def _headed(heading: float, quaternion, velocity, spin):
     """A throw in the x-z plane, turned about the vertical by `heading` [rad]."""
     c, s = np.cos(heading / 2), np.sin(heading / 2)

@@ -1,5 +1,6 @@
-"""The ground truth that is asked: DART, or the analytic Coulomb law."""
+"""The ground truth that is asked: what all of them have, and those that have names, DART and the Coulomb law."""
 
+from copy import copy
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -9,8 +10,7 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
-from stiction.laws.impact import ImpactLaw
-from stiction.laws.law import GRAVITY
+from stiction.laws.law import GRAVITY, Law
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
 
@@ -18,11 +18,57 @@ DART = ("dantzig", "nsgs")
 COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}
 LAW = "law"
 TRUTHS = (*DART, *COULOMB, LAW)
+OWN, ELSEWHERE = "own", "elsewhere"  # truths that no file can hold: see own_truth.py and elsewhere.py
+
+
+class Truth:
+    """What a plan asks of its ground truth.
+
+    name: says which one it is, in the plan's description
+    friction: its coefficients, where it is known to have any
+    """
+
+    name: str = ""
+    friction: tuple[float, ...] = ()
+
+    def throw(
+        self,
+        body: Body,
+        state: State,
+        steps: int,
+        *,
+        timestep: float = 0.002,
+        gravity: ArrayLike = GRAVITY,
+        finite: bool = True,
+    ) -> Trajectory:
+        """Throw `body` from one state or from each state of a batch; with steps=1, ask what comes next.
+
+        timestep: [s]
+        gravity: [m/s^2], shape (3,)
+        finite: refuse a motion that runs out of numbers
+        """
+        return self._throw(body, state, steps, timestep=timestep, gravity=gravity, finite=finite)
+
+    def _throw(self, body: Body, state: State, steps: int, **how: Any) -> Trajectory:
+        """The same for each ground truth; `how` has timestep, gravity and finite."""
+        raise NotImplementedError(f"{type(self).__name__} must define _throw.")
+
+    def packages(self) -> tuple[str, ...]:
+        """The distributions whose versions decide the bits of a throw."""
+        return ("stiction", "numpy", "scipy")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A plain description that JSON can hold."""
+        raise NotImplementedError(f"{type(self).__name__} must define to_dict.")
+
+    def packed(self) -> bytes | None:
+        """What the description cannot say, for the workers of this run; None if it says all."""
+        return None
 
 
 @dataclass(frozen=True)
-class GroundTruth:
-    """A source of contact impulses.
+class GroundTruth(Truth):
+    """A ground truth that has a name.
 
     name: DART's solver, "dantzig" or "nsgs", the CoulombLaw "coulomb-box" or "coulomb-round", or "law"
     friction: coefficient, or (mu_x, mu_y) along the world axes, which only the Coulomb laws know
@@ -52,41 +98,18 @@ class GroundTruth:
         object.__setattr__(self, "friction", tuple(friction.tolist()))
         object.__setattr__(self, "softness", checks.non_negative("softness", self.softness))
 
-    def throw(
-        self,
-        body: Body,
-        state: State,
-        steps: int,
-        *,
-        timestep: float = 0.002,
-        gravity: ArrayLike = GRAVITY,
-        finite: bool = True,
-    ) -> Trajectory:
-        """Throw `body` from one state or from each state of a batch; with steps=1, ask what comes next.
-
-        timestep: [s]
-        gravity: [m/s^2], shape (3,)
-        finite: refuse a motion that runs out of numbers
-        """
+    def _throw(self, body: Body, state: State, steps: int, **how: Any) -> Trajectory:
         if self.name == LAW:
-            law = load(self.law)
-            if isinstance(law, ImpactLaw):
-                law.ground = 0.0  # data sets have the ground at z = 0
-            return rollout(law, state, steps, timestep=timestep, gravity=gravity, substeps=0, finite=finite)
+            return throw_law(load(self.law), state, steps, **how)
         if self.name in DART:
-            mu, solver = self.friction[0], self.name
-            how = {"timestep": timestep, "gravity": gravity, "finite": finite}
-            return _dart().throw(body, state, steps, friction=mu, solver=solver, **how)
-        cone = COULOMB[self.name]
-        law = CoulombLaw(body, self.friction, cone=cone, softness=self.softness, timestep=timestep)
-        return rollout(law, state, steps, gravity=gravity, finite=finite)
+            return _dart().throw(body, state, steps, friction=self.friction[0], solver=self.name, **how)
+        law = CoulombLaw(body, self.friction, cone=COULOMB[self.name], softness=self.softness)
+        return rollout(law, state, steps, **how)
 
     def packages(self) -> tuple[str, ...]:
-        """The distributions whose versions decide the bits of a throw."""
-        return ("stiction", "numpy", "scipy") + (("dartpy",) if self.name in DART else ())
+        return super().packages() + (("dartpy",) if self.name in DART else ())
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain description that JSON can hold."""
         plain = {**asdict(self), "friction": list(self.friction)}
         return plain if self.law else {name: value for name, value in plain.items() if name != "law"}
 
@@ -97,6 +120,16 @@ class GroundTruth:
         if not isinstance(description, dict) or set(description) | {"law"} != names:
             raise checks.InputError(f"A ground truth must have the fields {', '.join(sorted(names))}.")
         return cls(**description)
+
+
+def throw_law(
+    law: Law, state: State, steps: int, *, timestep: float, gravity: ArrayLike, finite: bool = True
+) -> Trajectory:
+    """Throw the body of a law in whole steps onto a ground at z = 0, which is where data sets have it."""
+    if law.ground != 0.0:
+        law = copy(law)  # the law itself belongs to whoever gave it
+        law.ground = 0.0
+    return rollout(law, state, steps, timestep=timestep, gravity=gravity, substeps=0, finite=finite)
 
 
 def _dart():

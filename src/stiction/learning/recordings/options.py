@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 import tyro
 
+from stiction.learning.collect.options import Numbers, OptionalFile
+
 OptionalNumber = Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_behavior_hint="(default: measured)")]
 
 
@@ -16,13 +18,29 @@ class ImportOptions:
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
     """A file, or a folder of them, one or more tosses each: .csv, .parquet, .npz or .mcap."""
     body: str
-    """The body that was thrown: box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT in metres, or the path of a convex mesh file."""
+    """The body that was thrown: box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT in metres, or the path of a convex mesh file; with
+    --mjcf the name of a body in that model."""
     out: Path
-    """Folder for the recordings; made if missing."""
+    """Folder for the recordings, or for the data set; made if missing."""
+    instances: bool = False
+    """PATH holds single contacts, to train on: an .npz or .parquet file as in docs/ground_truth.md."""
     mass: float = 1.0
     """Mass of the body [kg]; only its ratio to the inertia matters."""
     scale: float = 1.0
     """Metres in one unit of a mesh file."""
+    com: Numbers = ()
+    """Centre of mass in the body frame [m]; write --com=-0.01,0,0 where it begins with a minus."""
+    inertia: Annotated[Numbers, tyro.conf.arg(metavar="XX,YY,ZZ[,XY,XZ,YZ]")] = ()
+    """Moments of inertia about the centre of mass, body axes [kg m^2]."""
+    mjcf: OptionalFile = None
+    """MuJoCo model in which BODY is the name of a body."""
+    timestep: Annotated[float | None, tyro.conf.arg(metavar="S", help_behavior_hint="(of the file, or 0.002)")] = None
+    """Of --instances: length of a time step [s]."""
+    gravity: Annotated[
+        tuple[float, float, float] | None,
+        tyro.conf.arg(metavar="X Y Z", help_behavior_hint="(of the file, or 0 0 -9.81)"),
+    ] = None
+    """Of --instances: gravity [m/s^2]."""
     units: Literal["m", "cm", "mm", "in"] = "m"
     """Unit of the positions."""
     time_unit: Literal["s", "ms", "us", "ns"] = "s"
@@ -53,16 +71,35 @@ def run_import(options: ImportOptions) -> None:
     from stiction.learning.recordings.poses import Conventions
     from stiction.learning.recordings.read import import_recordings
 
+    own = {"com": options.com, "inertia": options.inertia, "mjcf": options.mjcf}
+    body = parse_body(options.body, options.mass, options.scale, **own)
+    if options.instances:
+        _import_instances(options, body)
+        return
     same = ("units", "time_unit", "quaternion", "up", "mirror", "inverse", "floor")
     interval = None if options.rate is None else 1 / checks.positive("rate [Hz]", options.rate)
     how = Conventions(**{name: getattr(options, name) for name in same}, interval=interval)
-    body = parse_body(options.body, options.mass, options.scale)
     columns = dict(_pair(part) for part in options.columns.split(",") if part)
     found = import_recordings(options.path, body, how, columns=columns, topic=options.topic)
     save_recordings(found, options.out)
     for line in found.report:
         print(f"- {line}")
     print(f"Wrote {len(found)} tosses to {options.out}.")
+
+
+def _import_instances(options: ImportOptions, body) -> None:
+    import warnings
+
+    from stiction.learning.collect.instance_files import read_instances_file
+    from stiction.learning.collect.summary import print_summary
+
+    how = {"timestep": options.timestep, "gravity": options.gravity, "out": options.out}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        data = read_instances_file(options.path, body, **how)
+    for warning in said:
+        print(f"- {warning.message}")
+    print_summary(data)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks
+from stiction.learning.collect.tables import read_columns, read_fields
 
 # Columns of CSV and Parquet files, by the names that `--columns` maps from.
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
@@ -62,11 +63,7 @@ def read_raw(path: str | Path, columns: dict[str, str], topic: str | None = None
 
 def _read_npz(path: Path) -> tuple[list[RawToss], float | None]:
     """Fields as those of the cube tosses: states (F, 7 or 13), offsets (n + 1,), dt; split, group_id by choice."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            data = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError) as error:
-        raise checks.InputError(f"{path} cannot be read: {error!s:.150}.") from error
+    data = read_fields(path)
     missing = {"states", "offsets"} - set(data)
     if missing:
         raise checks.InputError(f"{path} must have the fields states and offsets, it lacks {', '.join(missing)}.")
@@ -88,7 +85,7 @@ def _read_npz(path: Path) -> tuple[list[RawToss], float | None]:
 
 def _read_table(path: Path, columns: dict[str, str]) -> list[RawToss]:
     """A CSV or Parquet file with one row a frame; a column `toss` parts it into tosses."""
-    table = _table(path)
+    table = read_columns(path)
     names = {name: columns.get(name, name) for name in (*POSE, *VELOCITY, "time", "toss")}
     missing = [names[name] for name in POSE if names[name] not in table]
     if missing:
@@ -107,20 +104,6 @@ def _read_table(path: Path, columns: dict[str, str]) -> list[RawToss]:
         parts = (None if part is None else part[rows] for part in (time, pose, velocity))
         result.append(RawToss(f"{path.stem}[{number:g}]", *parts))  # type: ignore[arg-type]
     return result
-
-
-def _table(path: Path) -> dict[str, NDArray[np.float64]]:
-    from pyarrow import ArrowException, csv, parquet
-
-    try:
-        table = csv.read_csv(path) if path.suffix == ".csv" else parquet.read_table(path)
-        return {
-            name: np.asarray(table.column(name).cast("double").to_numpy(), dtype=np.float64)
-            for name in table.column_names
-            if str(table.column(name).type) not in ("string", "large_string")
-        }
-    except (ArrowException, OSError, ValueError) as error:
-        raise checks.InputError(f"{path} cannot be read: {str(error).splitlines()[0]:.150}.") from error
 
 
 def _read_mcap(path: Path, topic: str | None) -> list[RawToss]:

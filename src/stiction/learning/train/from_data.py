@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,11 @@ from stiction.learning.train.switches import Switches
 _DEFAULT = Switches()
 
 
-def train_from(
-    folder: str | Path,
-    out: str | Path,
+def train(
+    data: DataSet | str | Path | Sequence[DataSet | str | Path],
     *,
+    seed: int = 0,
+    out: str | Path | None = None,
     law: str = "augmented",
     approximator: str = "network",
     switches: Switches = _DEFAULT,
@@ -34,25 +36,28 @@ def train_from(
     steps: int = 8000,
     time_budget: float | None = None,
     floor: float = 1e-3,
-    seed: int = 0,
     most: int = 600_000,
+    progress: bool = True,
 ) -> LearnedLaw:
-    """Train a law on the data set in `folder` and write it to `out`; the same call goes on where it was stopped.
+    """Train the networks of the paper on a data set, and return the law.
 
+    data: a data set, or its folder
+    out: model file to write, .safetensors; the same call goes on where it was stopped. None: `law.save` writes one.
+    law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline
     approximator, switches: see learning.train.train
     hidden: units of the networks' hidden layers; by default what suits each kind of patch
     steps: optimiser steps of each network
     time_budget: train for about this long instead [s]; the result then depends on the machine
     floor: errors below this share of the normal impulse count little
     most: instances of each kind that are used; more are thinned
+    progress: show bars
     """
+    from stiction.learning.train import train as training
     from stiction.learning.train.fit import FitOptions
-    from stiction.learning.train.train import train
 
-    out = Path(out)
-    if out.suffix != ".safetensors":
+    if out is not None and Path(out).suffix != ".safetensors":
         raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
-    data = DataSet(folder)
+    data = _only(data)
     instances = read_instances(data, most, seed)
     if time_budget is not None:
         time_budget = checks.positive("time budget [s]", time_budget)
@@ -60,28 +65,47 @@ def train_from(
     options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), floor=floor, seed=seed)
     info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
     info["floor"] = floor
+    how: dict[str, Any] = {"law": law, "approximator": approximator, "inputs": switches, "info": info}
+    checkpoint = None
+    if out is not None:
+        what = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
+        checkpoint = _checkpoint(Path(out), {**info, **what, "most": most})
+    with parts(shown=progress) as report:
+        learned = training.train(
+            data.body, instances, data.setting, options, time_budget=time_budget, progress=report,
+            checkpoint=checkpoint, **how,
+        )  # fmt: skip
+    if out is not None and checkpoint is not None:
+        learned.save(out)
+        checkpoint.remove()
+    return learned
+
+
+def train_from(folder: str | Path, out: str | Path, **how: Any) -> LearnedLaw:
+    """Train a law on the data set in `folder`, write it to `out` and say so; see `train`."""
+    began = time.monotonic()
+    learned = train(folder, out=out, **how)
+    number = sum(learned.info["instances"].values())
+    print(f"Trained on {number:,} contacts in {time.monotonic() - began:.0f} s{_about(learned)}. Wrote {out}.")
+    return learned
+
+
+def _only(data: Any) -> DataSet:
+    """The one data set that is meant."""
+    if isinstance(data, list | tuple):
+        if len(data) != 1:
+            raise checks.InputError(f"Networks are trained on one data set, got {len(data)}.")
+        data = data[0]
+    return data if isinstance(data, DataSet) else DataSet(data)
+
+
+def _checkpoint(out: Path, training: dict[str, Any]) -> Checkpoint:
     out.parent.mkdir(parents=True, exist_ok=True)
-    training = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
     installed = versions("numpy", "torch", "scikit-learn")
-    checkpoint = Checkpoint(
-        out.with_name(out.name + ".training"), {**info, **training, "most": most, "versions": installed}
-    )
+    checkpoint = Checkpoint(out.with_name(out.name + ".training"), {**training, "versions": installed})
     if len(checkpoint):
         print(f"Going on with {len(checkpoint)} finished parts of this training.", file=sys.stderr)
-    began = time.monotonic()
-    how: dict[str, Any] = {
-        "law": law,
-        "approximator": approximator,
-        "inputs": switches,
-        "info": info,
-        "checkpoint": checkpoint,
-    }
-    with parts() as progress:
-        learned = train(data.body, instances, data.setting, options, time_budget=time_budget, progress=progress, **how)
-    learned.save(out)
-    checkpoint.remove()
-    print(f"Trained on {len(instances):,} contacts in {time.monotonic() - began:.0f} s{_about(learned)}. Wrote {out}.")
-    return learned
+    return checkpoint
 
 
 def _about(law: LearnedLaw) -> str:

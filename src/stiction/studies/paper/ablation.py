@@ -18,7 +18,7 @@ from rich.console import Console
 from stiction.basics import files
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import HIDDEN, KINDS
-from stiction.learning.collect.collect import collect
+from stiction.learning.collect.carry_out import carry_out
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.presets import parse_body, preset
 from stiction.learning.collect.truth import GroundTruth
@@ -153,7 +153,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
 
 
 def _prepare(plan: Plan, folder: Path, size: Scale, seed: int) -> Material:
-    data = collect(plan, folder / "data")
+    data = carry_out(plan, folder / "data")
     instances = read_instances(data, _MOST, seed)
     fresh = fresh_contacts(plan, size.contacts, seed)
     inputs, _ = find_inputs(plan.body, instances, data.setting, seed=seed)

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.modelfile import load
-from stiction.learning.collect.collect import collect
+from stiction.learning.collect.carry_out import carry_out
 from stiction.learning.collect.dataset import DataSet
 from stiction.learning.collect.plan import Plan
 from stiction.learning.train.examples import Instances
@@ -86,7 +86,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     start = fresh_starts(plan, size.tests, seed)
     exam = Exam(plan, fresh_contacts(plan, size.contacts, seed), start, throw_truth(plan, start))
     with TemporaryDirectory(prefix="stiction-") as folder:
-        collect(plan, Path(folder) / "data")
+        carry_out(plan, Path(folder) / "data")
         data = DataSet(Path(folder) / "data")
         instances = read_instances(data, _WHOLE, seed)
     rows = []

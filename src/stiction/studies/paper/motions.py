@@ -11,7 +11,7 @@ from rich.console import Console
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.modelfile import load
 from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.throws import draw, generator
+from stiction.learning.collect.throws import draw, generator, stacked
 from stiction.simulation.motion import DEEPEST_START, Setting
 from stiction.simulation.rollout import rollout
 from stiction.studies.page.section import Replay
@@ -24,7 +24,6 @@ MOVES = (1e-6, 1e-4, 1e-3)  # of the start, for the chaos floor [m, rad, m/s, ra
 # Steps after a throw until the body must lie still, and those in which it is watched. What an impact has driven in by
 # a centimetre, stepping raises at 1 mm/s, here as in DART, and that must be over.
 _SETTLE, _REST = 6000, 5000
-_PARTS = ("position", "quaternion", "velocity", "angular_velocity")
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def fresh_starts(plan: Plan, number: int, seed: int) -> State:
     """Starts (number,) of throws like those of the plan, that no training has seen; start i is the same for any
     number."""
     drawn = [draw(plan.body, plan.ranges, generator(plan.seed + seed + FRESH, k)) for k in range(number)]
-    return State(*(np.stack([getattr(state, part) for state in drawn]) for part in _PARTS))
+    return stacked(drawn)
 
 
 def throw_truth(plan: Plan, start: State, steps: int = STEPS) -> Trajectory:

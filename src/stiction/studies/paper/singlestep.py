@@ -1,6 +1,6 @@
 """How well a learned law predicts single contacts: fresh ones from its ground truth, never seen in training."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,8 @@ from stiction.laws.networks import Network
 from stiction.laws.statistical import StatisticalLaw
 from stiction.learning.collect.instances import contact_instances
 from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.throws import draw, generator
+from stiction.learning.collect.throws import draw, generator, stacked
+from stiction.learning.collect.truths import to_truth
 from stiction.learning.train.examples import Instances, contacts_of
 from stiction.learning.train.from_data import to_instances
 from stiction.simulation.motion import Setting
@@ -51,17 +52,26 @@ class Fresh:
         return self.instances.impulse
 
 
-def run(name: str, *, contacts: int = 40_000, seed: int = 0, json: Path | None = None) -> dict[str, Any]:
-    """Evaluate a law by its name or path; print the tables and write the figures to `json`."""
+def run(
+    name: str, *, contacts: int = 40_000, truth: str | None = None, seed: int = 0, json: Path | None = None
+) -> dict[str, Any]:
+    """Evaluate a law by its name or path; print the tables and write the figures to `json`.
+
+    truth: MODULE:OBJECT of a ground truth to ask; by default the one that the law was trained on
+    """
     law = load(name)
     if isinstance(law, ImpactLaw):
         raise checks.InputError(f"{name} was identified from recordings and has no ground truth to ask; give --data.")
     checks.count("contacts", contacts, 1)
-    fresh = fresh_contacts(plan_of(law), contacts, checks.count("seed", seed, 0))
+    plan = plan_of(law)
+    if truth is not None:
+        where = {"timestep": plan.timestep, "gravity": plan.gravity}
+        plan = replace(plan, truth=to_truth(truth, plan.body, **where))
+    fresh = fresh_contacts(plan, contacts, checks.count("seed", seed, 0))
     figures = {kind.name.lower(): evaluate(law, fresh[kind]) for kind in KINDS if kind in fresh}
     content = {
         "law": str(name),
-        "parameters": {"contacts": contacts, "seed": seed},
+        "parameters": {"contacts": contacts, "seed": seed} | ({} if truth is None else {"truth": truth}),
         "versions": versions("numpy"),
         "kinds": figures,
     }
@@ -90,8 +100,7 @@ def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
         while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
             sources = (generator(plan.seed + seed + FRESH, throws + k) for k in range(_THROWS))
             states = [draw(plan.body, plan.ranges, source) for source in sources]
-            start = State(*(np.stack([getattr(s, name) for s in states]) for name in _PARTS))
-            part, kind = _throw(plan, start)
+            part, kind = _throw(plan, stacked(states))
             parts.append(part)
             kinds.append(kind)
             throws += _THROWS
@@ -105,9 +114,6 @@ def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
             chosen = whole[rows]
             result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen)
     return result
-
-
-_PARTS = ("position", "quaternion", "velocity", "angular_velocity")
 
 
 def _throw(plan: Plan, start: State) -> tuple[Instances, NDArray[np.int8]]:
