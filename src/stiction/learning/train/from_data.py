@@ -13,7 +13,10 @@ from stiction.basics.progress import parts
 from stiction.basics.versions import versions
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
+from stiction.laws import material_file
 from stiction.laws.learned import LearnedLaw
+from stiction.laws.material import Material
+from stiction.laws.modelfile import load
 from stiction.laws.networks import MOST_LAYERS
 from stiction.learning.collect.dataset import DataSet
 from stiction.learning.collect.instances import Columns
@@ -32,6 +35,7 @@ def train(
     law: str = "augmented",
     approximator: str = "network",
     switches: Switches = _DEFAULT,
+    material: Material | str | Path | None = None,
     hidden: tuple[int, ...] = (),
     steps: int = 8000,
     time_budget: float | None = None,
@@ -45,6 +49,7 @@ def train(
     out: model file to write, .safetensors; the same call goes on where it was stopped. None: `law.save` writes one.
     law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline
     approximator, switches: see learning.train.train
+    material: a material, or its name or file, whose friction is the guess that the networks of an augmented law correct
     hidden: units of the networks' hidden layers; by default what suits each kind of patch
     steps: optimiser steps of each network
     time_budget: train for about this long instead [s]; the result then depends on the machine
@@ -65,15 +70,19 @@ def train(
     options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), floor=floor, seed=seed)
     info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
     info["floor"] = floor
+    if material is not None:
+        material = _material(material, law)
+        info["material"] = repr(material)
     how: dict[str, Any] = {"law": law, "approximator": approximator, "inputs": switches, "info": info}
     checkpoint = None
     if out is not None:
         what = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
+        what["material"] = None if material is None else _described(material)
         checkpoint = _checkpoint(Path(out), {**info, **what, "most": most})
     with parts(shown=progress) as report:
         learned = training.train(
             data.body, instances, data.setting, options, time_budget=time_budget, progress=report,
-            checkpoint=checkpoint, **how,
+            checkpoint=checkpoint, material=material, **how,
         )  # fmt: skip
     if out is not None and checkpoint is not None:
         learned.save(out)
@@ -88,6 +97,22 @@ def train_from(folder: str | Path, out: str | Path, **how: Any) -> LearnedLaw:
     number = sum(learned.info["instances"].values())
     print(f"Trained on {number:,} contacts in {time.monotonic() - began:.0f} s{_about(learned)}. Wrote {out}.")
     return learned
+
+
+def _material(material: Material | str | Path, law: str) -> Material:
+    """The material that is meant, which only an augmented law can have."""
+    if law != "augmented":
+        raise checks.InputError(f"A material is the guess of an augmented law, and of no {law} one.")
+    found = material if isinstance(material, Material) else load(material)
+    if not isinstance(found, Material):
+        raise checks.InputError(f"The guess must be a material, got {found!r:.80}.")
+    return found
+
+
+def _described(material: Material) -> dict[str, Any]:
+    """All that decides what a material does, for JSON."""
+    description, tensors = material_file.to_parts(material)
+    return {**description, "tensors": {name: array.tolist() for name, array in tensors.items()}}
 
 
 def _only(data: Any) -> DataSet:
@@ -111,6 +136,9 @@ def _checkpoint(out: Path, training: dict[str, Any]) -> Checkpoint:
 def _about(law: LearnedLaw) -> str:
     """How the law looks at contacts, in a few words."""
     inputs = law.inputs
+    if getattr(law, "material", None) is not None:
+        dropped = ", ".join(getattr(law, "dropped", ())) or "none"
+        return f" (guess: the material; symmetry: {inputs.fold}; dropped: {dropped})"
     if inputs.space == "state":
         return " (inputs: the state)"
     if not inputs.guess:
