@@ -7,7 +7,7 @@ from conftest import random_states, same_parts
 
 pytest.importorskip("torch", reason="torch is not installed")
 
-from stiction import CoulombLaw, InputError, Mode, State, load, rollout
+from stiction import CoulombLaw, InputError, Material, Mode, State, load, rollout
 from stiction.laws.inputs import Inputs
 from stiction.learning.train.examples import Instances
 from stiction.learning.train.fit import FitOptions, held_out
@@ -144,3 +144,45 @@ def test_the_symmetry_is_the_one_that_helps(box, thrown):
     assert set(found["fold_losses"]) == {"none", "mirror", "mirror-swap", "heading"}
     assert inputs.fold in ("mirror", "mirror-swap")
     assert found["fold_losses"]["mirror-swap"] < found["fold_losses"]["none"]
+
+
+@pytest.fixture(scope="module")
+def stribeck(box):
+    """Contacts on ground whose friction falls with speed, in two sets of throws."""
+    law = Material.stribeck(0.8, 0.3, speed=0.3).on(box)
+    seeds = {1: 40, 77: 15}
+    return law, [instances_of(rollout(law, random_states(np.random.default_rng(s), n), 400)) for s, n in seeds.items()]
+
+
+def test_networks_that_a_material_does_not_need_are_dropped(box, stribeck, tmp_path):
+    law, (seen, unseen) = stribeck
+    quick = FitOptions(hidden=(16,), steps=100, batch=256)
+    inputs = Inputs(fold="none", absolute=True)
+    learned = train(box, seen, SETTING, quick, inputs=inputs, material=law.material)
+    assert len(learned.dropped) == 6, "the material is the truth, and nothing improves on it"
+    assert impulse_error(learned, unseen) < 1e-8
+    learned.save(tmp_path / "law.safetensors")
+    again = load(tmp_path / "law.safetensors")
+    assert again.dropped == learned.dropped and again.material.friction(0.0, 0.2) == law.material.friction(0.0, 0.2)
+    assert np.array_equal(again.respond(_contacts(box, unseen))[0], learned.respond(_contacts(box, unseen))[0])
+
+
+@pytest.mark.slow
+def test_networks_correct_a_material_that_is_not_the_truth(box, stribeck):
+    _, (seen, unseen) = stribeck
+    material, inputs = Material.coulomb(0.5), Inputs(fold="heading", absolute=True)
+    learned = train(box, seen, SETTING, FitOptions(hidden=(32, 32), steps=1500), inputs=inputs, material=material)
+    assert len(learned.dropped) < 6
+    assert impulse_error(learned, unseen) < 0.6 * impulse_error(material.on(box), unseen)
+
+
+@pytest.mark.slow
+def test_loads_and_speeds_are_told_where_friction_depends_on_them(box, stribeck, thrown):
+    _, (seen, _) = stribeck
+    switches = Switches(fold="heading")
+    assert find_inputs(box, seen, SETTING, switches)[0].absolute
+    assert not find_inputs(box, thrown, SETTING, Switches(fold="mirror-swap"))[0].absolute
+
+
+def _contacts(box, instances: Instances):
+    return contacts_at(box, Motion(instances.position, instances.quaternion, instances.twist), SETTING)
