@@ -9,7 +9,8 @@ namespace {
 
 constexpr int ROUNDS = 8, SWEEPS = 3, NEWTON = 12;  // in each round twice as many sweeps, then iterations of Newton's method
 constexpr double SOLVED = 1e-12;    // share of the greatest velocity that may be left of the equations ...
-constexpr double ACCEPTED = 1e-9;   // ... and that is let pass in the end: where points share a load in many ways, rounding
+constexpr double NEARLY = 1e-11;    // ... that is let pass after a round, where points share a load in many ways ...
+constexpr double ACCEPTED = 1e-9;   // ... and in the end
 
 /// Solve J s = r by elimination with row exchange; J is overwritten, r becomes s.
 void eliminate(Matrix& J, std::vector<double>& r) {
@@ -63,6 +64,7 @@ bool PointFriction::solve(const FrictionMap& map) {
             x = swept_;
         }
         gain_ = 1.0;
+        if (least_ <= NEARLY * greatest_speed()) break;
     }
     x = best_;
     update_velocities();

@@ -15,7 +15,7 @@ namespace stiction {
 namespace {
 
 constexpr int MOST = PatchImpulses::MOST;
-constexpr double SLACK = 1e-12;  // share of a limit that is only rounding
+constexpr double SLACK = 1e-9;  // share of the whole load that is only rounding in the share of a point
 
 PatchImpulses places_of(const Contact& c, double softness) {
     PatchImpulses places;
@@ -68,19 +68,32 @@ void share(const Contact& c, const Wrench& p, std::span<PointImpulse> points) {
     }
 }
 
-/// Whether friction f (along the axes) lies within the limits of a point.
-bool holds(const FrictionMap& map, const SlidingPoint& point, double n, Along<double> f, double timestep) {
-    const double slack = 1 + SLACK;
+/// Whether a point holds an impulse: n is no pull, and friction f (along the axes) lies within its limits.
+/// slack: impulse that is only rounding
+bool holds(const FrictionMap& map, const SlidingPoint& point, double n, Along<double> f, double slack, double timestep) {
+    if (n < -slack) return false;
     if (map.cone == Cone::BOX) {
         const double x = f.x > 0 ? -1.0 : 1.0, y = f.y > 0 ? -1.0 : 1.0;  // of slip
-        return std::fabs(f.x) <= slack * map.stretch_x * map.limit(point, n, x, 0.0, timestep).size &&
-               std::fabs(f.y) <= slack * map.stretch_y * map.limit(point, n, 0.0, y, timestep).size;
+        return std::fabs(f.x) <= slack + map.stretch_x * map.limit(point, n, x, 0.0, timestep).size &&
+               std::fabs(f.y) <= slack + map.stretch_y * map.limit(point, n, 0.0, y, timestep).size;
     }
     const double x = f.x / map.stretch_x, y = f.y / map.stretch_y, size = std::sqrt(x * x + y * y);
-    return size == 0.0 || size <= slack * map.limit(point, n, -x / size, -y / size, timestep).size;
+    return size <= slack || size <= slack + map.limit(point, n, -x / size, -y / size, timestep).size;
 }
 
-/// The loads of all points without friction.
+/// The loads of all points of a rigid patch without friction.
+std::array<double, MOST> frictionless_loads(const Contact& c, std::span<const PointImpulse> points) {
+    const Normal p = normal_impulse(c, c.velocity);
+    std::array<PatchPoint<double>, MOST> sharing;
+    const std::size_t m = points.size();
+    for (std::size_t k = 0; k < m; ++k) sharing[k].place = points[k].place;
+    share_load(std::span(sharing.data(), m), c.mobility, {p.p_z, p.m_x, p.m_y});
+    std::array<double, MOST> loads{};
+    for (std::size_t k = 0; k < m; ++k) loads[k] = sharing[k].load;
+    return loads;
+}
+
+/// The loads of all points without friction, as the problem has them, soft or rigid.
 std::array<double, MOST> frictionless_loads(const PointFriction& problem) {
     Loads<MOST> loads;
     const int m = problem.size();
@@ -154,20 +167,22 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
         const Vector v = c.before.at(place);
         return std::sqrt(v.x * v.x + v.y * v.y);
     };
-    if (softness == 0.0 && restitution_.e0 == 0.0 && !map_.frictionless_limit) {
+    std::array<double, MOST> loads{};
+    if (softness == 0.0) {
+        if (map_.frictionless_limit) loads = frictionless_loads(c, points);
         // What every point can hold is held, as most contacts are: one linear solve.
-        share(c, static_impulse(c), points);
-        const auto is_held = [&](const PointImpulse& at) {
-            const auto& [x, y, n] = at.impulse;
-            return n >= 0.0 && holds(map_, map_.at(slip_speed(at.place), n, c.timestep), n,
-                                     {e.x * x + e.y * y, e.x * y - e.y * x}, c.timestep);
-        };
-        impulses.stop = std::all_of(points.begin(), points.end(), is_held);
+        const Wrench stop = static_impulse(c);
+        impulses.stop = restitution_.e0 == 0.0 && stop.linear.z > 0.0;
+        if (impulses.stop) share(c, stop, points);
+        for (int k = 0; k < impulses.count && impulses.stop; ++k) {
+            const auto& [x, y, n] = points[k].impulse;
+            impulses.stop = holds(map_, map_.at(slip_speed(points[k].place), loads[k], c.timestep), n,
+                                  {e.x * x + e.y * y, e.x * y - e.y * x}, SLACK * stop.linear.z, c.timestep);
+        }
         if (impulses.stop) return impulses;
     }
     set_up(problem, c, points, e, std::max(softness, LEAST_SOFTNESS), map_.cone == Cone::ROUND);
-    std::array<double, MOST> loads{};
-    if (map_.frictionless_limit) loads = frictionless_loads(problem);
+    if (map_.frictionless_limit && softness > 0.0) loads = frictionless_loads(problem);
     for (int k = 0; k < impulses.count; ++k) {
         problem.points[k] = map_.at(slip_speed(points[k].place), loads[k], c.timestep);
         problem.x[3 * k] = loads[k];

@@ -52,6 +52,7 @@ template <class T> class PatchView {
     void describe(const Recipe& recipe, Kind kind, int number) {
         k = number;
         share_load(std::span(points, k), W, normal);
+        order_by_load(std::span(points, k));
         if (recipe.absolute) note_speeds();
         push_up();
         respond_to_friction();

@@ -13,6 +13,7 @@ namespace stiction {
 
 /// Of a patch with more vertices, the extreme ones in EXTREMES directions stand for all.
 constexpr int MOST_POINTS = 5, EXTREMES = 4;
+constexpr int MOST_SHARING = 8;  ///< points among which a load is shared, at most
 constexpr double OVER_RELAXATION = 1.3;
 
 template <class T> struct PatchPoint {
@@ -69,7 +70,7 @@ template <class T> Vec3<T> own_response(const MobilityOf<T>& W, const Vec3<T>& p
             W.linear.z + p.y * (I.xx * p.y - I.xy * p.x) - p.x * (I.xy * p.y - I.yy * p.x)};
 }
 
-/// Share a normal impulse (p_z, m_x, m_y) among points: loads that add up to it, none a pull; heaviest first.
+/// Share a normal impulse (p_z, m_x, m_y) among points: loads that add up to it, none a pull.
 ///
 /// Each load is weighted by the point's own response, as by a contact that yields a little: among all ways to share
 /// the load among more than three points, the one that soft contacts take.
@@ -80,7 +81,7 @@ template <class T> void share_load(std::span<PatchPoint<T>> points, const Mobili
         points[0].load = select(normal.x > nothing, normal.x, nothing);
         return;
     }
-    T weight[MOST_POINTS];
+    T weight[MOST_SHARING];
     for (int j = 0; j < k; ++j) {
         const Vec3<T>& p = points[j].place;
         weight[j] = T(1.0) / (W.linear.z + p.y * (W.angular.xx * p.y - W.angular.xy * p.x) -
@@ -105,6 +106,11 @@ template <class T> void share_load(std::span<PatchPoint<T>> points, const Mobili
         for (int j = 0; j < k; ++j)  // who would have to pull most is left out
             weight[j] = select(worst == T(1.0 * j), nothing, weight[j]);
     }
+}
+
+/// Order points by their loads, heaviest first.
+template <class T> void order_by_load(std::span<PatchPoint<T>> points) {
+    const int k = static_cast<int>(points.size());
     for (int n = 1; n < k; ++n)
         for (int m = n; m > 0; --m) {
             PatchPoint<T>&a = points[m - 1], &b = points[m];
