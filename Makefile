@@ -17,7 +17,7 @@ INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.de
 STUB = src/stiction/_core/__init__.pyi
 # Tests that spend their time in the core.
 CORE_TESTS = $(addprefix tests/test_,$(addsuffix .py,adversarial algorithm1 algorithm2 coulomb describe estimators \
-    friction_box friction_cone hull impact learned networks normal_impulse patch rollout static_impulse))
+    friction_box friction_cone hull impact learned material networks normal_impulse patch rollout static_impulse))
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile

@@ -18,7 +18,10 @@ import numpy as np
 
 from conftest import convex_stone
 from contact_states import points_of, random_contacts
-from stiction import AugmentedLaw, Body, Law, Mode, _core
+from stiction import AugmentedLaw, Body, Law, Material, Mode, _core
+from stiction.laws.curves import Curve
+from stiction.laws.material import Restitution
+from stiction.laws.material_law import MaterialLaw
 from stiction.laws.networks import Network
 
 NAMES = ("penetration", "pull", "work", "lone friction", "energy")
@@ -55,6 +58,20 @@ def random_networks(body: Body, seed: int) -> AugmentedLaw:
         for weight in network.weights:
             weight *= size
     return law
+
+
+def random_materials(body: Body, seed: int) -> MaterialLaw:
+    """A material whose friction swings wildly with direction, speed and load; sometimes it bounces."""
+    rng = np.random.default_rng(seed)
+    speed, load = (Curve(-9.0, 1.0, rng.normal(0, 3, 20)) for _ in range(2))
+    harmonics = rng.normal(0, 1, (2, 3))
+    cone, limit = rng.choice(["round", "box"]), rng.choice(["actual", "frictionless"])
+    scale, bounce = 10 ** rng.uniform(-3, 3), rng.choice([0.0, 0.0, 0.7])
+    material = Material(
+        scale, cosines=harmonics[0], sines=harmonics[1], speed=speed, load=load, viscosity=rng.uniform(0, 5),
+        cone=str(cone), limit=str(limit), restitution=Restitution(bounce),
+    )  # fmt: skip
+    return material.on(body)
 
 
 def bodies() -> dict[str, Body]:
@@ -125,6 +142,7 @@ LAWS = {
     "random answers": RandomLaw,
     "random answers of five numbers": lambda body, seed: RandomLaw(body, seed, 5),
     "random networks": random_networks,
+    "random materials, of five numbers": random_materials,
 }
 
 
@@ -142,7 +160,7 @@ def attacks(count: int, seed: int = 0) -> Iterator[tuple[str, str, int, np.ndarr
                 p = contacts.record["impulse"]
                 assert np.isfinite(p).all(), f"{name}, {label}: an impulse is not finite"
                 assert np.isin(contacts.record["mode"], (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all()
-                worst = np.fmax(worst, violations(contacts, p, spun="five" not in label))
+                worst = np.fmax(worst, violations(contacts, p, spun="five numbers" not in label))
                 done += some
             yield name, label, done, worst
 

@@ -9,12 +9,12 @@ from contact_states import handled, random_contacts
 
 def test_no_law_can_break_the_physics():
     """Properties 1-3 of the paper, no friction without load and no energy from contact."""
-    parts = list(adversarial.attacks(12_000, seed=1))
-    assert {body for body, *_ in parts} == set(adversarial.bodies()) and len(parts) == 12
+    parts = list(adversarial.attacks(16_000, seed=1))
+    assert {body for body, *_ in parts} == set(adversarial.bodies()) and len(parts) == 16
     for body, law, count, worst in parts:
         assert count == 1000
         known = np.isfinite(worst)
-        assert known.all() or (law == "random answers of five numbers" and known[[0, 3, 4]].all())
+        assert known.all() or ("five numbers" in law and known[[0, 3, 4]].all())
         assert (worst[known] <= 1e-9).all(), (body, law, dict(zip(adversarial.NAMES, worst)))
 
 
