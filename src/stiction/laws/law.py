@@ -147,11 +147,11 @@ class _Adapted(Law):
         return self.inner.respond(contacts)
 
     def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
-        own = getattr(self.inner, "outside", None)
+        own: Any = getattr(self.inner, "outside", None)
         return own(contacts) if callable(own) else super().outside(contacts)
 
     def drawn(self, number: int, seed: int) -> Law:
-        own = getattr(self.inner, "drawn", None)
+        own: Any = getattr(self.inner, "drawn", None)
         return as_law(own(number, seed)) if callable(own) else super().drawn(number, seed)
 
     def __repr__(self) -> str:
