@@ -251,6 +251,8 @@ class Recipe:
 
 FEATURES: tuple = (18, 53, 71)
 
+ABSOLUTE_FEATURES: tuple = (2, 6, 10)
+
 def describe(arg0: Contacts, arg1: Recipe, /) -> None:
     """
     Write the description of each contact that needs a normal impulse into its record.
