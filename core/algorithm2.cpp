@@ -6,6 +6,7 @@
 
 #include "algorithm1.hpp"
 #include "energy.hpp"
+#include "labels.hpp"
 #include "static_impulse.hpp"
 
 namespace stiction {
@@ -35,8 +36,6 @@ Friction finite(const Friction& f) {
     const auto kept = [](double x) { return std::isfinite(x) ? x : 0.0; };
     return {kept(f.p_x), kept(f.p_y), kept(f.m_z), kept(f.m_x), kept(f.m_y)};
 }
-
-Wrench wrench_of(const double* p) { return {{p[0], p[1], p[2]}, {p[3], p[4], p[5]}}; }
 
 }  // namespace
 
@@ -88,12 +87,12 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
     }
     solved = solved && forced_links_stop(LOOSE * tolerance);
     solution_.solved = guard_work() && solved;
-    note_outside();
     for (int i = 0; i < size(); ++i) {
         solution_.mode[i] = assumed_[i].is_static               ? Mode::STATIC
                             : solution_.impulse[6 * i + 2] > 0.0 ? Mode::DYNAMIC
                                                                  : Mode::DETACH;
     }
+    note_outcome();
     return solution_;
 }
 
@@ -114,8 +113,7 @@ bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts,
     balance_.begin(contacts, V_free, L, softness_);
     bool any = false;
     for (int i = 0; i < n; ++i) {
-        const double* v = V_free + 6 * i;
-        links_[i].pressed = contacts[i].lowest_separation({{v[0], v[1], v[2]}, {v[3], v[4], v[5]}}) < 0.0;
+        links_[i].pressed = contacts[i].lowest_separation(twist_from(V_free + 6 * i)) < 0.0;
         links_[i].stopped_again = n == 1 ? STOPS : 0;  // one that was static alone would be no more so again
         assumed_[i].is_static = links_[i].pressed;
         any = any || links_[i].pressed;
@@ -126,7 +124,14 @@ bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts,
     return true;
 }
 
-void Algorithm2::note_outside() {
+void Algorithm2::note_outcome() {
+    if (softness_ > 0.0) multiply(*L_, solution_.impulse.data(), change_.data());
+    for (int i = 0; i < size() && softness_ > 0.0; ++i) {
+        Contact& c = contacts_[i];
+        c.impulse = wrench_from(&solution_.impulse[6 * i]), c.mode = solution_.mode[i];
+        const Twist after = twist_from(V_free_ + 6 * i) + twist_from(&change_[6 * i]);
+        solution_.mode[i] = recorded_mode(c, after, links_[i].law->softness);
+    }
     for (const auto& [law, first, count] : laws_)
         for (int i = 0; i < count; ++i)
             solution_.outside[first + i] = law->outside(contacts_.part(first, count), i);
@@ -146,10 +151,8 @@ bool Algorithm2::knows_rough_law() const {
 void Algorithm2::ask_at(const double* p) {
     multiply(*L_, p, change_.data());
     for (int i = 0; i < size(); ++i) {
-        const double *v = V_free_ + 6 * i, *change = change_.data() + 6 * i;
-        const Twist V{{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
-        const Twist all{{change[0], change[1], change[2]}, {change[3], change[4], change[5]}};
-        contacts_[i].velocity = V + all - contacts_[i].mobility * wrench_of(p + 6 * i);
+        const Twist all = twist_from(V_free_ + 6 * i) + twist_from(change_.data() + 6 * i);
+        contacts_[i].velocity = all - contacts_[i].mobility * wrench_from(p + 6 * i);
     }
 }
 
@@ -204,7 +207,7 @@ bool Algorithm2::release() {
     for (int i = 0; i < size(); ++i) {
         if (!assumed_[i].is_static || solution_.mode[i] == Mode::STATIC) continue;
         any = true;
-        assumed_[i] = {false, friction_part(contacts_[i], wrench_of(&solution_.impulse[6 * i]))};
+        assumed_[i] = {false, friction_part(contacts_[i], wrench_from(&solution_.impulse[6 * i]))};
         if (!knows_rough_law) {
             // Asked at this V1, stopping the patch takes just this impulse: the free link shows whether it pushes.
             pulls = pulls || stop_patch(contacts_[i], 0.0) != Mode::STATIC;
@@ -265,7 +268,7 @@ double Algorithm2::write_mismatch() {
 bool Algorithm2::forced_links_stop(double tolerance) {
     for (int i = 0; i < size(); ++i) {
         if (!links_[i].forced || solution_.mode[i] != Mode::STATIC) continue;
-        const Wrench stop = static_impulse(contacts_[i]), given = wrench_of(&solution_.impulse[6 * i]);
+        const Wrench stop = static_impulse(contacts_[i]), given = wrench_from(&solution_.impulse[6 * i]);
         const auto greatest = [](const Wrench& p) {
             return std::max({std::fabs(p.linear.x), std::fabs(p.linear.y), std::fabs(p.linear.z),
                              std::fabs(p.angular.x), std::fabs(p.angular.y), std::fabs(p.angular.z)});

@@ -62,8 +62,9 @@ class Algorithm2 {
     /// H(V1) for the impulses p (6 n,): Algorithm 1 for every link, asked at V1 = V_free + (L - M_b^-1) p.
     void handle(const double* p);
 
-    /// Note which links the laws, as asked last, call outside of what they were trained on.
-    void note_outside();
+    /// Once p and its modes are known: record modes as those of single bodies are recorded, and note which links the
+    /// laws, as asked last, call outside of what they were trained on.
+    void note_outcome();
 
     Solution& solution() { return solution_; }
     /// What physics settles of the system that was solved last.

@@ -4,8 +4,10 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -31,6 +33,14 @@ template <class T> nb::ndarray<nb::numpy, T> new_array(const std::vector<std::si
     return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
 }
 
+/// A new NumPy array with these numbers.
+template <class T> auto copy_of(std::span<const T> values, const std::vector<std::size_t>& shape) {
+    T* out;
+    auto result = new_array<T>(shape, &out);
+    std::copy(values.begin(), values.end(), out);
+    return result;
+}
+
 /// All numbers of an array, row after row.
 template <class Array> auto numbers_of(const Array& array) {
     return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
@@ -53,14 +63,6 @@ class Fields {
     nb::list names_, formats_, offsets_;
 };
 
-inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }
-inline Twist twist_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
-inline Wrench wrench_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
 inline Tensor tensor_from(const double* x) { return {x[0], x[1], x[2], x[4], x[5], x[8]}; }
-inline Quaternion quaternion_from(const double* x) { return {x[0], x[1], x[2], x[3]}; }
-inline void write(const Vector& v, double* out) { out[0] = v.x, out[1] = v.y, out[2] = v.z; }
-inline void write(const Twist& v, double* out) { write(v.linear, out), write(v.angular, out + 3); }
-inline void write(const Wrench& v, double* out) { write(v.linear, out), write(v.angular, out + 3); }
-inline void write(const Quaternion& q, double* out) { out[0] = q.w, out[1] = q.x, out[2] = q.y, out[3] = q.z; }
 
 }  // namespace stiction

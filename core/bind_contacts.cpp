@@ -75,13 +75,8 @@ auto inverse_inertia(const OwnedContacts& contacts) {
     return result;
 }
 
-const Contact& checked(const OwnedContacts& contacts, int i) {
-    if (i < 0 || i >= contacts.size()) throw nb::index_error("There is no contact of that number.");
-    return contacts[i];
-}
-
 auto points_of(const OwnedContacts& contacts, int i) {
-    const Contact& c = checked(contacts, i);
+    const Contact& c = contacts.at(i);
     double* out;
     auto result = new_array<double>({std::size_t(c.count), 3}, &out);
     for (int k = 0; k < c.count; ++k) write(c.point(k), out + 3 * k);
@@ -89,7 +84,7 @@ auto points_of(const OwnedContacts& contacts, int i) {
 }
 
 auto vertices_of(const OwnedContacts& contacts, int i) {
-    const Contact& c = checked(contacts, i);
+    const Contact& c = contacts.at(i);
     std::int64_t* out;
     auto result = new_array<std::int64_t>({std::size_t(c.count)}, &out);
     for (int k = 0; k < c.count; ++k) out[k] = c.vertex(k);
@@ -229,7 +224,7 @@ void set_friction(const OwnedContacts& contacts, Input<std::int64_t, -1> numbers
     for (std::size_t k = 0; k < numbers.shape(0); ++k) {
         const int i = static_cast<int>(numbers.data()[k]);
         const double* f = friction.data() + 5 * k;
-        contacts[i].friction = with_possible_tilt(checked(contacts, i), {f[0], f[1], f[2], f[3], f[4]});
+        contacts[i].friction = with_possible_tilt(contacts.at(i), {f[0], f[1], f[2], f[3], f[4]});
     }
 }
 
@@ -276,7 +271,7 @@ void bind_contacts(nb::module_& m) {
         .def("vertices", &vertices_of, "Numbers (k,) of the touching vertices of contact i.")
         .def("normal_impulse",
              [](const OwnedContacts& all, int i, Input<double, 6> twist, double softness, double rate, double cap) {
-                 return as_tuple(normal_impulse(checked(all, i), twist_from(twist.data()), softness, {rate, cap}));
+                 return as_tuple(normal_impulse(all.at(i), twist_from(twist.data()), softness, {rate, cap}));
              },
              nb::arg("i"), nb::arg("twist"), nb::arg("softness") = 0.0, nb::arg("rate") = 0.0, nb::arg("cap") = 0.0,
              "The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.")
@@ -284,13 +279,13 @@ void bind_contacts(nb::module_& m) {
              [](const OwnedContacts& all, int i) {
                  double* out;
                  auto result = new_array<double>({6}, &out);
-                 write(static_impulse(checked(all, i)), out);
+                 write(static_impulse(all.at(i)), out);
                  return result;
              },
              "The impulse (6,) that stops the patch of contact i.")
         .def("lowest_separation",
              [](const OwnedContacts& all, int i, Input<double, 6> twist) {
-                 return checked(all, i).lowest_separation(twist_from(twist.data()));
+                 return all.at(i).lowest_separation(twist_from(twist.data()));
              },
              "Smallest upward speed [m/s] of the contact points of contact i for a twist.")
         .def("set_mode", &set_mode, "Write the mode of each contact, (n,).")

@@ -39,6 +39,7 @@ void bind_estimators(nb::module_& m) {
     m.def("trees", &trees, nb::arg("mean"), nb::arg("scale"), nb::arg("bias"), nb::arg("roots"), nb::arg("output"),
           nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
           "Trees from the arrays of laws.trees.Trees, which must lead to leaves.");
+    m.attr("LEAF") = int(Trees::LEAF);
 }
 
 }  // namespace stiction

@@ -38,6 +38,8 @@ void bind_impact(nb::module_& m) {
              "each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for "
              "all. inner, outer: weights of the residual network.");
     m.attr("CUT_TOUCH") = CUT_TOUCH;
+    m.attr("RESIDUAL_INPUTS") = int(ResidualNetwork::INPUTS);
+    m.attr("RESIDUAL_OUTPUTS") = int(ResidualNetwork::OUTPUTS);
 }
 
 }  // namespace stiction

@@ -40,7 +40,10 @@ class PythonLaw final : public Law {
     }
     bool outside(const Contacts& contacts, int i) override {
         nb::gil_scoped_acquire locked;
-        return bool(nb::bool_(callbacks_.attr("outside")(OwnedContacts(contacts.part(i, 1)))[0]));
+        const nb::object answer = callbacks_.attr("outside")(OwnedContacts(contacts.part(i, 1)))[0];
+        const int truth = PyObject_IsTrue(answer.ptr());  // it may be NumPy's
+        if (truth < 0) throw nb::python_error();
+        return truth == 1;
     }
     RoughFriction rough() const override { return rough_; }
 
@@ -97,8 +100,11 @@ nb::tuple targets(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
     return nb::make_tuple(ys, wholes);
 }
 
-/// A Matrix from a square array.
-Matrix matrix_from(const Input<double, -1, -1>& values) {
+/// The response A of points to impulses, for velocities b.
+Matrix response_from(const Input<double, -1, -1>& values, const Input<double, -1>& b) {
+    const std::size_t n = b.shape(0);
+    if (n % 3 != 0 || values.shape(0) != n || values.shape(1) != n)
+        throw nb::value_error("b needs three numbers a point, A as many rows and columns.");
     Matrix A(static_cast<int>(values.shape(0)), static_cast<int>(values.shape(1)));
     for (int r = 0; r < A.rows(); ++r) std::copy_n(values.data() + std::size_t(r) * A.columns(), A.columns(), A[r]);
     return A;
@@ -149,12 +155,17 @@ void bind_laws(nb::module_& m) {
              nb::kw_only(), nb::arg("fold"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("round"), nb::arg("guess"),
              nb::arg("scaled"), nb::arg("inputs"), nb::arg("centre"), nb::arg("slip"), nb::arg("mass"),
              nb::arg("absolute") = false, nb::arg("material").none() = nb::none());
+    const auto of_kinds = [](int (*of)(Kind)) {
+        return nb::make_tuple(of(Kind::POINT), of(Kind::LINE), of(Kind::SURFACE));
+    };
+    m.attr("FEATURES") = of_kinds(features_of);
+    m.attr("ABSOLUTE_FEATURES") = of_kinds(absolute_features_of);
     m.def("describe", [](const OwnedContacts& contacts, const Recipe& recipe) { describe(contacts, recipe); },
           "Write the description of each contact that needs a normal impulse into its record.");
     m.def("targets", &targets, "What a regressor should add to the guess (n, 3), and whole impulses in standard form.");
     m.def("friction_from",
           [](const OwnedContacts& contacts, int i, Input<double, 3> output) {
-              const Friction f = friction_from(contacts[i].description, output.data());
+              const Friction f = friction_from(contacts.at(i).description, output.data());
               return nb::make_tuple(f.p_x, f.p_y, f.m_z);
           },
           "The friction (p_x, p_y, m_z) of contact i for what a regressor adds to its guess.");
@@ -162,7 +173,7 @@ void bind_laws(nb::module_& m) {
           [](const OwnedContacts& contacts, int i, Input<double, 6> output) {
               double* out;
               auto result = new_array<double>({6}, &out);
-              write(impulse_from(contacts[i], output.data()), out);
+              write(impulse_from(contacts.at(i), output.data()), out);
               return result;
           },
           "The impulse (6,) of contact i from its standard form.");
@@ -191,6 +202,8 @@ void bind_laws(nb::module_& m) {
                  return result;
              },
              "Answers (n, 6) for descriptions (n, inputs); what an approximator does not have is 0.");
+    m.attr("WIDEST") = WIDEST;
+    m.attr("FARTHEST") = FARTHEST;
     m.def("network", &network, "A network from the mean and scale of its inputs, its weights and its biases.");
 
     nb::class_<AugmentedLaw, Law>(m, "AugmentedLaw", "The data-augmented law of the paper.")
@@ -207,7 +220,7 @@ void bind_laws(nb::module_& m) {
 
     m.def("vertex_problem",
           [](const OwnedContacts& contacts, int i, double softness, bool even) {
-              const VertexProblem problem(contacts[i], softness, even);
+              const VertexProblem problem(contacts.at(i), softness, even);
               const std::size_t n = problem.b.size();
               double *A, *b;
               auto response = new_array<double>({n, n}, &A);
@@ -219,12 +232,12 @@ void bind_laws(nb::module_& m) {
           "Response and velocities of all contact points of contact i, normals first: the problem of Coulomb's law.");
     m.def("box_impulses",
           [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
-              return box_impulses(matrix_from(A), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
+              return box_impulses(response_from(A, b), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
           },
           "Impulses at the points with friction boxes.");
     m.def("cone_impulses",
           [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
-              return cone_impulses(matrix_from(A), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
+              return cone_impulses(response_from(A, b), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
           },
           "Impulses at the points with friction cones.");
 }

@@ -9,13 +9,6 @@
 namespace stiction {
 namespace {
 
-template <class T> auto copy_of(std::span<const T> values, std::vector<std::size_t> shape) {
-    T* out;
-    auto result = new_array<T>(shape, &out);
-    std::copy(values.begin(), values.end(), out);
-    return result;
-}
-
 auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 3, 3> rotation) {
     if (position.shape(0) != std::size_t(links.size()) || rotation.shape(0) != position.shape(0))
         throw nb::value_error("position and rotation must have a row for each link.");
@@ -24,10 +17,7 @@ auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 
                     const double* R = rotation.data() + 9 * i;
                     return Rotation{vector_from(R), vector_from(R + 3), vector_from(R + 6)};
                 });
-    std::int64_t* out;
-    auto result = new_array<std::int64_t>({std::size_t(links.contacts().size())}, &out);
-    for (const Contact& c : links.contacts()) *out++ = c.index;
-    return result;
+    return touching(links);
 }
 
 /// (impulse (n, 6), mode (n,), outside (n,), evaluations, solved)
@@ -43,13 +33,14 @@ nb::tuple as_tuple(const Solution& s) {
 
 /// The solution of another solver: H has been asked at it last.
 void accept(PythonLinks& links, Input<double, -1> p, int evaluations, bool solved) {
+    links.check_begun();
     Solution& s = links.algorithm2().solution();
     if (p.shape(0) != s.impulse.size()) throw nb::value_error("Six numbers for each touching link are needed.");
     std::copy_n(p.data(), p.shape(0), s.impulse.begin());
     s.evaluations = evaluations, s.solved = solved;
     const Contacts contacts = links.contacts();
     for (int i = 0; i < contacts.size(); ++i) s.mode[i] = contacts[i].mode;
-    links.algorithm2().note_outside();
+    links.algorithm2().note_outcome();
 }
 
 void bind_algorithm2(nb::module_& m) {
@@ -59,6 +50,9 @@ void bind_algorithm2(nb::module_& m) {
                 const std::vector<std::shared_ptr<Hull>>& hulls, double timestep) {
                  if (laws.size() != hulls.size() || laws.empty())
                      throw nb::value_error("A law and a hull are needed for each link.");
+                 const auto is_none = [](const auto& part) { return part == nullptr; };
+                 if (std::any_of(laws.begin(), laws.end(), is_none) || std::any_of(hulls.begin(), hulls.end(), is_none))
+                     throw nb::value_error("A link needs a law and a hull, got None.");
                  new (self) PythonLinks(laws, hulls, timestep);
              },
              nb::arg("laws"), nb::arg("hulls"), nb::arg("timestep") = 0.002)
@@ -87,6 +81,7 @@ void bind_algorithm2(nb::module_& m) {
              "For another solver: impulses (6 n,) as if all that is pressed were to stick; None if nothing is.")
         .def("ask",
              [](PythonLinks& links, const Input<double, -1>& p) {
+                 links.check_begun();
                  if (p.shape(0) != links.V_free.size())
                      throw nb::value_error("Six numbers for each touching link are needed.");
                  links.algorithm2().handle(p.data());

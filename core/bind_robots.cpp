@@ -6,18 +6,10 @@
 
 #include <cstddef>
 
-#include "python_links.hpp"
-#include "robot_step.hpp"
+#include "python_robot_step.hpp"
 
 namespace stiction {
 namespace {
-
-template <class T> auto copy_of(std::span<const T> values, std::vector<std::size_t> shape) {
-    T* out;
-    auto result = new_array<T>(shape, &out);
-    std::copy(values.begin(), values.end(), out);
-    return result;
-}
 
 /// The engine's arrays by their names, looked at where they are: nothing is converted or copied.
 class Arrays {
@@ -38,14 +30,6 @@ class Arrays {
 
   private:
     nb::dict arrays_;
-};
-
-/// A RobotStep with all that it looks at, which must live as long.
-struct PythonRobotStep {
-    nb::dict arrays;
-    EngineConstraints constraints;
-    std::shared_ptr<PythonLinks> links;
-    std::unique_ptr<RobotStep> step;
 };
 
 EngineArrays engine_arrays(const Arrays& get) {
@@ -69,6 +53,17 @@ EngineArrays engine_arrays(const Arrays& get) {
     return out;
 }
 
+/// Raise unless each row of the joint-space inertia lies within its array and ends with its diagonal.
+void check_inertia(const Arrays& get, int dofs) {
+    const auto rows = get.numbers<const int>("M_rowadr"), columns = get.numbers<const int>("M_colind");
+    const std::size_t size = std::min(get.numbers<const double>("M").size(), columns.size());
+    for (int r = 0; r < dofs; ++r) {
+        std::size_t k = rows[r] < 0 ? size : std::size_t(rows[r]);
+        while (k < size && 0 <= columns[k] && columns[k] < r) ++k;
+        if (k >= size || columns[k] != r) throw nb::value_error("A row of M does not end with its diagonal.");
+    }
+}
+
 void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, nb::dict arrays,
                     const std::vector<int>& body, const std::vector<int>& root,
                     const std::vector<std::vector<int>>& dofs, Input<double, -1, 3, 3> frame, double ground,
@@ -90,36 +85,15 @@ void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, n
     for (const auto& [place, dof] : spins)
         if (place < 0 || dof < 0 || place + 4u > engine.qpos.size() || dof + 3u > engine.qvel.size())
             throw nb::value_error("A spin lies outside of qpos and qvel.");
+    check_inertia(Arrays(arrays), static_cast<int>(engine.qvel.size()));
     const EngineConstraints constraints{.quadratic = quadratic, .cone = cone};
     auto step = std::make_unique<RobotStep>(links, engine, std::move(placed), ground, tolerance, spins);
-    new (self) PythonRobotStep{std::move(arrays), constraints, std::move(links), std::move(step)};
-}
-
-template <class T> using Given = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
-
-/// The engine's own constraints in this step; they stay where they are until the engine begins its next step.
-/// layout: of sparse rows: how many numbers each has, where it begins, and the columns of all
-void set_constraints(PythonRobotStep& self, const Given<double>& J, const Given<double>& D, const Given<int>& state,
-                     const std::vector<Given<int>>& layout) {
-    EngineConstraints& out = self.constraints;
-    const std::size_t count = D.size(), dofs = self.step->rise.size();
-    out.sparse = !layout.empty();
-    if (state.size() < count || (!out.sparse && J.size() < count * dofs) || (out.sparse && layout.size() != 3))
-        throw nb::value_error("The arrays of the constraints do not fit together.");
-    out.count = static_cast<int>(count);
-    out.rows = J.data(), out.stiffness = D.data(), out.state = state.data();
-    if (!out.sparse) return;
-    if (layout[0].size() < count || layout[1].size() < count)
-        throw nb::value_error("The arrays of the constraints do not fit together.");
-    out.length = layout[0].data(), out.start = layout[1].data(), out.column = layout[2].data();
-    for (std::size_t c = 0; c < count; ++c)
-        if (const std::size_t end = std::size_t(out.start[c]) + out.length[c]; end > J.size() || end > layout[2].size())
-            throw nb::value_error("A row of the constraints does not end where it should.");
+    new (self) PythonRobotStep(std::move(arrays), constraints, std::move(links), std::move(step));
 }
 
 /// What became of each link's contact, as a structured NumPy array, a view.
 nb::object notes_of(nb::handle_t<PythonRobotStep> self) {
-    auto& notes = nb::cast<PythonRobotStep&>(self).step->notes;
+    auto& notes = nb::cast<PythonRobotStep&>(self).robot->notes;
     Fields fields;
     fields.add("mode", "i8", offsetof(ContactNote, mode));
     fields.add("kind", "i8", offsetof(ContactNote, kind));
@@ -153,78 +127,56 @@ void bind_robots(nb::module_& m) {
              nb::arg("root"), nb::arg("dofs"), nb::arg("frame"), nb::arg("ground"), nb::arg("tolerance"),
              nb::arg("spins"), nb::arg("quadratic"), nb::arg("cone"),
              "arrays: the engine's, by their names; they are looked at where they are.")
-        .def("is_finite", [](const Self& s) { return s.step->is_finite(); },
+        .def("is_finite", [](const Self& s) { return s.robot->is_finite(); },
              "Whether all positions and velocities are numbers that the engine takes.")
-        .def("touch", [](Self& s) { return s.step->touch(); }, "Begin a step: how many links touch the ground.")
-        .def("set_constraints", &set_constraints, nb::arg("J").noconvert(), nb::arg("D").noconvert(),
+        .def("touch", &Self::touch, "Begin a step: how many links touch the ground.")
+        .def("set_constraints", &Self::set_constraints, nb::arg("J").noconvert(), nb::arg("D").noconvert(),
              nb::arg("state").noconvert(), nb::arg("layout").noconvert(), "The engine's own constraints in this step.")
-        .def("contact_part",
-             [](Self& s, double timestep, bool damps, int round) {
-                 return static_cast<int>(s.step->contact_part(s.constraints, timestep, damps, round));
-             },
+        .def("contact_part", &Self::contact_part,
              "A round: apply forces that bring the contact impulses. A value of Progress.")
-        .def("find_linear",
-             [](Self& s, double timestep, bool damps) { return s.step->find_linear(s.constraints, timestep, damps); },
+        .def("find_linear", &Self::find_linear,
              "The first part of a round: how the links follow impulses; False where that must be tried out.")
-        .def("set_linear",
-             [](Self& s, Input<double, -1> V, Input<double, -1, -1> R, Input<double, -1, -1> L) {
-                 const std::size_t n = 6 * std::size_t(s.links->contacts().size()), dofs = s.step->rise.size();
-                 if (V.shape(0) != n || R.shape(0) != dofs || R.shape(1) != n || L.shape(0) != n || L.shape(1) != n)
-                     throw nb::value_error("V, R and L must be of shapes (6 n,), (dofs, 6 n) and (6 n, 6 n).");
-                 LinearStep& linear = s.step->linear();
-                 linear.V.assign(V.data(), V.data() + n);
-                 linear.R.resize(static_cast<int>(dofs), static_cast<int>(n));
-                 linear.L.resize(static_cast<int>(n), static_cast<int>(n));
-                 std::copy_n(R.data(), dofs * n, linear.R[0]);
-                 std::copy_n(L.data(), n * n, linear.L[0]);
-             },
+        .def("set_linear", &Self::set_linear,
              "The same where it was tried out: V (6 n,), R (dofs, 6 n) and L (6 n, 6 n).")
-        .def("came_true", [](Self& s, int round) { return s.step->came_true(round); },
+        .def("came_true", &Self::came_true,
              "The second part: whether what the last round foresaw has come true. If not, V_free and L are known.")
-        .def("solve", [](Self& s) { s.step->solve(); }, "The third part: Algorithm 2.")
-        .def("apply",
-             [](Self& s, double timestep, int round) {
-                 return static_cast<int>(s.step->apply(timestep, s.constraints.count > 0, round));
-             },
+        .def("solve", &Self::solve, "The third part: Algorithm 2.")
+        .def("apply", &Self::apply,
              "The fourth part: forces that bring the impulses of the solution. A value of Progress.")
-        .def("plan_rise", [](Self& s, double timestep) { s.step->plan_rise(timestep); },
+        .def("plan_rise", &Self::plan_rise,
              "After the last round: how what has sunk in is to rise.")
-        .def("withdraw", [](Self& s) { s.step->withdraw(); }, "Take our forces off, where a step cannot be finished.")
-        .def("finish", [](Self& s, double timestep) { return s.step->finish(timestep); },
+        .def("withdraw", [](Self& s) { s.robot->withdraw(); }, "Take our forces off, where a step cannot be finished.")
+        .def("finish", &Self::finish,
              "After the engine's step. True if the engine must move `before` by `rise`, and `take_positions` follow.")
-        .def("take_positions", [](Self& s) { s.step->take_positions(); })
-        .def("forget", [](Self& s) { s.step->forget(); }, "Set all counts to zero.")
+        .def("take_positions", [](Self& s) { s.robot->take_positions(); })
+        .def("forget", [](Self& s) { s.robot->forget(); }, "Set all counts to zero.")
         .def("position",
              [](const Self& s, int link) {
                  if (link < 0 || link >= s.links->size()) throw nb::index_error("There is no link of that number.");
                  double* out;
                  auto result = new_array<double>({3}, &out);
-                 write(s.step->placed(link).position, out);
+                 write(s.robot->placed(link).position, out);
                  return result;
              },
              "Centre of mass of a link above the ground at the begin of the last step [m], (3,).")
-        .def_prop_ro("touching", [](const Self& s) {
-                 std::int64_t* out;
-                 auto result = new_array<std::int64_t>({std::size_t(s.links->contacts().size())}, &out);
-                 for (const Contact& c : s.links->contacts()) *out++ = c.index;
-                 return result;
-             }, nb::rv_policy::automatic, "Numbers of the links that touch.")
+        .def_prop_ro("touching", [](const Self& s) { return touching(*s.links); }, nb::rv_policy::automatic,
+                     "Numbers of the links that touch.")
         .def_prop_ro("V_free", [](const Self& s) {
-                 const std::span<double> V = s.step->V_free();
+                 const std::span<double> V = s.robot->V_free();
                  return copy_of<double>(V, {V.size()});
              }, nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step without contact.")
         .def_prop_ro("L", [](const Self& s) {
-                 const Matrix& L = s.step->linear().L;
+                 const Matrix& L = s.robot->linear().L;
                  const std::size_t n = L.rows();
                  return copy_of<double>({L[0], n * n}, {n, n});
              }, nb::rv_policy::automatic, "Inverse inertia (6 n, 6 n) of the touching links inside the system.")
         .def_prop_ro("foreseen",
-                     [](const Self& s) { return copy_of<double>(s.step->foreseen, {s.step->foreseen.size()}); },
+                     [](const Self& s) { return copy_of<double>(s.robot->foreseen, {s.robot->foreseen.size()}); },
                      nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step.")
         .def_prop_ro("notes", &notes_of, "What became of each link's contact, a view.")
-        .def_prop_ro("rise", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).step->rise); },
+        .def_prop_ro("rise", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).robot->rise); },
                      "Velocity of the joints that raises what has sunk in, a view.")
-        .def_prop_ro("before", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).step->before); },
+        .def_prop_ro("before", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).robot->before); },
                      "Positions of the joints before the step, a view.");
 }
 

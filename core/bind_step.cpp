@@ -50,7 +50,6 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     auto modes = new_array<std::int8_t>({n, kept}, &record.mode);
     auto kinds = new_array<std::int8_t>({n, kept}, &record.kind);
     const Setting setting{timestep, vector_from(gravity.data()), substeps};
-    law->begin(static_cast<int>(n));
     {
         nb::gil_scoped_release unlocked;
         const int size = chunk_size(static_cast<int>(n), threads), chunks = (static_cast<int>(n) + size - 1) / size;
@@ -80,7 +79,6 @@ class Stepper {
           memory_(std::make_shared<ContactMemory>(static_cast<int>(bodies_.size()),
                                                   static_cast<int>(hull_->vertices.size()), hull_)) {
         happened_.resize(bodies_.size());
-        law_->begin(static_cast<int>(bodies_.size()));
     }
 
     void step() {
@@ -91,6 +89,7 @@ class Stepper {
     void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {
         std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
         if (bodies.size() != bodies_.size()) throw nb::value_error("The number of bodies must stay the same.");
+        for (std::size_t i = 0; i < bodies.size(); ++i) bodies[i].impacts = bodies_[i].impacts;
         bodies_ = std::move(bodies);
         happened_.assign(bodies_.size(), {});
     }
@@ -109,12 +108,14 @@ class Stepper {
         return nb::make_tuple(positions, quaternions, twists);
     }
 
-    /// Take over what happened in the last step, as another stepper has it.
-    void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind) {
+    /// Take over what happened in the last step, and the impacts so far, as another stepper has them.
+    void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind,
+                  Input<std::int64_t, -1> impacts) {
         const std::size_t n = bodies_.size();
-        if (impulse.shape(0) != n || mode.shape(0) != n || kind.shape(0) != n)
-            throw nb::value_error("One impulse, mode and kind a body is needed.");
+        if (impulse.shape(0) != n || mode.shape(0) != n || kind.shape(0) != n || impacts.shape(0) != n)
+            throw nb::value_error("One impulse, mode, kind and number of impacts a body is needed.");
         for (std::size_t i = 0; i < n; ++i) {
+            bodies_[i].impacts = impacts.data()[i];
             happened_[i].impulse = wrench_from(impulse.data() + 6 * i);
             happened_[i].mode = static_cast<Mode>(mode.data()[i]);
             happened_[i].kind = static_cast<Kind>(kind.data()[i]);
@@ -132,6 +133,13 @@ class Stepper {
     }
     auto kind() const {
         return each([](const Happened& h) { return static_cast<std::int8_t>(h.kind); });
+    }
+
+    auto impacts() const {
+        std::int64_t* out;
+        auto result = new_array<std::int64_t>({bodies_.size()}, &out);
+        for (const Moving& body : bodies_) *out++ = body.impacts;
+        return result;
     }
 
   private:
@@ -163,10 +171,11 @@ void bind_step(nb::module_& m) {
         .def("step", &Stepper::step, "Move on by one time step.")
         .def("set", &Stepper::set, "Go on from other states, at the centres of mass.")
         .def("state", &Stepper::state, "Position, quaternion and twist at the centres of mass.")
-        .def("remember", &Stepper::remember, "Take over impulses, modes and kinds of a last step.")
+        .def("remember", &Stepper::remember, "Take over impulses, modes and kinds of a last step, and the impacts so far.")
         .def("impulse", &Stepper::impulse, "Contact impulses of the last step, (n, 6).")
         .def("mode", &Stepper::mode, "Modes of the last step, (n,).")
-        .def("kind", &Stepper::kind, "Kinds of the patches in the last step, (n,).");
+        .def("kind", &Stepper::kind, "Kinds of the patches in the last step, (n,).")
+        .def("impacts", &Stepper::impacts, "Number of impacts of each body so far, (n,).");
 }
 
 }  // namespace stiction

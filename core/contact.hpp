@@ -76,6 +76,8 @@ struct Contact {
     double timestep;            ///< length of this step [s]
     double fall;                ///< speed towards the ground that a body at rest takes up in this step [m/s]
     Restitution restitution;    ///< how vertices bounce; a law sets it
+    std::int64_t impacts;       ///< of the body before this step; 0 where nobody counts them, as for links of robots
+    bool is_impact;             ///< whether this is one more; a law says so
     Mode mode;                  ///< what C says, then what came of it
     Friction friction;          ///< p_f of a dynamic contact
     Friction found;             ///< what a law's C came upon, for its R

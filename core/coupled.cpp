@@ -11,12 +11,6 @@ namespace {
 
 constexpr double STIFFENING = 1e-8;  // share of a link's own mobility that a direction without mobility is given
 constexpr double IMMOBILE = 1e-9;    // a direction with less than this share of the free link's mobility has none
-constexpr int MOST_LOADED = 8;       // vertices of a link: three suffice for a rigid contact, more serve a soft one
-
-void write_wrench(const Wrench& w, double* p) {
-    p[0] = w.linear.x, p[1] = w.linear.y, p[2] = w.linear.z;
-    p[3] = w.angular.x, p[4] = w.angular.y, p[5] = w.angular.z;
-}
 
 /// Entry k of the diagonal of M_b^-1.
 double own_mobility(const Mobility& W, int k) {
@@ -164,8 +158,11 @@ void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix
     contacts_ = contacts, V_free_ = V_free, L_ = &L, softness_ = softness;
     for (auto* vector : {&before_, &now_, &freed_}) vector->resize(6 * n);
     normal_.resize(n);
-    vertices_ = 0;
-    for (const Contact& c : contacts) vertices_ += static_cast<int>(c.count);
+    vertices_ = most_vertices_ = 0;
+    for (const Contact& c : contacts) {
+        vertices_ += static_cast<int>(c.count);
+        most_vertices_ = std::max(most_vertices_, static_cast<int>(c.count));
+    }
     static_.forget();
     loads_.forget();
     stiffen();
@@ -211,15 +208,11 @@ void Balance::solve(std::span<const Assumption> links, double* p) {
         return settle(links, p);
     }
     for (int i = 0; i < n; ++i)
-        write_wrench(links[i].is_static ? friction_wrench(contacts_[i].centre, links[i].friction) : Wrench{},
-                     p + 6 * i);
+        write(links[i].is_static ? friction_wrench(contacts_[i].centre, links[i].friction) : Wrench{}, p + 6 * i);
     for (int round = 0; round < 2; ++round) {  // what the share has added is taken back
         for (int i = 0; i < n; ++i) {
-            const double* q = p + 6 * i;
-            const Twist added = contacts_[i].mobility * Wrench{{q[0], q[1], q[2]}, {q[3], q[4], q[5]}};
-            const double added6[6] = {added.linear.x,  added.linear.y,  added.linear.z,
-                                      added.angular.x, added.angular.y, added.angular.z};
-            for (int k = 0; k < 6; ++k) before_[6 * i + k] = V_free_[6 * i + k] - share_ * added6[k];
+            const Twist added = contacts_[i].mobility * wrench_from(p + 6 * i);
+            write(twist_from(V_free_ + 6 * i) - share_ * added, before_.data() + 6 * i);
         }
         settle(links, p);
     }
@@ -237,7 +230,7 @@ void Balance::settle(std::span<const Assumption> links, double* p) {
             ++stopped;
             continue;
         }
-        write_wrench(friction_wrench(contacts_[i].centre, links[i].friction), q);
+        write(friction_wrench(contacts_[i].centre, links[i].friction), q);
         for (int k = 0; k < 6; ++k)
             if (q[k] != 0.0) {
                 const double* row = L[6 * i + k];
@@ -275,10 +268,31 @@ void Balance::separate(Targets targets, double* p) {
 }
 
 void Balance::solve_normal(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets) {
+    targets.bounce = false;
+    if (softness_ > 0.0 && most_vertices_ > MOST_LOADED) return push_springs(L, V, links, targets);
     if (!carries_again(L, V, links, targets)) loads_.forget();
     const auto worst = [&](const Loads<0>&) { return most_violated(L, V, links, targets); };
     solve_frictionless(loads_, softness_, vertices_, worst, Rise{L});
     total_normal();
+}
+
+/// The same where patches are soft and have many vertices.
+void Balance::push_springs(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets) {
+    const int n = static_cast<int>(links.size());
+    springs_.begin(n);
+    for (int r = 0; r < 3 * n; ++r)
+        for (int i = 0; i < n; ++i) std::copy_n(L[6 * (r / 3) + 2 + r % 3] + 6 * i + 2, 3, springs_.W[r] + 3 * i);
+    for (int i = 0; i < n; ++i) {
+        if (links[i].is_static) continue;
+        const Contact& c = contacts_[i];
+        const double* v = V + 6 * i + 2;
+        for (int k = 0; k < c.count; ++k) {
+            const Vector p = c.point(k);
+            springs_.add(i, p.x, p.y, targets.of(c, k, p) - (v[0] + p.y * v[1] - p.x * v[2]));
+        }
+    }
+    const std::span<const double> s = springs_.solve(softness_);
+    for (int i = 0; i < n; ++i) normal_[i] = {s[3 * i], s[3 * i + 1], s[3 * i + 2]};
 }
 
 /// Whether the vertices that carried load the last time, or all if they are not more than two, may do so again.
@@ -296,7 +310,8 @@ bool Balance::carries_again(const Matrix& L, const double* V, std::span<const As
     if (carriers_.empty()) return false;
     return loads_.carry(carriers_, softness_, Rise{L}, [&](const Vertex& vertex) {
         const double* v = V + 6 * vertex.link + 2;
-        return target(vertex, targets) - (v[0] + vertex.y * v[1] - vertex.x * v[2]);
+        const double target = targets.of(contacts_[vertex.link], vertex.number, {vertex.x, vertex.y, 0.0});
+        return target - (v[0] + vertex.y * v[1] - vertex.x * v[2]);
     });
 }
 
@@ -305,10 +320,7 @@ void Balance::total_normal() {
     std::fill(normal_.begin(), normal_.end(), Normal{});
     for (int k = 0; k < loads_.size(); ++k) {
         const Vertex& vertex = loads_.vertex(k);
-        Normal& sum = normal_[vertex.link];
-        sum.p_z += loads_.load(k);
-        sum.m_x += loads_.load(k) * vertex.y;
-        sum.m_y -= loads_.load(k) * vertex.x;
+        add_load(normal_[vertex.link], loads_.load(k), vertex.x, vertex.y);
     }
 }
 
@@ -329,35 +341,9 @@ Violation Balance::most_violated(const Matrix& L, const double* V, std::span<con
                             row[6 * j + 2] * normal_[j].m_y;
             now[k] = total + V[6 * i + 2 + k];
         }
-        const Contact& c = contacts_[i];
-        const auto look_at = [&](int k, bool skip_loaded) {
-            const Vector p = c.point(k);
-            const Vertex vertex{i, k, p.x, p.y};
-            const double speed = now[0] + p.y * now[1] - p.x * now[2], aim = target(vertex, targets);
-            worst.largest = std::max({worst.largest, std::fabs(speed), aim});
-            if (speed - aim < worst.gap && !(skip_loaded && loads_.has(i, k)))
-                worst.gap = speed - aim, worst.vertex = vertex;
-        };
-        if (c.count > MANY && c.face >= 0) {
-            // Not every vertex is looked at: the speed is linear along a face, and so is what is missing, but for the
-            // cap. One that carries load has reached its target, and counts as no violation by itself.
-            const double v = now[1], w = now[2];
-            look_at(c.lowest(-w, v), false);
-            look_at(c.lowest(w, -v), false);
-            if (targets.rate > 0.0) {
-                const DepthPlane depth(c);
-                look_at(c.lowest(targets.rate * depth.f - w, v - targets.rate * depth.e), false);
-            }
-        } else {
-            for (int k = 0; k < c.count; ++k) look_at(k, true);
-        }
+        look_for_violation(contacts_[i], i, {{0.0, 0.0, now[0]}, {now[1], now[2], 0.0}}, targets, loads_, worst);
     }
     return worst;
-}
-
-double Balance::target(const Vertex& vertex, Targets targets) const {
-    if (!(targets.rate > 0.0)) return 0.0;
-    return targets.of(contacts_[vertex.link], vertex.number, {vertex.x, vertex.y, 0.0});
 }
 
 }  // namespace stiction

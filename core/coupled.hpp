@@ -12,6 +12,7 @@
 #include "dense.hpp"
 #include "loads.hpp"
 #include "normal_impulse.hpp"
+#include "soft_loads.hpp"
 
 namespace stiction {
 
@@ -97,10 +98,11 @@ class Balance {
     const double* V_free_ = nullptr;
     const Matrix* L_ = nullptr;
     double softness_ = 0.0, share_ = 0.0;
-    int vertices_ = 0;  // of all patches
+    int vertices_ = 0, most_vertices_ = 0;  // of all patches, and of the largest
     Matrix stiffened_;
     StaticPatches static_;
     Loads<0> loads_;
+    SoftLoads springs_;
     std::vector<Vertex> carriers_;
     std::vector<Normal> normal_;
     std::vector<Assumption> sliding_;
@@ -112,7 +114,7 @@ class Balance {
     bool carries_again(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets);
     Violation most_violated(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets);
     void total_normal();
-    double target(const Vertex& vertex, Targets targets) const;
+    void push_springs(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets);
 };
 
 }  // namespace stiction

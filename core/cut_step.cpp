@@ -163,6 +163,7 @@ class PartwiseBody {
         c.velocity = body_.twist;
         if (cuts_ >= MOST_CUTS) c.fall = std::numeric_limits<double>::infinity();
         law_.respond(memory_.all());
+        body_.impacts += c.is_impact;
         if (c.restitution.e0 > 0.0) bounce_within_energy(c, taken, setting_.gravity);
     }
 };

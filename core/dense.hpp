@@ -1,9 +1,11 @@
 // Small dense linear systems, solved where they stand.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "math.hpp"
@@ -102,6 +104,29 @@ inline void solve_semidefinite(double* A, int stride, double* x, bool* free, int
         x[k] = free[k] ? x[k] / A[k * stride + k] : 0.0;
         for (int r = k + 1; r < n; ++r)
             if (free[k] && free[r]) x[k] -= A[r * stride + k] * x[r];
+    }
+}
+
+/// Solve A x = b for any regular A (n, n), which is overwritten; x: b before, the solution after.
+inline void solve_by_elimination(Matrix& A, double* x) {
+    const int n = A.rows();
+    for (int k = 0; k < n; ++k) {
+        int pivot = k;  // the row with the greatest number in this column
+        for (int r = k + 1; r < n; ++r)
+            if (std::fabs(A[r][k]) > std::fabs(A[pivot][k])) pivot = r;
+        if (pivot != k) {
+            std::swap_ranges(A[k] + k, A[k] + n, A[pivot] + k);
+            std::swap(x[k], x[pivot]);
+        }
+        for (int r = k + 1; r < n; ++r) {
+            const double share = A[r][k] / A[k][k];
+            for (int c = k + 1; c < n; ++c) A[r][c] -= share * A[k][c];
+            x[r] -= share * x[k];
+        }
+    }
+    for (int k = n - 1; k >= 0; --k) {
+        for (int c = k + 1; c < n; ++c) x[k] -= A[k][c] * x[c];
+        x[k] /= A[k][k];
     }
 }
 

@@ -19,22 +19,16 @@ bool has_no_closed_form(const EngineArrays& engine, const EngineConstraints& con
 
 /// Visit the dofs that move a link, visit(dof, twist of the link for a unit of its velocity).
 template <class Visit> void for_dofs(const EngineArrays& engine, const PlacedLink& link, Visit visit) {
-    const double *at = engine.xipos + 3 * link.body, *about = engine.subtree_com + 3 * link.root;
-    const Vector arm{at[0] - about[0], at[1] - about[1], at[2] - about[2]};
+    const Vector arm = vector_from(engine.xipos + 3 * link.body) - vector_from(engine.subtree_com + 3 * link.root);
     for (const int d : link.dofs) {
-        const double* motion = engine.cdof + 6 * d;
-        const Vector w{motion[0], motion[1], motion[2]};
-        visit(d, Twist{Vector{motion[3], motion[4], motion[5]} + cross(w, arm), w});
+        const Vector w = vector_from(engine.cdof + 6 * d);
+        visit(d, Twist{vector_from(engine.cdof + 6 * d + 3) + cross(w, arm), w});
     }
 }
 
 /// Write the columns of J^T of one link, which begin with `first`.
 void write_jacobian(const EngineArrays& engine, const PlacedLink& link, int first, Matrix& J) {
-    for_dofs(engine, link, [&](int d, const Twist& unit) {
-        const auto& [v, w] = unit;
-        double* out = J[d] + first;
-        out[0] = v.x, out[1] = v.y, out[2] = v.z, out[3] = w.x, out[4] = w.y, out[5] = w.z;
-    });
+    for_dofs(engine, link, [&](int d, const Twist& unit) { write(unit, J[d] + first); });
 }
 
 void add_inertia(const EngineArrays& engine, Matrix& A) {

@@ -13,7 +13,8 @@ constexpr double STILL_SPEED = 1e-5;     ///< [m/s]; a patch vertex slower than 
 constexpr double STILL_SHARE = 2e-4;     ///< ... or than this share of the patch's greatest speed before it
 
 /// Mode of a contact from its twist after the step and its impulse.
-inline Mode observed_mode(const Contact& c, const Twist& after, const Wrench& p) {
+/// share: of the patch's greatest speed before, with which it still counts as stopped
+inline Mode observed_mode(const Contact& c, const Twist& after, const Wrench& p, double share = STILL_SHARE) {
     if (length(p.linear) < DETACH_IMPULSE) return Mode::DETACH;
     double fastest_before = 0.0, fastest_after = 0.0;
     for (int k = 0; k < c.count; ++k) {
@@ -21,7 +22,15 @@ inline Mode observed_mode(const Contact& c, const Twist& after, const Wrench& p)
         fastest_before = std::max(fastest_before, length(c.velocity.at(at)));
         fastest_after = std::max(fastest_after, length(after.at(at)));
     }
-    return fastest_after < STILL_SPEED + STILL_SHARE * fastest_before ? Mode::STATIC : Mode::DYNAMIC;
+    return fastest_after < STILL_SPEED + share * fastest_before ? Mode::STATIC : Mode::DYNAMIC;
+}
+
+/// The mode by which a contact is recorded. A soft law never stops a patch exactly, and a statistical one has no modes:
+/// these are named by what is seen in the twist after the step.
+inline Mode recorded_mode(const Contact& c, const Twist& after, double softness) {
+    if (softness == 0.0 && c.mode != Mode::NONE) return c.mode;
+    const double yields = 2 * softness;  // what a soft patch keeps of its speed when it is stopped, and somewhat more
+    return observed_mode(c, after, c.impulse, std::max(STILL_SHARE, yields));
 }
 
 }  // namespace stiction

@@ -28,8 +28,6 @@ class Law {
     /// Whether contact i, as classified last, lies outside of what the law was trained on.
     virtual bool outside(const Contacts& /*contacts*/, int /*i*/) { return false; }
     virtual RoughFriction rough() const { return {}; }
-    /// Forget what happened to bodies so far; a motion of this many begins.
-    virtual void begin(int /*bodies*/) {}
 
     /// Share of its own response by which a loaded contact yields; 0 is rigid and exact.
     double softness = 0.0;

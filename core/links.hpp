@@ -27,7 +27,6 @@ class Links {
         std::vector<char> placed(laws.size(), false);
         for (int i = 0; i < n; ++i) {
             if (placed[i]) continue;
-            laws[i]->begin(n);
             groups_.push_back({laws[i].get(), {}});
             asked_.push_back({laws[i].get(), 0, 0});
             for (int k = i; k < n; ++k)
@@ -40,6 +39,7 @@ class Links {
     /// Find the links that touch the ground z = 0; how many do.
     /// position, rotation: of a link, by its number: of its centre of mass [m], and body to world
     template <class Position, class RotationOf> int touch(Position position, RotationOf rotation) {
+        ++touches_;
         memory_->clear();
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             asked_[g].first = memory_->size();
@@ -49,15 +49,25 @@ class Links {
         return memory_->size();
     }
 
+    /// How often `touch` was called.
+    std::int64_t touches() const { return touches_; }
+
     /// Those that touched at the last `touch`; their index is the link's number.
     Contacts contacts() const { return memory_->all(); }
 
     /// Contact impulses of the links that touch: see Algorithm2.
     const Solution& solve(const double* V_free, const Matrix& L, double tolerance) {
+        begun_ = touches_, V_free_ = V_free;
         return algorithm2_.solve(asked_, contacts(), V_free, L, tolerance);
     }
     /// The begin of another solver: see Algorithm2.
-    bool begin(const double* V_free, const Matrix& L) { return algorithm2_.begin(asked_, contacts(), V_free, L); }
+    bool begin(const double* V_free, const Matrix& L) {
+        begun_ = touches_, V_free_ = V_free;
+        return algorithm2_.begin(asked_, contacts(), V_free, L);
+    }
+    /// Whether Algorithm 2 was begun since the last `touch`; and with these twists.
+    bool has_begun() const { return begun_ == touches_; }
+    bool has_begun(const double* V_free) const { return has_begun() && V_free_ == V_free; }
     Algorithm2& algorithm2() { return algorithm2_; }
 
   private:
@@ -69,30 +79,23 @@ class Links {
     std::vector<std::shared_ptr<Law>> laws_;
     std::vector<std::shared_ptr<Hull>> hulls_;
     double timestep_;
+    std::int64_t touches_ = 0, begun_ = -1;  // calls of `touch`, and how many there were at the last begin
+    const double* V_free_ = nullptr;         // of the last begin
     std::shared_ptr<ContactMemory> memory_;
     std::vector<Group> groups_;
     std::vector<LawOfRun> asked_;
     Algorithm2 algorithm2_;
 
     void look_at(int link, const Vector& position, const Rotation& rotation) {
-        Contact& c = memory_->next();
         const Hull& hull = *hulls_[link];
         if (position.z > hull.reach + hull.rounding + TOUCH) return;
-        c.hull = &hull;
-        c.touch = TOUCH;
-        c.diameter = hull.diameter;
+        Contact& c = memory_->next();
         c.height = position.z;
         c.rotation = rotation;
-        if (!detect(c, memory_->next_touching())) return;
-        c.index = link;
+        if (!append_contact(*memory_, hull, link, TOUCH)) return;
         c.velocity = c.before = {};
-        c.mobility = mobility_of(hull, rotation);
         c.timestep = timestep_;
         c.fall = 0.0;
-        c.restitution = {};
-        c.outside = false;
-        c.mode = Mode::NONE;
-        memory_->admit();
     }
 };
 

@@ -9,6 +9,10 @@
 
 namespace stiction {
 
+/// The length of the vector (a, b). Plain, unlike std::hypot: it is exact to a rounding error between 1e-150 and 1e150,
+/// and becomes 0 or infinite far beyond. The C library's function would tie the core to the newest versions of it.
+inline double norm(double a, double b) { return std::sqrt(a * a + b * b); }
+
 /// A vector of three components.
 template <class T> struct Vec3 {
     T x{}, y{}, z{};
@@ -147,5 +151,15 @@ template <class T> struct MobilityOf {
     }
 };
 using Mobility = MobilityOf<double>;
+
+// Numbers side by side in memory, as arrays have them: 3 for a vector, 6 for a twist or a wrench, linear part first.
+inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }
+inline Twist twist_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
+inline Wrench wrench_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
+inline Quaternion quaternion_from(const double* x) { return {x[0], x[1], x[2], x[3]}; }
+inline void write(const Vector& v, double* out) { out[0] = v.x, out[1] = v.y, out[2] = v.z; }
+inline void write(const Twist& v, double* out) { write(v.linear, out), write(v.angular, out + 3); }
+inline void write(const Wrench& v, double* out) { write(v.linear, out), write(v.angular, out + 3); }
+inline void write(const Quaternion& q, double* out) { out[0] = q.w, out[1] = q.x, out[2] = q.y, out[3] = q.z; }
 
 }  // namespace stiction

@@ -2,11 +2,12 @@
 
 #include <optional>
 
+#include "soft_loads.hpp"
+
 namespace stiction {
 namespace {
 
 constexpr double ROUNDING = 1e-12;
-constexpr int MOST_LOADED = 8;  // three suffice for a rigid contact, more serve a soft one
 
 Normal one_vertex(const Contact& c, const Twist& v, Targets targets) {
     const Vector p = c.point(0);
@@ -80,7 +81,22 @@ std::optional<Normal> whole_face(const Contact& c, const Twist& before, Targets 
     return {};
 }
 
-/// Any patch, by the dual active-set method.
+/// A soft patch of many vertices.
+Normal many_springs(const Contact& c, const Twist& before, double softness, Targets targets) {
+    thread_local SoftLoads springs;  // only for its memory
+    springs.begin(1);
+    const Tensor& I = c.mobility.angular;
+    const double W[3][3] = {{c.mobility.linear.z, 0.0, 0.0}, {0.0, I.xx, I.xy}, {0.0, I.xy, I.yy}};
+    for (int r = 0; r < 3; ++r) std::copy_n(W[r], 3, springs.W[r]);
+    for (int k = 0; k < c.count; ++k) {
+        const Vector p = c.point(k);
+        springs.add(0, p.x, p.y, targets.of(c, k, p) - before.rise(p.x, p.y));
+    }
+    const std::span<const double> s = springs.solve(softness);
+    return {s[0], s[1], s[2]};
+}
+
+/// Any other patch, by the dual active-set method.
 class Search {
   public:
     Search(const Contact& contact, const Twist& before, Targets targets) : c(contact), before(before), targets(targets) {}
@@ -100,20 +116,8 @@ class Search {
 
     Normal total() const {
         Normal sum;
-        for (int k = 0; k < loads.size(); ++k) {
-            sum.p_z += loads.load(k);
-            sum.m_x += loads.load(k) * loads.vertex(k).y;
-            sum.m_y -= loads.load(k) * loads.vertex(k).x;
-        }
+        for (int k = 0; k < loads.size(); ++k) add_load(sum, loads.load(k), loads.vertex(k).x, loads.vertex(k).y);
         return sum;
-    }
-
-    void look_at(int k, const Twist& now, bool skip_loaded, Violation& worst) const {
-        const Vector p = c.point(k);
-        const double speed = now.rise(p.x, p.y), target = targets.of(c, k, p);
-        worst.largest = std::max({worst.largest, std::fabs(speed), target});
-        if (speed - target < worst.gap && !(skip_loaded && loads.has(0, k)))
-            worst.gap = speed - target, worst.vertex = {0, k, p.x, p.y};
     }
 
     Violation most_violated() const {
@@ -123,19 +127,7 @@ class Search {
         now.angular.x += c.mobility.angular.xx * sum.m_x + c.mobility.angular.xy * sum.m_y;
         now.angular.y += c.mobility.angular.xy * sum.m_x + c.mobility.angular.yy * sum.m_y;
         Violation worst;
-        if (c.count <= MANY || c.face < 0 || c.restitution.e0 > 0.0) {
-            for (int k = 0; k < c.count; ++k) look_at(k, now, true, worst);
-            return worst;
-        }
-        // Not every vertex is looked at: the speed is linear, and so is what is missing, but for the cap. A vertex that
-        // carries load has reached its target, and counts as no violation by itself.
-        const double v = now.angular.x, w = now.angular.y;
-        look_at(c.lowest(-w, v), now, false, worst);
-        look_at(c.lowest(w, -v), now, false, worst);
-        if (targets.rate > 0.0) {
-            const DepthPlane depth(c);
-            look_at(c.lowest(targets.rate * depth.f - w, v - targets.rate * depth.e), now, false, worst);
-        }
+        look_for_violation(c, 0, now, targets, loads, worst);
         return worst;
     }
 };
@@ -152,6 +144,8 @@ Normal normal_impulse(const Contact& c, const Twist& before, double softness, Ta
         else if (c.face >= 0 && c.kind == Kind::SURFACE)
             quick = whole_face(c, before, targets);
         if (quick) return *quick;
+    } else if (c.count > MOST_LOADED) {
+        return many_springs(c, before, softness, targets);
     }
     return Search(c, before, targets).solve(softness);
 }

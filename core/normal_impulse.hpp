@@ -2,7 +2,8 @@
 //
 // It is unique in three numbers (p_z, m_x, m_y), however many vertices touch: the vertex at (x, y) moves up with
 // v_z + y w_x - x w_y, and its load n adds n (1, y, -x). Patches of one or two vertices, and faces that press as a
-// whole, have closed forms; all others are solved by the method in loads.hpp.
+// whole, have closed forms; all others are solved by the method in loads.hpp, soft ones of many vertices by that in
+// soft_loads.hpp.
 #pragma once
 
 #include <algorithm>
@@ -13,17 +14,23 @@
 
 namespace stiction {
 
+/// Vertices of a patch that may carry load at once, in loads.hpp: three suffice for a rigid one, a soft one of more
+/// vertices than these goes to soft_loads.hpp.
+constexpr int MOST_LOADED = 8;
+
 constexpr double RESTITUTION_SPEED = 0.5;  ///< [m/s] approach speed at which a coefficient of restitution is stated
 
 /// Speeds at which vertices are to separate.
 struct Targets {
     double rate = 0.0, cap = 0.0;  ///< rate > 0: min(rate * depth, cap) [1/s, m/s]; else as the vertex bounces
+    bool bounce = true;            ///< whether it does
 
     /// Of the k-th vertex, at p.
     double of(const Contact& c, int k, const Vector& p) const {
         if (rate > 0.0) return std::min(rate * std::max(0.0, -c.height_of(c.vertex(k))), cap);
-        return c.restitution.e0 > 0.0 ? rebound(c, p) : 0.0;
+        return bounces(c) ? rebound(c, p) : 0.0;
     }
+    bool bounces(const Contact& c) const { return bounce && c.restitution.e0 > 0.0; }
 
     /// e(v) v for the approach speed v of a vertex before the step. What gravity adds in the step counts neither
     /// before nor after, or bounces would gain energy.
@@ -51,6 +58,40 @@ struct DepthPlane {
         f = 2.0 * slope_x;
     }
 };
+
+/// Add the load of a vertex at (x, y).
+inline void add_load(Normal& sum, double load, double x, double y) {
+    sum.p_z += load;
+    sum.m_x += load * y;
+    sum.m_y -= load * x;
+}
+
+/// Look for the vertex of a link's patch that falls short most; vertices that carry load are left out.
+/// now: twist of the link, of which (v_z, w_x, w_y) count; worst: is replaced by what falls short more
+template <class Loads>
+void look_for_violation(const Contact& c, int link, const Twist& now, Targets targets, const Loads& loads,
+                        Violation& worst) {
+    const auto look_at = [&](int k, bool skip_loaded) {
+        const Vector p = c.point(k);
+        const double speed = now.rise(p.x, p.y), target = targets.of(c, k, p);
+        worst.largest = std::max({worst.largest, std::fabs(speed), target});
+        if (speed - target < worst.gap && !(skip_loaded && loads.has(link, k)))
+            worst.gap = speed - target, worst.vertex = {link, k, p.x, p.y};
+    };
+    if (c.count <= MANY || c.face < 0 || targets.bounces(c)) {
+        for (int k = 0; k < c.count; ++k) look_at(k, true);
+        return;
+    }
+    // Not every vertex is looked at: the speed is linear along a face, and so is what is missing, but for the cap. The
+    // patch is rigid: a vertex that carries load has reached its target, and counts as no violation by itself.
+    const double v = now.angular.x, w = now.angular.y;
+    look_at(c.lowest(-w, v), false);
+    look_at(c.lowest(w, -v), false);
+    if (targets.rate > 0.0) {
+        const DepthPlane depth(c);
+        look_at(c.lowest(targets.rate * depth.f - w, v - targets.rate * depth.e), false);
+    }
+}
 
 /// The normal impulse after which every touching vertex separates at its target speed or faster.
 ///

@@ -14,8 +14,6 @@ Vector rotated(const Quaternion& q, const Vector& v) {
     return v + q.w * t + cross(axis, t);
 }
 
-Quaternion quaternion_at(const double* q) { return {q[0], q[1], q[2], q[3]}; }
-
 bool all_below(std::span<const double> values, double most) {
     return std::all_of(values.begin(), values.end(), [most](double x) { return std::fabs(x) <= most; });
 }
@@ -30,6 +28,7 @@ RobotStep::RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, s
 bool RobotStep::is_finite() const { return all_below(engine_.qpos, GREATEST) && all_below(engine_.qvel, GREATEST); }
 
 int RobotStep::touch() {
+    withdraw();  // where the last step was not finished
     for (std::size_t i = 0; i < placed_.size(); ++i) {
         ContactNote& note = notes[i];
         note.mode = Mode::NONE, note.kind = Kind::NONE, note.evaluations = 0, note.impulse = {};
@@ -143,8 +142,7 @@ bool RobotStep::finish(double timestep) {
         note.asked += evaluations_;
         note.unsolved += !solution.solved;
         note.outside += solution.outside[i];
-        const double* p = impulse_.data() + 6 * i;
-        note.impulse = {{p[0], p[1], p[2]}, {p[3], p[4], p[5]}};
+        note.impulse = wrench_from(impulse_.data() + 6 * i);
         note.asked_at = c.velocity;
     }
     return raised && qpos.size() > qvel.size();
@@ -159,10 +157,8 @@ void RobotStep::withdraw() {
 void RobotStep::take_positions() {
     const std::span<double> qpos = engine_.qpos, qvel = engine_.qvel;
     for (const auto& [place, dof] : spins_) {
-        const Quaternion old = quaternion_at(&qpos[place]), now = quaternion_at(&before[place]);
-        const Vector spin = rotated({now.w, -now.x, -now.y, -now.z},
-                                    rotated(old, Vector{qvel[dof], qvel[dof + 1], qvel[dof + 2]}));
-        qvel[dof] = spin.x, qvel[dof + 1] = spin.y, qvel[dof + 2] = spin.z;
+        const Quaternion old = quaternion_from(&qpos[place]), now = quaternion_from(&before[place]);
+        write(rotated({now.w, -now.x, -now.y, -now.z}, rotated(old, vector_from(&qvel[dof]))), &qvel[dof]);
     }
     std::copy(before.begin(), before.end(), qpos.begin());
 }

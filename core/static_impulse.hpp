@@ -23,7 +23,7 @@ struct PatchRows {
             for (int k = 3; k < 6; ++k) S[k][k] = 1.0;
         } else if (count == 5) {
             const Vector& a = c.axis;
-            const double flat = std::hypot(a.x, a.y);
+            const double flat = norm(a.x, a.y);
             const double e0 = -a.y / flat, e1 = a.x / flat;  // horizontal and across the line
             S[3][3] = e0, S[3][4] = e1;
             S[4][3] = -a.z * e1, S[4][4] = a.z * e0, S[4][5] = a.x * e1 - a.y * e0;
@@ -54,8 +54,8 @@ inline Wrench stop_line(const Contact& c) {
     const PatchRows rows(c);
     double A[5][5], x[5], SW[5][6];
     const Mobility& W = c.mobility;
-    const double v[6] = {c.velocity.linear.x,  c.velocity.linear.y,  c.velocity.linear.z,
-                         c.velocity.angular.x, c.velocity.angular.y, c.velocity.angular.z};
+    double v[6];
+    write(c.velocity, v);
     for (int r = 0; r < 5; ++r) {
         const double* s = rows.S[r];
         const Twist t = W * Wrench{{s[0], s[1], s[2]}, {s[3], s[4], s[5]}};

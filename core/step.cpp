@@ -31,21 +31,29 @@ Mobility mobility_of(const Hull& hull, const Rotation& R) {
 
 bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& moving, double touch) {
     Contact& c = memory.next();
-    c.hull = &hull;
-    c.touch = touch;
-    c.diameter = hull.diameter;
     c.height = moving.position.z;
     c.rotation = moving.quaternion.matrix();
     c.before = moving.twist;
     moving.twist = free_twist(hull, c.rotation, setting, moving.twist);
-    if (!detect(c, memory.next_touching())) return false;
-    c.index = index;
+    if (!append_contact(memory, hull, index, touch)) return false;
     c.velocity = moving.twist;
-    c.mobility = mobility_of(hull, c.rotation);
     c.timestep = setting.timestep;
     c.fall = std::max(0.0, -setting.timestep * setting.gravity.z);
+    c.impacts = moving.impacts;
+    return true;
+}
+
+bool append_contact(ContactMemory& memory, const Hull& hull, int index, double touch) {
+    Contact& c = memory.next();
+    c.hull = &hull;
+    c.touch = touch;
+    c.diameter = hull.diameter;
+    if (!detect(c, memory.next_touching())) return false;
+    c.index = index;
+    c.mobility = mobility_of(hull, c.rotation);
     c.restitution = {};
     c.outside = false;
+    c.impacts = 0, c.is_impact = false;
     c.mode = Mode::NONE;
     memory.admit();
     return true;
@@ -65,27 +73,17 @@ void move_body(Moving& moving, const Twist& correction, double h) {
 
 void Record::write_state(int body, int state, const Moving& m) {
     const std::size_t at = std::size_t(body) * (kept + 1) + state;
-    double* p = position + 3 * at;
-    p[0] = m.position.x, p[1] = m.position.y, p[2] = m.position.z;
-    double* q = quaternion + 4 * at;
-    q[0] = m.quaternion.w, q[1] = m.quaternion.x, q[2] = m.quaternion.y, q[3] = m.quaternion.z;
-    double* v = twist + 6 * at;
-    v[0] = m.twist.linear.x, v[1] = m.twist.linear.y, v[2] = m.twist.linear.z;
-    v[3] = m.twist.angular.x, v[4] = m.twist.angular.y, v[5] = m.twist.angular.z;
+    write(m.position, position + 3 * at);
+    write(m.quaternion, quaternion + 4 * at);
+    write(m.twist, twist + 6 * at);
 }
 
 void Record::write_contact(int body, int t, const Happened& happened) {
     const std::size_t at = std::size_t(body) * kept + t / every;
-    const auto& [force, torque] = happened.impulse;
     double* sum = impulse + 6 * at;
     if (t % every == 0) std::fill(sum, sum + 6, 0.0);
-    sum[0] += force.x, sum[1] += force.y, sum[2] += force.z;
-    sum[3] += torque.x, sum[4] += torque.y, sum[5] += torque.z;
+    write(wrench_from(sum) + happened.impulse, sum);
     mode[at] = static_cast<std::int8_t>(happened.mode), kind[at] = static_cast<std::int8_t>(happened.kind);
-}
-
-Mode recorded_mode(const Contact& c, const Twist& after, double softness) {
-    return softness > 0.0 || c.mode == Mode::NONE ? observed_mode(c, after, c.impulse) : c.mode;
 }
 
 void whole_step(const Batch& batch, std::span<Happened> happened) {
@@ -104,6 +102,7 @@ void whole_step(const Batch& batch, std::span<Happened> happened) {
             const Contact& c = *next++;
             const bool at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && law.softness == 0.0;
             body.twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
+            body.impacts += c.is_impact;
             happened[i] = {c.impulse, recorded_mode(c, body.twist, law.softness), c.kind};
             correction = depth_correction(c, law.softness, setting.timestep);
         }

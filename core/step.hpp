@@ -33,6 +33,7 @@ struct Moving {
     Vector position;
     Quaternion quaternion;
     Twist twist;
+    std::int64_t impacts = 0;  ///< so far
 };
 
 /// What happened to a body in one time step.
@@ -65,15 +66,15 @@ Mobility mobility_of(const Hull& hull, const Rotation& rotation);
 /// touch: a vertex touches when it lies below this height [m]
 bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& moving, double touch);
 
+/// The next contact of `memory`, whose rotation and height are known already: if it touches, it is appended as one of
+/// body number `index`, and lacks only its twist, time step and fall.
+bool append_contact(ContactMemory& memory, const Hull& hull, int index, double touch);
+
 /// The twist that raises sunk vertices, without friction: a share of the depth a step, at most so fast.
 Twist depth_correction(const Contact& contact, double softness, double timestep);
 
 /// Move a body by its new velocity, and by the correction of its depth.
 void move_body(Moving& moving, const Twist& correction, double timestep);
-
-/// The mode by which a contact is recorded. A soft law never stops a patch exactly, and a statistical one has no modes:
-/// these are named by what is seen in the twist after the step.
-Mode recorded_mode(const Contact& contact, const Twist& after, double softness);
 
 /// Some bodies of one shape that move by time steps, with a law.
 struct Batch {

@@ -278,6 +278,27 @@ def test_normal_impulses_of_coupled_links(rows, body):
         assert np.abs(p.reshape(-1, 6)[:, [0, 1, 5]]).max() == 0.0
 
 
+@pytest.mark.parametrize("softness", [1e-5, 0.1])
+def test_soft_normal_impulses_of_coupled_links(softness):
+    """The same with many corners that yield by a share of their own response: A n + softness diag(A) n."""
+    rng = np.random.default_rng(26)
+    body = Body.prism(40, 0.2, 0.1, 1.0)
+    counts = []
+    for _ in range(40):
+        n = int(rng.integers(1, 4))
+        where, turn, V_free, L = joined_links(body, rng, n, 4)
+        links = Links([CoulombLaw(body, 0.5)] * n)
+        links.touch(where, turn)
+        p = _core.balance(links.core, V_free, L, [False] * n, np.zeros((n, 5)), softness)
+        N = normal_rows(links.contacts)
+        A = N @ L @ N.T
+        F = np.linalg.cholesky(A + softness * np.diag(np.diag(A)) + 1e-16 * np.eye(len(A))).T
+        load = nnls(F, -np.linalg.solve(F.T, N @ V_free), maxiter=100 * len(A))[0]
+        assert p == pytest.approx(N.T @ load, abs=1e-8 * np.abs(load).sum() + 1e-15)
+        counts.extend(links.contacts.record["count"])
+    assert max(counts) > 8
+
+
 def test_static_links_stop_and_the_others_stay_apart():
     """The patch of a static link does not move; one that slides has its friction and nothing of it approaches."""
     rng = np.random.default_rng(30)
@@ -342,3 +363,27 @@ def test_refuses_arrays_that_do_not_fit(box):
         links.solve(np.zeros(5), np.eye(6))
     with pytest.raises(ValueError, match="a row for each link"):
         links.touch(np.zeros((2, 3)), np.tile(np.eye(3), (2, 1, 1)))
+
+
+def test_refuses_questions_in_a_wrong_order(box):
+    """What is asked of a system needs that system, and one that belongs to the links that touch now."""
+    links = _core.Links([CoulombLaw(box).native] * 2, [box.hull] * 2)
+    upright = np.tile(np.eye(3), (2, 1, 1))
+    one, both = np.array([[0, 0, 0.19], [1, 0, 5.0]]), np.array([[0, 0, 0.19], [1, 0, 0.19]])
+    W = np.eye(6)
+
+    def refused():
+        for count in (0, 6, 12):
+            for ask in (links.ask, lambda p: links.accept(p, 1, True)):
+                with pytest.raises(ValueError, match="Call begin or solve first"):
+                    ask(np.zeros(count))
+
+    refused()
+    assert links.touch(one, upright).tolist() == [0]
+    refused()
+    assert np.shape(links.begin(np.array([0, 0, -1.0, 0, 0, 0]), W)) == links.ask(np.zeros(6)).shape == (6,)
+    links.accept(links.ask(np.zeros(6)), 1, True)
+    assert links.touch(both, upright).tolist() == [0, 1]
+    refused()
+    with pytest.raises(ValueError, match="got None"):
+        _core.Links([None], [box.hull])  # type: ignore[list-item]

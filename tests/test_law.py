@@ -10,6 +10,7 @@ import pytest
 import stiction
 from conftest import random_states
 from stiction import CoulombLaw, InputError, Law, Mode, State, Stepper, load, rollout
+from stiction.robots.links import Links
 
 LOW = State([0, 0, 0.2], velocity=[0.5, 0, -1])  # a box in contact
 
@@ -137,6 +138,46 @@ def test_right_answers_of_whole_impulses_are_taken(box):
     run = rollout(law, LOW, 1)
     assert np.array_equal(run.impulse[0], lift) and run.mode[0] == Mode.DYNAMIC  # seen in the motion
     assert run.velocity[1, 2] == pytest.approx(-1 - 0.002 * 9.81 + 1.5)
+
+
+class Careful:
+    """Any object that knows what it was trained on, and its uncertainty."""
+
+    def __init__(self, body) -> None:
+        self.body, self.draws = body, []
+
+    def classify(self, contacts):
+        return np.full(len(contacts), Mode.STATIC)
+
+    def friction(self, contacts, dynamic):
+        return np.zeros((len(dynamic), 3))
+
+    def outside(self, contacts):
+        return contacts.record["velocity"][:, 2] < -0.5
+
+    def drawn(self, number, seed):
+        self.draws.append((number, seed))
+        return self
+
+
+def test_any_object_may_say_what_lies_outside_of_its_training(box):
+    def solved(law, speed):
+        links = Links([law])
+        links.touch(np.array([[0, 0, 0.19]]), np.eye(3)[None])
+        return links.solve(np.array([0, 0, -speed, 0, 0, 0]), links.contacts.inverse_inertia[0])
+
+    assert solved(Careful(box), 0.1).outside.tolist() == [False]
+    assert solved(Careful(box), 1.0).outside.tolist() == [True]
+    careless = Careful(box)
+    careless.outside = lambda contacts: True
+    with pytest.raises(InputError, match="A law's outside must return 1 truth values, one a contact, got array"):
+        solved(careless, 1.0)
+
+
+def test_any_object_may_draw_from_its_uncertainty(box):
+    law = Careful(box)
+    assert rollout(law, LOW, 3, samples=4, seed=7).position.shape == (4, 4, 3)
+    assert law.draws == [(4, 7)]
 
 
 class OwnError(Exception):

@@ -141,6 +141,21 @@ def test_joint_force_is_mujocos():
     assert np.allclose(swing.joint_force, wanted, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["modes", "powell"])
+@pytest.mark.parametrize("softness", [0.0, 1e-5, 1e-3])
+def test_what_rests_is_static_and_what_slides_is_not(softness, method):
+    """Also with a soft law, which never stops a patch exactly."""
+    model = model_of(f'<body name="foot" pos="0 0 0.041"><freejoint/><geom {BOX}/></body>')
+    sim = Simulation(model, laws={"foot": CoulombLaw(LINK, 0.6, softness=softness)}, method=method)
+    sim.data.qvel[0] = 0.5
+    modes = []
+    for _ in range(120):
+        sim.step()
+        modes.append(sim.contacts["foot"].mode)
+    assert modes[20:30] == [Mode.DYNAMIC] * 10 and sim.data.qvel[0] == pytest.approx(0, abs=1e-6)
+    assert modes[-20:] == [Mode.STATIC] * 20
+
+
 def test_standing_robot_does_not_creep():
     """Four feet at once, each static: after settling nothing moves along the ground, and no step is unsolved."""
     model = mujoco.MjModel.from_xml_string(model_text())

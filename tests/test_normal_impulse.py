@@ -10,12 +10,16 @@ from contact_states import contacts_from, random_contacts
 from stiction import Body
 
 
-def by_nnls(contacts, i):
-    """The same problem as non-negative least squares over the loads of all vertices."""
+def by_nnls(contacts, i, softness=0.0):
+    """The same problem as non-negative least squares over the loads of all vertices, which may yield by a share."""
     c, points = contacts.record[i], contacts.points(i)
     rows = np.stack([np.ones(c["count"]), points[:, 1], -points[:, 0]])
     factor = np.linalg.cholesky(contacts.inverse_inertia[i][2:5, 2:5])
-    load, _ = nnls(factor.T @ rows, -np.linalg.solve(factor, c.velocity[2:5]), maxiter=100 * c["count"])
+    response, wanted = factor.T @ rows, -np.linalg.solve(factor, c.velocity[2:5])
+    if softness > 0:
+        yields = np.sqrt(softness) * np.linalg.norm(response, axis=0)  # the square root of a share of its own response
+        response, wanted = np.concatenate([response, np.diag(yields)]), np.append(wanted, np.zeros(c["count"]))
+    load, _ = nnls(response, wanted, maxiter=100 * c["count"])
     return rows @ load
 
 
@@ -68,6 +72,26 @@ def test_a_soft_contact_yields_by_its_share(box):
         p_z, m_x, m_y = contacts.normal_impulse(0, contacts.record[0].velocity, softness)
         assert p_z == pytest.approx(speed / (inertia[2] + softness * own / 4), rel=1e-12)
         assert (m_x, m_y) == pytest.approx((0, 0), abs=1e-12)
+
+
+@pytest.mark.parametrize("softness", [1e-5, 1e-2, 0.3])
+@pytest.mark.parametrize("sides", [4, 8, 9, 20, 64, 200])
+def test_a_soft_patch_of_any_vertex_count_agrees_with_nnls(sides, softness):
+    contacts = spinning_prisms(sides, 40, np.random.default_rng(sides))
+    for i in range(40):
+        P = contacts.normal_impulse(i, contacts.record[i].velocity, softness)
+        wanted = by_nnls(contacts, i, softness)
+        assert P == pytest.approx(wanted, abs=1e-9 * np.abs(wanted).max() + 1e-15)
+
+
+def test_a_soft_stone_agrees_with_nnls():
+    """Patches that are no part of a face, in all sorts of poses."""
+    contacts = random_contacts(convex_stone(500), 300, np.random.default_rng(4))
+    assert (contacts.record["count"] > 8).sum() > 10
+    for i in range(300):
+        P = contacts.normal_impulse(i, contacts.record[i].velocity, 1e-3)
+        wanted = by_nnls(contacts, i, 1e-3)
+        assert P == pytest.approx(wanted, abs=1e-9 * np.abs(wanted).max() + 1e-15)
 
 
 def test_lowest_separation_is_the_smallest_upward_speed(prism):

@@ -31,10 +31,6 @@ template <class T> void gather(const Contact& c, PatchView<T>& view, int lane) {
     for_points(c, load.x, load.y, [&](int j, const Vector& place) { set3(view.points[j].place, place); });
 }
 
-/// Numbers that describe a contact, but for the absolute ones.
-constexpr int size_of(Kind kind) { return kind == Kind::POINT ? 18 : kind == Kind::LINE ? 53 : 71; }
-/// Loads and speeds: of the whole patch, of two points of a line and of four of a surface.
-constexpr int absolute_size(Kind kind) { return kind == Kind::POINT ? 2 : kind == Kind::LINE ? 6 : 10; }
 constexpr double LEAST_LOAD = 1e-3, LEAST_SPEED = 1e-4;  // [N], [m/s]: what is less counts as so much in logarithms
 
 /// Take the material's friction, which the contact's impulse has, for the guess.
@@ -57,12 +53,12 @@ void guess_by_material(Contact& c) {
 /// Write the description in a lane into its contact.
 template <class T> void scatter(const PatchView<T>& view, int lane, const Recipe& recipe, Contact& c) {
     Description& d = c.description;
-    for (int m = 0; m < size_of(c.kind); ++m) d.features[m] = lane_of(view.features[m], lane);
+    for (int m = 0; m < features_of(c.kind); ++m) d.features[m] = lane_of(view.features[m], lane);
     double& ratio = d.features[c.kind == Kind::POINT ? 17 : 26];
     ratio = std::log10(ratio);
     if (recipe.absolute)
-        for (int m = 0; m < absolute_size(c.kind); m += 2) {
-            double* out = d.features + size_of(c.kind) + m;
+        for (int m = 0; m < absolute_features_of(c.kind); m += 2) {
+            double* out = d.features + features_of(c.kind) + m;
             out[0] = std::log10(lane_of(view.absolute[m], lane) / c.timestep + LEAST_LOAD);
             out[1] = std::log10(lane_of(view.absolute[m + 1], lane) + LEAST_SPEED);
         }

@@ -18,6 +18,11 @@ enum class Fold { NONE, MIRROR, MIRROR_SWAP, HEADING };
 /// Which numbers describe a contact: as it looks from its patch, or the body's state with its orientation written so.
 enum class Inputs { CONTACT, MATRIX, QUATERNION, EULER, AXIS_ANGLE };
 
+/// How many numbers describe a contact of a kind as it looks from its patch, but for the absolute ones.
+constexpr int features_of(Kind kind) { return kind == Kind::POINT ? 18 : kind == Kind::LINE ? 53 : 71; }
+/// Loads and speeds: of the whole patch, of two points of a line and of four of a surface.
+constexpr int absolute_features_of(Kind kind) { return kind == Kind::POINT ? 2 : kind == Kind::LINE ? 6 : 10; }
+
 struct Recipe {
     Fold fold = Fold::MIRROR_SWAP;
     RoughFriction friction{0.5, 0.5, false};  ///< of the Coulomb guess

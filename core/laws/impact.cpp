@@ -27,34 +27,26 @@ bool is_slow(const Contact& c) {
 }  // namespace
 
 ImpactLaw::ImpactLaw(const ImpactMaterial& material, BodyFactors each, ResidualNetwork residual)
-    : material_(material), each_(std::move(each)), residual_(std::move(residual)) {
-    begin(each_.rows());
-}
-
-void ImpactLaw::begin(int bodies) { impacts_.assign(std::max(1, bodies), 0); }
+    : material_(material), each_(std::move(each)), residual_(std::move(residual)) {}
 
 void ImpactLaw::classify(const Contacts& contacts) {
     for (Contact& c : contacts) c.mode = solve(c);
 }
 
-double ImpactLaw::next_turn(std::int64_t body) {
-    int& number = impacts_[body % impacts_.size()];
-    return each_.turn(body, ++number);
-}
-
-Mode ImpactLaw::solve(Contact& c) {
+Mode ImpactLaw::solve(Contact& c) const {
     c.found = {};
+    c.is_impact = false;
     c.restitution = material_.restitution;
     c.restitution.e0 = std::min(1.0, c.restitution.e0 * each_.restitution(c.index));
     Normal normal = normal_impulse(c, c.velocity);
     if (!(normal.p_z > 0.0)) return Mode::DETACH;
 
     const double approach = -c.lowest_separation(c.velocity) - c.fall;  // before the step
-    const bool impact = approach > c.restitution.threshold;
+    const bool impact = c.is_impact = approach > c.restitution.threshold;
     Load load{.duration = impact ? IMPACT_TIME : c.timestep,
               .parts = impact ? material_.parts : 1,
               .factor = each_.friction(c.index),
-              .turn = impact ? next_turn(c.index) : 0.0};
+              .turn = impact ? each_.turn(c.index, c.impacts + 1) : 0.0};
     if (!residual_.empty()) {
         const Correction change = residual_.correction(c, normal, approach);
         load.factor *= std::exp(change.log_friction);

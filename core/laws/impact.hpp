@@ -15,16 +15,16 @@ namespace stiction {
 
 struct Sliding;
 
-/// How body and ground touch.
+/// How body and ground touch. Usual values are in laws/impact.py.
 struct ImpactMaterial {
-    Restitution restitution{.e0 = 0.2, .threshold = 0.03};
-    double friction = 0.25;         ///< coefficient without load, at a slip of 0.3 m/s
-    double friction_loaded = 0.2;   ///< ... and under infinite load
-    double friction_load = 8.0;     ///< force at which the coefficient has come half the way from one to the other [N]
-    double friction_rise = 0.0;     ///< relative growth of `friction` with each factor of ten in slip speed
-    double spin = 0.85;             ///< radius of friction against spinning, relative to the patch's radius
-    double lag = 0.125;             ///< share of an impact by which friction follows the slip late
-    int parts = 8;                  ///< in which an impact builds up
+    Restitution restitution;
+    double friction;         ///< coefficient without load, at a slip of 0.3 m/s
+    double friction_loaded;  ///< ... and under infinite load
+    double friction_load;    ///< force at which the coefficient has come half the way from one to the other [N]
+    double friction_rise;    ///< relative growth of `friction` with each factor of ten in slip speed
+    double spin;             ///< radius of friction against spinning, relative to the patch's radius
+    double lag;              ///< share of an impact by which friction follows the slip late
+    int parts;               ///< in which an impact builds up
 };
 
 /// How the bodies of a batch differ from each other: a row for each of them, or one row for all.
@@ -38,7 +38,7 @@ class BodyFactors {
     double friction(std::int64_t body) const { return row(body)[0]; }
     double restitution(std::int64_t body) const { return row(body)[1]; }
     /// By how much friction is turned in a body's impact of this number [rad]; one turn alone stands for none.
-    double turn(std::int64_t body, int impact) const {
+    double turn(std::int64_t body, std::int64_t impact) const {
         const int turns = columns_ - 2;
         return turns < 2 ? 0.0 : row(body)[2 + impact % turns];
     }
@@ -56,13 +56,11 @@ class ImpactLaw final : public Law {
 
     /// Solves each contact for its mode and, on the way, for its friction.
     void classify(const Contacts& contacts) override;
-    void begin(int bodies) override;
 
   private:
     ImpactMaterial material_;
     BodyFactors each_;
     ResidualNetwork residual_;
-    std::vector<int> impacts_;  // of each body so far; a thread touches those of its own bodies only
 
     /// Friction of a normal impulse that came in parts, and whether the patch sticks in the end.
     struct BuiltUp {
@@ -79,8 +77,7 @@ class ImpactLaw final : public Law {
         double radius = 0.0;  ///< of friction against spinning [m]
     };
 
-    Mode solve(Contact& contact);
-    double next_turn(std::int64_t body);
+    Mode solve(Contact& contact) const;
     BuiltUp build_up(const Sliding& sliding, const Load& load) const;
 };
 

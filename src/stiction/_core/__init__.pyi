@@ -249,6 +249,10 @@ class Recipe:
         material: Law | None = None,
     ) -> None: ...
 
+FEATURES: tuple = (18, 53, 71)
+
+ABSOLUTE_FEATURES: tuple = (2, 6, 10)
+
 def describe(arg0: Contacts, arg1: Recipe, /) -> None:
     """
     Write the description of each contact that needs a normal impulse into its record.
@@ -294,6 +298,10 @@ class Approximator:
         """
         Answers (n, 6) for descriptions (n, inputs); what an approximator does not have is 0.
         """
+
+WIDEST: int = 512
+
+FARTHEST: float = 6.0
 
 def network(
     arg0: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -370,6 +378,8 @@ def trees(
 ) -> Approximator:
     """Trees from the arrays of laws.trees.Trees, which must lead to leaves."""
 
+LEAF: int = -1
+
 class ImpactLaw(Law):
     """Impacts that bounce; friction that follows the slip meanwhile."""
 
@@ -395,6 +405,10 @@ class ImpactLaw(Law):
         """
 
 CUT_TOUCH: float = 0.0001
+
+RESIDUAL_INPUTS: int = 10
+
+RESIDUAL_OUTPUTS: int = 3
 
 class Spline:
     """
@@ -728,9 +742,12 @@ class Stepper:
         arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
         arg1: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
         arg2: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         /,
     ) -> None:
-        """Take over impulses, modes and kinds of a last step."""
+        """
+        Take over impulses, modes and kinds of a last step, and the impacts so far.
+        """
 
     def impulse(self) -> NDArray[numpy.float64]:
         """Contact impulses of the last step, (n, 6)."""
@@ -740,3 +757,6 @@ class Stepper:
 
     def kind(self) -> NDArray[numpy.int8]:
         """Kinds of the patches in the last step, (n,)."""
+
+    def impacts(self) -> NDArray[numpy.int64]:
+        """Number of impacts of each body so far, (n,)."""

@@ -2,12 +2,13 @@
 
 from numpy.typing import NDArray
 
+from stiction import _core
 from stiction.laws.kernels import KernelMachine
 from stiction.laws.networks import Network
 from stiction.laws.trees import Trees
 
 Approximator = Network | KernelMachine | Trees
-FARTHEST = 6.0  # standardised inputs are clipped here: beyond it nothing was seen
+FARTHEST = _core.FARTHEST  # standardised inputs are clipped here: beyond it nothing was seen
 _TYPES = {"weight0": Network, "centres": KernelMachine, "roots": Trees}  # by an array that only this type has
 
 

@@ -105,7 +105,7 @@ class ImpactLaw(NativeLaw):
 
     @property
     def native(self) -> _core.ImpactLaw:
-        """The law as the native core asks it. It counts the impacts of each body: one for each motion."""
+        """The law as the native core asks it."""
         return self.native_for(slice(None))
 
     def native_for(self, bodies: slice) -> _core.ImpactLaw:

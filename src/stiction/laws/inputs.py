@@ -8,8 +8,9 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.state import Kind
 
-SIZE = {Kind.POINT: 18, Kind.LINE: 53, Kind.SURFACE: 71}  # numbers that describe a contact in its own space
-ABSOLUTE = {Kind.POINT: 2, Kind.LINE: 6, Kind.SURFACE: 10}  # loads and speeds beside them
+_KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
+SIZE: dict[Kind, int] = dict(zip(_KINDS, _core.FEATURES, strict=True))  # of a contact's description in its own space
+ABSOLUTE: dict[Kind, int] = dict(zip(_KINDS, _core.ABSOLUTE_FEATURES, strict=True))  # loads and speeds beside them
 OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact
 WHOLE = 6  # components of the whole impulse, which a statistical law predicts
 FOLDS = {  # symmetries of a friction law about the vertical

@@ -146,6 +146,14 @@ class _Adapted(Law):
     def respond(self, contacts: _core.Contacts) -> tuple[ArrayLike, ArrayLike]:
         return self.inner.respond(contacts)
 
+    def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
+        own: Any = getattr(self.inner, "outside", None)
+        return own(contacts) if callable(own) else super().outside(contacts)
+
+    def drawn(self, number: int, seed: int) -> Law:
+        own: Any = getattr(self.inner, "drawn", None)
+        return as_law(own(number, seed)) if callable(own) else super().drawn(number, seed)
+
     def __repr__(self) -> str:
         return repr(self.inner)
 
@@ -211,4 +219,9 @@ class _Callbacks:
         contacts.set_mode(np.asarray(mode, dtype=np.int64))
 
     def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
-        return np.asarray(self.law.outside(contacts), dtype=np.bool_)
+        outside = np.asarray(self.law.outside(contacts))
+        if outside.shape != (len(contacts),):
+            raise checks.InputError(
+                f"A law's outside must return {len(contacts)} truth values, one a contact, got {outside!r:.80}."
+            )
+        return outside.astype(np.bool_)

@@ -10,7 +10,7 @@ from stiction import _core
 from stiction.basics import checks
 
 MOST_LAYERS = 4
-WIDEST = 512  # inputs or units of a layer, at most
+WIDEST = _core.WIDEST  # inputs or units of a layer, at most
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ Mirrored across the slip, a contact must do the mirror image: the network is ask
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stiction import _core
 from stiction.basics import checks
 
-INPUTS = 10  # listed where they are made, in core/laws/residual.hpp
-OUTPUTS = 3  # change of log friction, turn of friction [rad], change of log restitution
+INPUTS = _core.RESIDUAL_INPUTS  # listed where they are made, in core/laws/residual.hpp
+OUTPUTS = _core.RESIDUAL_OUTPUTS  # change of log friction, turn of friction [rad], change of log restitution
 
 
 def checked_weights(weights: tuple[ArrayLike, ArrayLike] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from stiction import _core
 
-LEAF = -1  # the feature of a leaf
+LEAF = _core.LEAF  # the feature of a leaf
 
 
 @dataclass(frozen=True)

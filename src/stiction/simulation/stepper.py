@@ -75,7 +75,7 @@ class Stepper:
     def __getstate__(self) -> dict[str, Any]:
         native = self._native
         parts = {"law": self.law, "setting": self._setting, "shape": self._shape, "motion": Motion(*native.state())}
-        return {**parts, "last": (native.impulse(), native.mode(), native.kind())}
+        return {**parts, "last": (native.impulse(), native.mode(), native.kind(), native.impacts())}
 
     def __setstate__(self, parts: dict[str, Any]) -> None:
         self.law, self._setting, self._shape = parts["law"], parts["setting"], parts["shape"]
