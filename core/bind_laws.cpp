@@ -43,6 +43,7 @@ class PythonLaw final : public Law {
         return bool(nb::bool_(callbacks_.attr("outside")(OwnedContacts(contacts.part(i, 1)))[0]));
     }
     RoughFriction rough() const override { return rough_; }
+    bool repeats_itself() const override { return false; }  // who knows what it remembers
 
   private:
     nb::object callbacks_;

@@ -30,6 +30,8 @@ class Law {
     virtual RoughFriction rough() const { return {}; }
     /// Forget what happened to bodies so far; a motion of this many begins.
     virtual void begin(int /*bodies*/) {}
+    /// Whether a contact that rests gets the same answer whenever it is asked about again.
+    virtual bool repeats_itself() const { return true; }
 
     /// Share of its own response by which a loaded contact yields; 0 is rigid and exact.
     double softness = 0.0;
