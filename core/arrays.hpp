@@ -41,6 +41,18 @@ template <class T> auto copy_of(std::span<const T> values, const std::vector<std
     return result;
 }
 
+/// A large new NumPy array, to be filled. NumPy makes it, since it asks the system for large pages: to get memory in
+/// small ones takes as long as to fill it.
+template <class T> nb::object unfilled_array(const std::vector<std::size_t>& shape, T** data) {
+    static_assert(std::is_same_v<T, double> || std::is_same_v<T, std::int8_t>);
+    nb::list sizes;
+    for (std::size_t n : shape) sizes.append(n);
+    nb::object array =
+        nb::module_::import_("numpy").attr("empty")(sizes, std::is_same_v<T, double> ? "float64" : "int8");
+    *data = nb::cast<nb::ndarray<T, nb::c_contig, nb::device::cpu>>(array).data();
+    return array;
+}
+
 /// All numbers of an array, row after row.
 template <class Array> auto numbers_of(const Array& array) {
     return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());

@@ -177,11 +177,12 @@ nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Inp
     auto spins = new_array<double>({n, 3}, &w);
     const Vector centre = vector_from(com.data());
     for (std::size_t i = 0; i < n; ++i) {
-        const Vector arm = quaternion_from(quaternion.data() + 4 * i).matrix() * centre;
-        const Twist now = twist_from(twist.data() + 6 * i);
-        write(vector_from(position.data() + 3 * i) - arm, x + 3 * i);
-        write(now.linear - cross(now.angular, arm), v + 3 * i);
-        write(now.angular, w + 3 * i);
+        const Moving now{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+                         twist_from(twist.data() + 6 * i)};
+        const Origin origin(now, centre);
+        write(origin.position, x + 3 * i);
+        write(origin.velocity, v + 3 * i);
+        write(now.twist.angular, w + 3 * i);
     }
     return nb::make_tuple(positions, velocities, spins);
 }

@@ -46,6 +46,7 @@ class PythonLaw final : public Law {
         return truth == 1;
     }
     RoughFriction rough() const override { return rough_; }
+    bool repeats_itself() const override { return false; }  // who knows what it remembers
 
   private:
     nb::object callbacks_;

@@ -32,10 +32,11 @@ int chunk_size(int bodies, int threads) {
     return std::min(CHUNK, std::max(FEWEST, (bodies + SHARES * threads - 1) / (SHARES * threads)));
 }
 
-/// Whole motions: position (n, kept + 1, 3), quaternion, twist, impulse (n, kept, 6), mode and kind (n, kept).
-nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
-                  Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep, Input<double, 3> gravity,
-                  int substeps, int steps, int every, int threads) {
+/// Whole motions of bodies whose centres of mass lie at `com` in their frames. Of the frames: position (n, kept + 1, 3),
+/// quaternion, velocity and spin; impulse (n, kept, 6) about the centre of mass, mode and kind (n, kept).
+nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<double, 3> com,
+                  Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist,
+                  double timestep, Input<double, 3> gravity, int substeps, int steps, int every, int threads) {
     if (steps < 0 || every < 1 || steps % every || threads < 1)
         throw nb::value_error("steps must be a multiple of every, and there must be a thread.");
     std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
@@ -43,12 +44,14 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     const std::size_t n = bodies.size(), kept = static_cast<std::size_t>(steps / every);
     Record record{};
     record.kept = static_cast<int>(kept), record.every = every;
-    auto positions = new_array<double>({n, kept + 1, 3}, &record.position);
-    auto quaternions = new_array<double>({n, kept + 1, 4}, &record.quaternion);
-    auto twists = new_array<double>({n, kept + 1, 6}, &record.twist);
-    auto impulses = new_array<double>({n, kept, 6}, &record.impulse);
-    auto modes = new_array<std::int8_t>({n, kept}, &record.mode);
-    auto kinds = new_array<std::int8_t>({n, kept}, &record.kind);
+    record.com = vector_from(com.data());
+    auto positions = unfilled_array({n, kept + 1, 3}, &record.position);
+    auto quaternions = unfilled_array({n, kept + 1, 4}, &record.quaternion);
+    auto velocities = unfilled_array({n, kept + 1, 3}, &record.velocity);
+    auto spins = unfilled_array({n, kept + 1, 3}, &record.spin);
+    auto impulses = unfilled_array({n, kept, 6}, &record.impulse);
+    auto modes = unfilled_array({n, kept}, &record.mode);
+    auto kinds = unfilled_array({n, kept}, &record.kind);
     const Setting setting{timestep, vector_from(gravity.data()), substeps};
     {
         nb::gil_scoped_release unlocked;
@@ -65,7 +68,7 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         });
     }
-    return nb::make_tuple(positions, quaternions, twists, impulses, modes, kinds);
+    return nb::make_tuple(positions, quaternions, velocities, spins, impulses, modes, kinds);
 }
 
 /// Bodies that move by one time step a call.
@@ -82,8 +85,7 @@ class Stepper {
     }
 
     void step() {
-        const Batch batch{*law_, setting_, *hull_, *memory_, bodies_, 0};
-        (setting_.substeps > 0 ? cut_step : whole_step)(batch, happened_);
+        time_step({*law_, setting_, *hull_, *memory_, bodies_, 0}, happened_);
     }
 
     void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {
@@ -161,10 +163,11 @@ class Stepper {
 }  // namespace
 
 void bind_step(nb::module_& m) {
-    m.def("rollout", &rollout, nb::arg("law"), nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"),
+    m.def("rollout", &rollout, nb::arg("law"), nb::arg("hull"), nb::arg("com"), nb::arg("position"), nb::arg("quaternion"),
           nb::arg("twist"), nb::arg("timestep"), nb::arg("gravity"), nb::arg("substeps"), nb::arg("steps"),
           nb::arg("every"), nb::arg("threads"),
-          "Motions of bodies from states at their centres of mass: position, quaternion, twist, impulse, mode, kind.");
+          "Motions of bodies from states at their centres of mass, which lie at `com` in their frames: position, "
+          "quaternion, velocity and spin of the frames, impulse, mode, kind.");
     nb::class_<Stepper>(m, "Stepper", "Bodies that move by one time step a call.")
         .def(nb::init<std::shared_ptr<Law>, std::shared_ptr<Hull>, Input<double, -1, 3>, Input<double, -1, 4>,
                       Input<double, -1, 6>, double, Input<double, 3>, int>())

@@ -56,7 +56,8 @@ struct Description {
     bool exists() const { return unit_impulse > 0.0; }
 };
 
-/// Contact points of a patch with up to so many vertices are kept: they are asked for again and again.
+/// So many contact points of a patch are kept, those that are asked for again and again: all, or if there are MANY more,
+/// some that are spread evenly.
 constexpr int FEW = 4;
 
 struct Contact {
@@ -91,7 +92,7 @@ struct Contact {
     const std::int32_t* listed; ///< numbers of the vertices, if they are listed
     double touch;               ///< a vertex touches when it lies below this height [m]
     double frame[2][2];         ///< of a patch on a face: world x and y of the face's axes
-    Vector corners[FEW];        ///< of a patch of few vertices: its contact points
+    Vector corners[FEW];        ///< contact points that are kept, unless there are more than FEW and at most MANY
 
     /// Number of the k-th touching vertex.
     int vertex(int k) const { return face < 0 ? listed[k] : hull->loops[first + k]; }

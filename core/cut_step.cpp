@@ -179,8 +179,6 @@ bool has_settled(const Moving& before, const Moving& now) {
            within(now.twist.angular, SETTLED_DEPTH);
 }
 
-bool is_still(const Twist& v) { return dot(v.linear, v.linear) == 0.0 && dot(v.angular, v.angular) == 0.0; }
-
 }  // namespace
 
 void cut_step(const Batch& batch, std::span<Happened> happened) {
@@ -190,12 +188,14 @@ void cut_step(const Batch& batch, std::span<Happened> happened) {
         Moving& body = bodies[i];
         const Moving before = body;
         PartwiseBody moves(law, setting, hull, memory, first + static_cast<int>(i), body);
-        happened[i] = moves.step();
-        if (happened[i].mode == Mode::STATIC && has_settled(before, body)) {
-            happened[i].settled = is_still(before.twist);  // then the next step is this one, from the same state
+        Happened now = moves.step();
+        if (now.mode == Mode::STATIC && has_settled(before, body)) {
+            now.unmoved = true;
             body = before;
             body.twist = {};
         }
+        now.follow(happened[i], law);
+        happened[i] = now;
     }
 }
 

@@ -72,6 +72,7 @@ void Hull::add_face(const std::vector<int>& loop) {
     const int size = static_cast<int>(loop.size());
     Face face;
     face.first = static_cast<int>(loops.size()), face.size = size;
+    face.table = static_cast<int>(near_heading_.size());
     face.normal = normal_of(vertices, loop);
     const Vector edge = vertices[loop[1]] - vertices[loop[0]];
     face.e = (1.0 / length(edge)) * edge;
@@ -80,6 +81,9 @@ void Hull::add_face(const std::vector<int>& loop) {
     for (std::size_t v = 0; v < vertices.size(); ++v)
         if (std::find(loop.begin(), loop.end(), static_cast<int>(v)) == loop.end())
             face.clearance = std::min(face.clearance, dot(vertices[loop[0]] - vertices[v], face.normal));
+    face.unevenness = 0.0;
+    for (int v : loop)
+        face.unevenness = std::max(face.unevenness, 2 * std::fabs(dot(vertices[loop[0]] - vertices[v], face.normal)));
     faces.push_back(face);
     largest_face_ = std::max(largest_face_, size);
 
@@ -97,6 +101,10 @@ void Hull::add_face(const std::vector<int>& loop) {
             steepest = std::max(steepest, heading_of(dot(along, face.e), dot(along, face.f)));
         }
         headings_.push_back(k < size ? steepest : headings_[headings_.size() - size] + 4.0);
+    }
+    for (int cell = 0, before = 0; cell < size + 2; ++cell) {
+        near_heading_.push_back(before);
+        while (before < size && cell_of(headings_[face.first + before], size) <= cell) ++before;
     }
 }
 

@@ -4,7 +4,7 @@
 // - A cube map leads from a direction to a vertex near the farthest one, so that the walk is a few steps long.
 // - The vertices of each face stand in order, each loop written twice, so that any run of neighbours on a face is one
 //   contiguous range. Running sums along the loops give the mean and spread of a run at once, and the headings of the
-//   edges, which rise along a loop, give its extreme vertex by bisection.
+//   edges, which rise along a loop, give its extreme vertex: a table leads from a heading to the few edges near it.
 #pragma once
 
 #include <array>
@@ -33,9 +33,11 @@ using Moments = std::array<double, 9>;
 struct Face {
     int first = 0;     ///< where its loop begins in `Hull::loops`
     int size = 0;      ///< number of its vertices
+    int table = 0;     ///< where its part of the table of headings begins
     Vector normal;     ///< outward unit normal
     Vector e, f;       ///< axes of its plane, right-handed about the normal
     double clearance;  ///< [m] distance from its plane to the nearest vertex off the face
+    double unevenness; ///< [m] between its highest and its lowest vertex along the normal, at most
 };
 
 class Hull {
@@ -75,7 +77,8 @@ class Hull {
     /// edge that has come three right angles from there, to (b, -a).
     int lowest_place(const Face& face, double a, double b) const {
         const double turn = heading_of(b, -a);
-        int low = 0, high = face.size;
+        const std::int32_t* near = &near_heading_[face.table + cell_of(turn, face.size)];
+        int low = near[0], high = near[1];
         while (low < high) {
             const int middle = (low + high) / 2;
             if (headings_[face.first + middle] >= turn)
@@ -107,8 +110,13 @@ class Hull {
     std::vector<std::int32_t> incident_first_;
     std::vector<Moments> running_;
     std::vector<double> headings_;
+    std::vector<std::int32_t> near_heading_;  // of each cell of headings on a face, how many headings lie in cells before
     std::vector<std::int32_t> start_;  // cube map of directions, (6, resolution, resolution)
     int resolution_ = 1, largest_face_ = 0;
+
+    /// Cell of a heading on a face of `size` vertices, which has as many cells and one for 4. Greater headings have no
+    /// smaller cells, however they are rounded. What is no number is in the first one.
+    static int cell_of(double heading, int size) { return heading > 0.0 ? static_cast<int>(0.25 * heading * size) : 0; }
 
     int climb(int at, const Vector& direction) const;
     int across_face(int at, const Vector& direction) const;

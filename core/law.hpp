@@ -28,6 +28,8 @@ class Law {
     /// Whether contact i, as classified last, lies outside of what the law was trained on.
     virtual bool outside(const Contacts& /*contacts*/, int /*i*/) { return false; }
     virtual RoughFriction rough() const { return {}; }
+    /// Whether a contact that rests gets the same answer whenever it is asked about again.
+    virtual bool repeats_itself() const { return true; }
 
     /// Share of its own response by which a loaded contact yields; 0 is rigid and exact.
     double softness = 0.0;

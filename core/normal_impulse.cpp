@@ -37,11 +37,11 @@ std::optional<Normal> two_vertices(const Contact& c, const Twist& v, Targets tar
     return Normal{n + m, n * p.y + m * q.y, -n * p.x - m * q.x};
 }
 
-/// Whether (x, y) lies on the inner side of the polygon of `number` vertices of the patch, `stride` apart.
-bool is_within(const Contact& c, double x, double y, int number, double stride) {
-    Vector before = c.point(static_cast<int>((number - 1) * stride));
+/// Whether (x, y) lies on the inner side of the polygon of `number` contact points, corner(0), corner(1) ...
+template <class Corner> bool is_within(double x, double y, int number, Corner corner) {
+    Vector before = corner(number - 1);
     for (int k = 0; k < number; ++k) {
-        const Vector now = c.point(static_cast<int>(k * stride));
+        const Vector now = corner(k);
         // Seen from above, the vertices of a face that looks down run clockwise.
         if (!((now.x - before.x) * (y - before.y) - (now.y - before.y) * (x - before.x) <= 0.0)) return false;
         before = now;
@@ -52,8 +52,9 @@ bool is_within(const Contact& c, double x, double y, int number, double stride) 
 /// Whether (x, y) lies within the polygon of the patch's vertices; of many, within that of some of them.
 bool is_within(const Contact& c, double x, double y) {
     const int n = static_cast<int>(c.count);
-    if (n <= MANY) return is_within(c, x, y, n, 1.0);
-    return is_within(c, x, y, 4, 0.25 * n) || is_within(c, x, y, MANY, static_cast<double>(n) / MANY);
+    if (n <= MANY) return is_within(x, y, n, [&](int k) { return c.point(k); });
+    return is_within(x, y, FEW, [&](int k) { return c.corners[k]; }) ||
+           is_within(x, y, MANY, [&](int k) { return c.calculated_point(k * n / MANY); });
 }
 
 /// A face that presses as a whole. Nothing where part of it would have to pull, that is, where the centre of pressure

@@ -37,13 +37,16 @@ template <class Holds> int last_that(int inside, int outside, Holds holds) {
 /// Set the run of a face's loop that touches around the place of its lowest vertex.
 ///
 /// By bisection, since heights along a convex loop rise to one peak and fall again; on a short loop, step by step.
-void find_run(Contact& c, const Face& face, int lowest) {
+/// rise: bound on how much higher than the lowest any other vertex of the face lies [m]
+void find_run(Contact& c, const Face& face, int lowest, double rise) {
     const int size = face.size;
     const auto touches = [&](int place) { return height_at(c, face, place) <= c.touch; };
     int ahead = 0, behind = 0;
     if (size <= MANY) {
         while (ahead < size - 1 && touches(lowest + ahead + 1)) ++ahead;
         while (ahead + behind < size - 1 && touches(lowest + size - behind - 1)) ++behind;
+    } else if (rise - c.depth < 0.5 * c.touch) {  // flat: half of it is left for rounding
+        ahead = size - 1;
     } else {
         const auto rises = [&](int place) { return height_at(c, face, place) >= height_at(c, face, place + size - 1); };
         const int peak = last_that(lowest, lowest + size, rises);
@@ -120,8 +123,10 @@ void measure(Contact& c, const Moments& mean) {
 }
 
 void keep_corners(Contact& c) {
-    if (c.count <= FEW)
-        for (int k = 0; k < c.count; ++k) c.corners[k] = c.calculated_point(k);
+    const int count = static_cast<int>(c.count);
+    if (count > FEW && count <= MANY) return;
+    for (int k = 0; k < std::min(count, FEW); ++k)
+        c.corners[k] = c.calculated_point(count <= FEW ? k : k * count / FEW);
 }
 
 }  // namespace
@@ -137,8 +142,8 @@ bool detect(Contact& c, std::int32_t* found) {
     if (face >= 0 && only_face_touches(hull, hull.faces[face], height - c.touch, down)) {
         const Face& on = hull.faces[face];
         c.face = face;
-        find_run(c, on, place);
         const Vector e = c.rotation * on.e, f = c.rotation * on.f;
+        find_run(c, on, place, on.unevenness + hull.diameter * (std::fabs(e.z) + std::fabs(f.z)));
         c.frame[0][0] = e.x, c.frame[0][1] = e.y, c.frame[1][0] = f.x, c.frame[1][1] = f.y;
         keep_corners(c);
         measure(c, hull.means_of_run(face, c.first, static_cast<int>(c.count)));

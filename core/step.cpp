@@ -1,6 +1,7 @@
 #include "step.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "labels.hpp"
@@ -73,55 +74,78 @@ void move_body(Moving& moving, const Twist& correction, double h) {
 
 void Record::write_state(int body, int state, const Moving& m) {
     const std::size_t at = std::size_t(body) * (kept + 1) + state;
-    write(m.position, position + 3 * at);
+    const auto [origin, its_velocity] = Origin(m, com);
+    write(origin, position + 3 * at);
     write(m.quaternion, quaternion + 4 * at);
-    write(m.twist, twist + 6 * at);
+    write(its_velocity, velocity + 3 * at);
+    write(m.twist.angular, spin + 3 * at);
 }
 
-void Record::write_contact(int body, int t, const Happened& happened) {
+void Record::write_step(int body, int t, const Happened& happened, const Moving& after) {
     const std::size_t at = std::size_t(body) * kept + t / every;
     double* sum = impulse + 6 * at;
     if (t % every == 0) std::fill(sum, sum + 6, 0.0);
     write(wrench_from(sum) + happened.impulse, sum);
     mode[at] = static_cast<std::int8_t>(happened.mode), kind[at] = static_cast<std::int8_t>(happened.kind);
+    if ((t + 1) % every == 0) write_state(body, (t + 1) / every, after);
 }
+
+namespace {
+
+/// Whether two poses are the same, bit by bit: zeros of different signs are not.
+bool same_pose(const Moving& a, const Moving& b) {
+    return std::memcmp(&a.position, &b.position, sizeof a.position) == 0 &&
+           std::memcmp(&a.quaternion, &b.quaternion, sizeof a.quaternion) == 0;
+}
+
+}  // namespace
 
 void whole_step(const Batch& batch, std::span<Happened> happened) {
     const auto& [law, setting, hull, memory, bodies, first] = batch;
     const int n = static_cast<int>(bodies.size());
     memory.clear();
-    for (int i = 0; i < n; ++i) begin_body(setting, hull, memory, first + i, bodies[i], TOUCH);
+    for (int i = 0; i < n; ++i)
+        if (!happened[i].settled) begin_body(setting, hull, memory, first + i, bodies[i], TOUCH);
     const Contacts contacts = memory.all();
     if (contacts.size() > 0) law.respond(contacts);
     const Contact* next = contacts.begin();
     for (int i = 0; i < n; ++i) {
+        if (happened[i].settled) continue;
         Moving& body = bodies[i];
+        const Moving before = body;
         Twist correction;
-        happened[i] = {};
+        Happened now;
+        bool at_rest = false;
         if (next != contacts.end() && next->index == first + i) {
             const Contact& c = *next++;
-            const bool at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && law.softness == 0.0;
+            at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && law.softness == 0.0;
             body.twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
             body.impacts += c.is_impact;
-            happened[i] = {c.impulse, recorded_mode(c, body.twist, law.softness), c.kind};
+            now = {c.impulse, recorded_mode(c, body.twist, law.softness), c.kind};
             correction = depth_correction(c, law.softness, setting.timestep);
         }
         move_body(body, correction, setting.timestep);
+        now.unmoved = at_rest && same_pose(before, body);
+        now.follow(happened[i], law);
+        happened[i] = now;
     }
 }
 
+void time_step(const Batch& batch, std::span<Happened> happened) {
+    (batch.setting.substeps > 0 ? cut_step : whole_step)(batch, happened);
+}
+
 void simulate(const Batch& batch, Record& record, const std::function<void()>& pause) {
-    const int n = static_cast<int>(batch.bodies.size()), steps = record.kept * record.every;
+    const int n = static_cast<int>(batch.bodies.size()), steps = record.steps();
     std::vector<Happened> happened(n);
+    std::vector<int> written(n, 0);  // time steps of each body; of one that has settled, all at once
     for (int i = 0; i < n; ++i) record.write_state(batch.first + i, 0, batch.bodies[i]);
     for (int t = 0; t < steps; ++t) {
-        (batch.setting.substeps > 0 ? cut_step : whole_step)(batch, happened);
-        const bool keep = (t + 1) % record.every == 0;
+        time_step(batch, happened);
         if ((t + 1) % 128 == 0) pause();
-        for (int i = 0; i < n; ++i) {
-            record.write_contact(batch.first + i, t, happened[i]);
-            if (keep) record.write_state(batch.first + i, (t + 1) / record.every, batch.bodies[i]);
-        }
+        for (int i = 0; i < n; ++i)
+            for (const int end = happened[i].settled ? steps : t + 1; written[i] < end; ++written[i])
+                record.write_step(batch.first + i, written[i], happened[i], batch.bodies[i]);
     }
 }
 

@@ -41,19 +41,39 @@ struct Happened {
     Wrench impulse;
     Mode mode = Mode::NONE;
     Kind kind = Kind::NONE;
-    bool settled = false;  ///< it has left the body at rest where it was, so that the next step will be the same
+    bool unmoved = false;  ///< the body has ended at rest, and its pose has kept its bits
+    bool settled = false;  ///< all later steps will be this one: none of them needs to be taken
+
+    /// Note what follows from the step before. A body that two steps in a row have left where it was began the second
+    /// one in the state in which it has ended it, so that the next one is the same, if the law gives the same answer.
+    void follow(const Happened& last, const Law& law) {
+        settled = unmoved && last.unmoved && mode == Mode::STATIC && law.repeats_itself();
+    }
 };
 
-/// Where a motion is written: arrays with one row a body. A row has `kept` + 1 states, one for `every` time steps, and
-/// what happened in between: impulses added up, mode and kind of the last step.
+/// Position and velocity of the origin of a body's frame, in which the centre of mass lies at `com`.
+struct Origin {
+    Vector position, velocity;
+
+    Origin(const Moving& moving, const Vector& com) {
+        const Vector arm = moving.quaternion.matrix() * com;
+        position = moving.position - arm;
+        velocity = moving.twist.linear - cross(moving.twist.angular, arm);
+    }
+};
+
+/// Where a motion is written, as states of the body's frame: arrays with one row a body. A row has `kept` + 1 states, one
+/// for `every` time steps, and what happened in between: impulses added up, mode and kind of the last step.
 struct Record {
-    double *position, *quaternion, *twist, *impulse;  ///< 3, 4, 6 numbers a state, 6 numbers in between
+    double *position, *quaternion, *velocity, *spin, *impulse;  ///< 3, 4, 3, 3 numbers a state, 6 numbers in between
     std::int8_t *mode, *kind;
     int kept, every;
+    Vector com;  ///< of the body, in its frame [m]
 
+    int steps() const { return kept * every; }
     void write_state(int body, int state, const Moving& moving);
-    /// What happened to a body in time step t. Steps must come in order.
-    void write_contact(int body, int t, const Happened& happened);
+    /// Time step t of a body: what happened in it, and the state after it where that is kept. Steps must come in order.
+    void write_step(int body, int t, const Happened& happened, const Moving& after);
 };
 
 /// Line 1 of Algorithm 1 for one body, v1 = v + h M^-1 tau: gravity and the gyroscopic torque -w x I w.
@@ -86,11 +106,13 @@ struct Batch {
     int first;  ///< number of the first of them
 };
 
-/// One time step of all bodies of a batch; what happened to each.
+/// One time step of all bodies of a batch that have not settled. `happened`: to each in the last step, then in this one.
+void time_step(const Batch& batch, std::span<Happened> happened);
+
+/// The same for steps that are taken whole, as in the paper.
 void whole_step(const Batch& batch, std::span<Happened> happened);
 
-/// The same in parts that end where a corner reaches the ground: see cut_step.cpp. A body whose step has left it at rest
-/// where it was repeats that step.
+/// The same in parts that end where a corner reaches the ground: see cut_step.cpp.
 void cut_step(const Batch& batch, std::span<Happened> happened);
 
 /// Steps of all bodies of a batch, through all of the record.

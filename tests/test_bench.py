@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from stiction.basics.checks import InputError
+from stiction.bodies.state import State
 from stiction.cli import main
 from stiction.laws.modelfile import load
-from stiction.studies.speed import common, processes, throw, timing
+from stiction.simulation.rollout import rollout
+from stiction.studies.speed import batch, common, processes, throw, timing
 from stiction.studies.speed import run as bench
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, SCALES, STEPPED
 from stiction.studies.speed.measured import Measured, markdown, spread, table
@@ -80,6 +82,12 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
     printed, written = capsys.readouterr().out, files["markdown_file"].read_text()
     for title in ("Many thrown boxes", "N contact points", "Three-link chain", "Quadruped", "A batch step", "Aims"):
         assert title in printed and title in written
+
+
+def test_body_steps_that_repeat_the_one_before_are_counted():
+    law = load("box")
+    lying = State(np.tile([0.0, 0.0, 0.2], (2, 1)), velocity=[[0, 0, 0], [0, 0, 1.0]])
+    assert batch.repeated_share(rollout(law, lying, 10)) == 9 / 20  # the second one flies
 
 
 def test_fresh_processes_tell_their_time_and_memory():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stiction import CoulombLaw, InputError, State, Stepper, load, rollout
+from stiction import CoulombLaw, InputError, Law, Mode, State, Stepper, load, rollout
 
 
 @pytest.mark.parametrize("number", [None, 3])
@@ -34,6 +34,48 @@ def test_an_impact_law_comes_to_rest_in_a_stepper_as_in_a_rollout():
         assert np.array_equal(stepper.impulse, run.impulse[t]) and stepper.mode == run.mode[t]
     assert np.array_equal(run.position[-1], run.position[-20])
     assert np.abs(stepper.state.position - run.position[-1]).max() < 1e-15
+
+
+class Asked(Law):
+    """The law `box`, asked by callback, so that no step is repeated without a question."""
+
+    def __init__(self) -> None:
+        self.inner = load("box")
+        self.body = self.inner.body
+
+    def classify(self, contacts):
+        return self.inner.classify(contacts)
+
+    def friction(self, contacts, dynamic):
+        return self.inner.friction(contacts, dynamic)
+
+
+@pytest.mark.parametrize("substeps", [0, 2])
+def test_steps_that_a_settled_body_repeats_have_the_bits_of_those_that_are_taken(substeps):
+    """One box that sank in a little is raised until it settles, one slides until then, and one falls."""
+    state = State([[0, 0, 0.2 - 2e-9], [0.3, 0, 0.2], [0, 0, 0.5]], velocity=[[0, 0, 0], [0.2, 0, 0], [0, 0, 0]])
+    run, asked = (rollout(law, state, 400, substeps=substeps) for law in ("box", Asked()))
+    for name in ("position", "quaternion", "velocity", "angular_velocity", "impulse", "mode", "kind"):
+        assert getattr(run, name).tobytes() == getattr(asked, name).tobytes(), name
+    still = (run.position[:, 1:] == run.position[:, :-1]).all(axis=2)
+    assert still[0, -50:].all() and not still[2].all()
+
+
+def test_a_law_in_python_is_asked_in_every_step():
+    """It may remember: this one lets go after fifty steps at rest."""
+
+    class Tired(Law):
+        body, asked = load("box").body, 0
+
+        def classify(self, contacts):
+            self.asked += 1
+            return [Mode.STATIC if self.asked < 50 else Mode.DYNAMIC] * len(contacts.record)
+
+        def friction(self, contacts, dynamic):
+            return [[0.0, 0.0, 0.0]] * len(dynamic)
+
+    run = rollout(Tired(), State([0, 0, 0.2]), 60, gravity=[1.0, 0, -9.81])
+    assert (run.velocity[49] == 0).all() and run.velocity[-1, 0] > 0.01
 
 
 def test_a_stepper_refuses_what_a_rollout_refuses(box):

@@ -693,6 +693,7 @@ class RobotStep:
 def rollout(
     law: Law,
     hull: Hull,
+    com: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
     position: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
     quaternion: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
     twist: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)],
@@ -704,7 +705,7 @@ def rollout(
     threads: int,
 ) -> tuple:
     """
-    Motions of bodies from states at their centres of mass: position, quaternion, twist, impulse, mode, kind.
+    Motions of bodies from states at their centres of mass, which lie at `com` in their frames: position, quaternion, velocity and spin of the frames, impulse, mode, kind.
     """
 
 class Stepper:

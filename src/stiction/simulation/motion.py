@@ -1,5 +1,6 @@
 """Between states of a body frame, as users give them, and motions of the centre of mass, as physics has them."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -94,18 +95,21 @@ def check_in_plane(state: State) -> None:
         )
 
 
-def check_finite(record: Record, timestep: float) -> None:
-    """Refuse a motion that has run out of numbers."""
-    last = sum(float(part[:, -1].sum()) for part in record[:3])
+def check_finite(timestep: float, spin: NDArray, *parts: NDArray) -> None:
+    """Refuse a motion that has run out of numbers.
+
+    spin: at the start (n, 3); parts: all that moves, each (n, steps + 1, any number)
+    """
+    last = sum(float(part[:, -1].sum()) for part in parts)
     if np.isfinite(last):
         return  # as good as always, and quickly seen: what is no number stays none in every later step
-    lost = ~np.isfinite(record.twist).all(axis=-1) | ~np.isfinite(record.position).all(axis=-1)
+    lost = np.any([~np.isfinite(part).all(axis=-1) for part in parts], axis=0)
     if lost.any():  # not if finite numbers have only become too large a sum
         throw, step = (int(i) for i in np.argwhere(lost)[0])
-        spin = np.linalg.norm(record.twist[throw, 0, 3:])
         raise checks.InputError(
-            f"The motion of state {throw} is not finite after {step} steps: with its spin of {spin:.3g} rad/s at the "
-            f"start, steps of {timestep:g} s are too long for the gyroscopic torque; shorten them or spin it slower."
+            f"The motion of state {throw} is not finite after {step} steps: with its spin of "
+            f"{np.linalg.norm(spin[throw]):.3g} rad/s at the start, steps of {timestep:g} s are too long for the "
+            "gyroscopic torque; shorten them or spin it slower."
         )
 
 
@@ -120,15 +124,11 @@ def to_trajectory(body: Body, record: Record, batch_shape: tuple[int, ...], time
     flat = (part.reshape(-1, part.shape[-1]) for part in record[:3])
     frames = (part.reshape(record.position.shape) for part in _core.to_body_frame(body.com, *flat))
     position, velocity, spin = frames
-    arrays = {
-        "position": position,
-        "quaternion": record.quaternion,
-        "velocity": velocity,
-        "angular_velocity": spin,
-        "impulse": record.impulse,
-        "mode": record.mode,
-        "kind": record.kind,
-    }
-    return Trajectory(
-        **{name: value.reshape(*batch_shape, *value.shape[1:]) for name, value in arrays.items()}, timestep=timestep
-    )
+    arrays = position, record.quaternion, velocity, spin, record.impulse, record.mode, record.kind
+    return shaped(Trajectory(*arrays, timestep=timestep), batch_shape)
+
+
+def shaped(run: Trajectory, batch_shape: tuple[int, ...]) -> Trajectory:
+    """Trajectories (n,) with the leading axes of a batch."""
+    arrays = {name: value for name, value in vars(run).items() if name != "timestep"}
+    return replace(run, **{name: value.reshape(*batch_shape, *value.shape[1:]) for name, value in arrays.items()})

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import Law, as_law
 from stiction.laws.modelfile import load
-from stiction.simulation.motion import Motion, Record, Setting, check_finite, check_start, to_motion, to_trajectory
+from stiction.simulation.motion import Motion, Setting, check_finite, check_start, shaped, to_motion
 
 _AT_A_TIME = 2048  # bodies between two moves of the progress bar, for each thread
 
@@ -59,29 +59,30 @@ def rollout(
         law = law.drawn(int(np.prod(start.batch_shape)), checks.count("seed", seed, 0))
     threads = _processors() if threads is None else checks.count("threads", threads, 1)
     motion = to_motion(law.body, start.reshape(int(np.prod(start.batch_shape))))
-    record = _simulate(law, setting, motion, steps, every, threads if law.is_native else 1, progress)
+    run = _simulate(law, setting, motion, steps, every, threads if law.is_native else 1, progress)
     # A law without physics may blow up, which is its user's to see.
     if finite and not law.whole:
-        check_finite(record, every * setting.timestep)
+        spin = run.angular_velocity
+        check_finite(run.timestep, spin[:, 0], run.position, run.quaternion, run.velocity, spin)
     if law.ground != 0.0:
-        record.position[..., 2] += law.ground
-    return to_trajectory(law.body, record, start.batch_shape, every * setting.timestep)
+        run.position[..., 2] += law.ground
+    return shaped(run, start.batch_shape)
 
 
 def _simulate(
     law: Law, setting: Setting, motion: Motion, steps: int, every: int, threads: int, progress: bool
-) -> Record:
-    """All motions, in one call of the core; with a progress bar, in several."""
-    hull, n = law.body.hull, len(motion.position)
+) -> Trajectory:
+    """All motions (n,), in one call of the core; with a progress bar, in several."""
+    body, n = law.body, len(motion.position)
     world = setting.timestep, setting.gravity, setting.substeps
 
-    def run(bodies: slice) -> Record:
+    def run(bodies: slice) -> tuple[NDArray, ...]:
         some = Motion(*(part[bodies] for part in motion))
         how = {"steps": steps, "every": every, "threads": threads}
-        return Record(*_core.rollout(law.native_for(bodies), hull, *some, *world, **how))
+        return _core.rollout(law.native_for(bodies), body.hull, body.com, *some, *world, **how)
 
     if not progress:
-        return run(slice(None))
+        return Trajectory(*run(slice(None)), timestep=every * setting.timestep)
     from stiction.basics.progress import bar  # heavy, and only needed for the bar
 
     parts = []
@@ -89,8 +90,9 @@ def _simulate(
     with bar("bodies", n) as shown:
         for begin in range(0, n, size):
             parts.append(run(slice(begin, begin + size)))
-            shown.advance(len(parts[-1].mode))
-    return Record(*(np.concatenate(fields) for fields in zip(*parts))) if parts else run(slice(None))
+            shown.advance(len(parts[-1][0]))
+    arrays = (np.concatenate(fields) for fields in zip(*parts)) if parts else run(slice(None))
+    return Trajectory(*arrays, timestep=every * setting.timestep)
 
 
 def law_of(law: Any) -> Law:

@@ -51,7 +51,7 @@ def throw(
                     pybullet.stepSimulation(client)
     finally:
         pybullet.disconnect(client)
-    check_finite(record, setting.timestep)
+    check_finite(setting.timestep, record.twist[:, 0, 3:], *record[:3])
     recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 

@@ -68,7 +68,7 @@ def throw(
     for part, values in zip((record.position, record.quaternion, record.twist), read, strict=True):
         part[:] = values.reshape(part.shape)
     if finite:
-        check_finite(record, setting.timestep)
+        check_finite(setting.timestep, record.twist[:, 0, 3:], *record[:3])
     recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 

@@ -63,7 +63,7 @@ def throw(
         for t in range(steps):
             mujoco.mj_step(model, data)
             _write(record, i, t + 1, data)
-    check_finite(record, setting.timestep)
+    check_finite(setting.timestep, record.twist[:, 0, 3:], *record[:3])
     recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 
