@@ -1,5 +1,7 @@
 """Algorithm 2: its equation against the paper's joint-force equation, its parts, and what it does with any law."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import nnls, root
@@ -381,7 +383,8 @@ def test_refuses_questions_in_a_wrong_order(box):
     refused()
     assert links.touch(one, upright).tolist() == [0]
     refused()
-    assert np.shape(links.begin(np.array([0, 0, -1.0, 0, 0, 0]), W)) == links.ask(np.zeros(6)).shape == (6,)
+    begun: Any = links.begin(np.array([0, 0, -1.0, 0, 0, 0]), W)
+    assert np.shape(begun) == links.ask(np.zeros(6)).shape == (6,)
     links.accept(links.ask(np.zeros(6)), 1, True)
     assert links.touch(both, upright).tolist() == [0, 1]
     refused()

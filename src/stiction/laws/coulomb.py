@@ -5,8 +5,6 @@ impulse, world axes. `cone="round"` is the cone |(f_x / mu_x, f_y / mu_y)| <= n 
 friction of greatest dissipation; an ellipse where mu_x and mu_y differ.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -53,14 +51,9 @@ class CoulombLaw(MaterialLaw):
         self.friction_coefficients = np.array([mu_x, mu_y])
         self.rough_friction = (mu_x, mu_y)
 
-    @property
-    def native(self) -> _core.CoulombLaw:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The law as the native core asks it."""
+    def _to_native(self) -> _core.Law:
         mu_x, mu_y = self.friction_coefficients.tolist()
         return _core.CoulombLaw(mu_x, mu_y, self.cone == "round", self.softness)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self))
 
     def __repr__(self) -> str:
         mu = self.friction_coefficients.tolist()

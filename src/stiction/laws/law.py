@@ -148,7 +148,7 @@ class _Adapted(Law):
 
     def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
         own: Any = getattr(self.inner, "outside", None)
-        return own(contacts) if callable(own) else super().outside(contacts)
+        return np.asarray(own(contacts), dtype=np.bool_) if callable(own) else super().outside(contacts)
 
     def drawn(self, number: int, seed: int) -> Law:
         own: Any = getattr(self.inner, "drawn", None)

@@ -3,6 +3,9 @@
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
@@ -28,12 +31,15 @@ class MaterialLaw(NativeLaw):
         self.timestep = checks.positive("timestep [s]", timestep)
         self.softness = checks.non_negative("softness", softness)
         self.bounces = material.restitution.e0 > 0
-        self.rough_friction = tuple(float(mu) for mu in _typical(material, body))
+        self.rough_friction = _typical(material, body)
         self.rough_cone = material.cone
 
     @cached_property
     def native(self) -> _core.Law:
         """The law as the native core asks it."""
+        return self._to_native()
+
+    def _to_native(self) -> _core.Law:
         bounce = self.material.restitution
         mu_x, mu_y = self.rough_friction or (0.0, 0.0)
         return _core.MaterialLaw(
@@ -47,10 +53,16 @@ class MaterialLaw(NativeLaw):
             mu_y=mu_y,
         )
 
+    def impulses(self, contacts: _core.Contacts, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The points of contact i relative to the centre of mass (m, 3) [m], and their impulses (m, 3) [N s]."""
+        if not isinstance(self.native, _core.MaterialLaw):
+            raise checks.InputError(f"{self!r} does not tell the impulses of single points.")
+        return self.native.impulses(contacts, i)
+
     @property
     def unsolved(self) -> int:
         """Contacts so far for which no solution was found; the best one seen was taken, under the guards."""
-        return getattr(self.native, "unsolved", 0)
+        return self.native.unsolved if isinstance(self.native, _core.MaterialLaw) else 0
 
     @property
     def info(self) -> dict[str, Any]:
@@ -66,5 +78,5 @@ class MaterialLaw(NativeLaw):
 
 def _typical(material: Material, body: Body) -> tuple[float, float]:
     """Coefficients along x and y at a common slip, under a quarter of the body's weight."""
-    base = material.scale if not material.depends_on else material.friction(0.0, 0.3, 0.25 * 9.81 * body.mass)
+    base = float(material.friction(0.0, 0.3, 0.25 * 9.81 * body.mass)) if material.depends_on else material.scale
     return base * material.stretch[0], base * material.stretch[1]
