@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "laws/friction_box.hpp"
+
 namespace stiction {
 namespace {
 
@@ -64,11 +66,25 @@ bool PointFriction::solve(const FrictionMap& map) {
             x = swept_;
         }
         gain_ = 1.0;
-        if (least_ <= NEARLY * greatest_speed()) break;
+        if (least_ <= NEARLY * greatest_speed() || pivot()) break;
     }
     x = best_;
     update_velocities();
     return write_equations() <= ACCEPTED * greatest_speed();
+}
+
+/// Where all limits are known numbers, Dantzig's method ends for sure. False where they are not.
+bool PointFriction::pivot() {
+    const auto is_fixed = [](const SlidingPoint& point) { return point.fixed >= 0.0; };
+    if (map_->cone != Cone::BOX || !std::all_of(points.begin(), points.end(), is_fixed)) return false;
+    std::vector<double> low(x.size(), 0.0), high(x.size(), std::numeric_limits<double>::infinity());
+    for (int k = 0; k < size(); ++k) {
+        const auto most = [&](double c, double s) { return map_->limit(points[k], 0.0, c, s, timestep).size; };
+        low[3 * k + 1] = -map_->stretch_x * most(1.0, 0.0), high[3 * k + 1] = map_->stretch_x * most(-1.0, 0.0);
+        low[3 * k + 2] = -map_->stretch_y * most(0.0, 1.0), high[3 * k + 2] = map_->stretch_y * most(0.0, -1.0);
+    }
+    best_ = limited_impulses(A, b, low, high);
+    return true;
 }
 
 double PointFriction::greatest_speed() const {

@@ -51,6 +51,7 @@ class PointFriction {
     void box_equations(int k, double pushed);
     void hold(int row, double value);
     bool improve();
+    bool pivot();
 
     bool moves(int row) const { return A[row][row] > NO_MOBILITY * A[row - row % 3][row - row % 3]; }
     /// By how much friction in the plane answers a velocity, in the equations and in the sweeps.

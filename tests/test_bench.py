@@ -70,10 +70,12 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
         pytest.importorskip(package)
     monkeypatch.setitem(SCALES, "quick", SMALLEST)
     files = {"json": tmp_path / "b.json", "plot": tmp_path / "b.png", "markdown_file": tmp_path / "b.md"}
-    bench.run("quick", only=("batch", "points", "chain", "quadruped", "profile"), repeat=2, **files)
+    bench.run("quick", only=("batch", "materials", "points", "chain", "quadruped", "profile"), repeat=2, **files)
     content = json.loads(files["json"].read_text())
     assert content["parameters"] == {"scale": "quick", "seed": 0, "repeat": 2}
-    assert [list(run) for run in content["runs"]] == [["batch", "points", "chain", "quadruped", "profile"]] * 2
+    assert [list(run) for run in content["runs"]] == [
+        ["batch", "materials", "points", "chain", "quadruped", "profile"]
+    ] * 2
     points = content["runs"][0]["points"]
     assert points["parts"]["MuJoCo, spheres"]["16"]["points_kept"] == 16
     assert points["parts"]["Bullet, mesh"]["16"]["points_kept"] <= 4

@@ -98,6 +98,15 @@ class Dantzig {
 
 }  // namespace
 
+std::vector<double> limited_impulses(const Matrix& A, const std::vector<double>& b, const std::vector<double>& low,
+                                     const std::vector<double>& high) {
+    const int n = static_cast<int>(b.size());
+    Dantzig rows(A, b);
+    rows.low = low, rows.high = high;
+    for (int i = 0; i < n; ++i) rows.drive(i, n);
+    return rows.x;
+}
+
 std::vector<double> box_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y) {
     const int n = static_cast<int>(b.size()), m = n / 3;
     Dantzig rows(A, b);

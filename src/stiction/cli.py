@@ -267,7 +267,9 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
 
 def bench(
     cases: Annotated[
-        tuple[Literal["throw", "batch", "points", "chain", "start", "memory", "profile"], ...],
+        tuple[
+            Literal["throw", "batch", "materials", "points", "chain", "quadruped", "start", "memory", "profile"], ...
+        ],
         tyro.conf.Positional,
         tyro.conf.arg(metavar="[CASE ...]", help_behavior_hint="(default: all)"),
     ] = (),
@@ -285,6 +287,7 @@ def bench(
 
     throw: one thrown box, a step in flight, in contact and over whole throws.
     batch: many thrown boxes at once, with one thread and with two.
+    materials: what laws of materials cost beside networks, by kind of patch and mode.
     points: a prism that lies and slides on 4 to 1,024 contact points.
     chain: a three-link chain that drags its last link over the ground.
     quadruped: a robot that trots on four feet with a law.

@@ -8,7 +8,7 @@ from stiction.basics import checks, files
 from stiction.basics.progress import bars
 from stiction.basics.versions import versions
 from stiction.studies.outputs import print_tables
-from stiction.studies.speed import batch, chain, points, processes, profile, quadruped, throw
+from stiction.studies.speed import batch, chain, materials, points, processes, profile, quadruped, throw
 from stiction.studies.speed.common import SCALES, Case, Scale
 from stiction.studies.speed.measured import Measured, markdown, table
 from stiction.studies.speed.targets import Results, measured_targets, target_table
@@ -17,6 +17,7 @@ from stiction.studies.speed.timing import waited
 CASES: dict[str, Case] = {
     "throw": throw.run,
     "batch": batch.run,
+    "materials": materials.run,
     "points": points.run,
     "chain": chain.run,
     "quadruped": quadruped.run,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from stiction.studies.page.section import Table
-from stiction.studies.speed import batch, chain, points, processes, quadruped, throw
+from stiction.studies.speed import batch, chain, materials, points, processes, quadruped, throw
 from stiction.studies.speed.common import DART, MUJOCO, MUJOCO_ROLLED, ROLLED, STEPPED
 from stiction.studies.speed.measured import Measured, spread
 
@@ -65,6 +65,10 @@ FEW, MANY = "N = 4", "N = 1,024"
 TARGETS = (
     Target("Batch of throws: MuJoCo's rollout over ours", True, 6, _times_ours("batch", MUJOCO_ROLLED, ONE)),
     Target("Batch of throws, ours: one thread over two", True, 1.9, _within("batch", ROLLED, ONE, TWO)),
+    Target(
+        "Batch of throws: a material as DART over networks", False, 1.5,
+        _ours_over("materials", materials.DART, materials.NETWORKS, materials.BATCH),
+    ),
     Target(
         "A contact step, a call a step: ours over mj_step", False, 0.33,
         _ours_over("throw", STEPPED, MUJOCO, throw.CONTACT),
