@@ -1,0 +1,146 @@
+"""Which form of friction map the data call for: the simplest one whose held-out error is as good as the best.
+
+First the switches (cone, limit, axes), each with all that friction may depend on; then how smooth the curves are; then
+what friction depends on.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.learning.material.folds import Score, cross_validate
+from stiction.learning.material.gauss_newton import Problem
+from stiction.learning.material.structure import FEW_SPLINES, SPLINES, Model, Range, Structure
+
+SMOOTHNESS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+_FIRST_SMOOTHNESS = 1e-4
+_ERRORS = 2.0  # standard errors within which two structures do equally well ...
+_SHARE = 0.05  # ... or within this share of the error ...
+_FLOOR = 5e-4  # ... or if they differ by less than this share of friction, which nothing notices
+
+Ranges = tuple[Range, Range]
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A structure that was tried: its parameters from all data, and its held-out errors."""
+
+    model: Model
+    theta: NDArray[np.float64]
+    score: Score
+
+    @property
+    def structure(self) -> Structure:
+        return self.model.structure
+
+    def row(self) -> dict[str, Any]:
+        """What the info of a material tells of it."""
+        return {
+            "switches": self.structure.switches,
+            "depends_on": self.structure.depends_on,
+            "parameters": self.model.size,
+            "held_out_error": round(self.score.mean, 7),
+            "standard_error": round(self.score.standard_error, 7),
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, from what.
+
+    best: the candidate; smoothness: of its curves; switches, structures: all that were tried
+    """
+
+    best: Candidate
+    smoothness: float
+    switches: list[Candidate]
+    structures: list[Candidate]
+
+
+class Chooser:
+    """Tries structures on one set of observations.
+
+    ranges: of ln speed and ln load that were seen
+    """
+
+    def __init__(self, problem: Problem, ranges: Ranges, *, iterations: int, seed: int, progress: Progress) -> None:
+        self.problem, self.ranges, self.iterations, self.seed = problem, ranges, iterations, seed
+        self.progress = progress
+
+    def choose(self) -> Choice:
+        """The structure and smoothness that the data call for."""
+        switches = self._try("switches", _all_switches(), _FIRST_SMOOTHNESS)
+        structures = _dependences(simplest(switches).structure)
+        smoothness = self._smoothness(self._candidate(structures[-1], _FIRST_SMOOTHNESS))
+        structures = self._try("structure", structures, smoothness)
+        best = simplest(structures)
+        finest = self._smoothness(best)
+        if finest != smoothness:
+            best = self._candidate(best.structure, finest, best.theta)
+        return Choice(best, finest, switches, structures)
+
+    def _try(self, part: str, structures: list[Structure], smoothness: float) -> list[Candidate]:
+        tried = []
+        for k, structure in enumerate(structures):
+            self.progress(part, k / len(structures))
+            tried.append(self._candidate(structure, smoothness))
+        self.progress(part, 1.0)
+        return tried
+
+    def _candidate(self, structure: Structure, smoothness: float, theta: NDArray | None = None) -> Candidate:
+        model = Model(structure, *self.ranges)
+        begin = model.start(self.problem.typical()) if theta is None else theta
+        how = {"smoothness": smoothness, "iterations": self.iterations, "seed": self.seed}
+        score, found = cross_validate(self.problem, model, begin, **how)
+        return Candidate(model, found, score)
+
+    def _smoothness(self, candidate: Candidate) -> float:
+        """The smoothest curves that predict as well as the best ones."""
+        if not (candidate.structure.speed or candidate.structure.load or candidate.structure.direction):
+            return SMOOTHNESS[0]
+        tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
+        return SMOOTHNESS[_first_as_good(tried, errors=1.0)]
+
+
+def simplest(candidates: list[Candidate]) -> Candidate:
+    """The candidate with the fewest parameters, of those as good as the best one; the first of equals."""
+    order = sorted(candidates, key=lambda c: c.model.size)
+    return order[_first_as_good(order, errors=_ERRORS)]
+
+
+def _first_as_good(candidates: list[Candidate], errors: float) -> int:
+    best = min(candidates, key=lambda c: c.score.mean).score
+    for k, candidate in enumerate(candidates):
+        excess, error = candidate.score.excess(best)
+        if excess <= max(errors * error, _SHARE * best.mean, _FLOOR):
+            return k
+    raise AssertionError("The best candidate is as good as itself.")
+
+
+def _all_switches() -> list[Structure]:
+    """All cones, limits and axes, each with everything that friction may depend on."""
+    rich = Structure(speed=True, load=True, viscosity=True, splines=FEW_SPLINES)
+    result = []
+    for cone, limit, axes in product(("round", "box"), ("actual", "frictionless"), ("world", "body")):
+        switched = replace(rich, cone=cone, limit=limit, axes=axes)
+        result.append(replace(switched, direction=True))
+        if cone == "round":
+            result.append(replace(switched, stretch=True))
+    return result
+
+
+def _dependences(rich: Structure) -> list[Structure]:
+    """All that friction may depend on, with the switches of `rich`."""
+    names = ["stretch" if rich.stretch else "direction", "speed", "load", "viscosity"]
+    result = []
+    for some in product((False, True), repeat=len(names)):
+        structure = replace(rich, **dict(zip(names, some)), splines=SPLINES)
+        if not some[0] and rich.cone == "round":
+            structure = replace(structure, axes="world")
+        result.append(structure)
+    return result
