@@ -104,20 +104,20 @@ class Chooser:
         if not (candidate.structure.speed or candidate.structure.load or candidate.structure.direction):
             return SMOOTHNESS[0]
         tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
-        return SMOOTHNESS[_first_as_good(tried, errors=1.0)]
+        return SMOOTHNESS[_first_as_good(tried, errors=0.5, floor=0.0)]
 
 
 def simplest(candidates: list[Candidate]) -> Candidate:
     """The candidate with the fewest parameters, of those as good as the best one; the first of equals."""
     order = sorted(candidates, key=lambda c: c.model.size)
-    return order[_first_as_good(order, errors=_ERRORS)]
+    return order[_first_as_good(order, errors=_ERRORS, floor=_FLOOR)]
 
 
-def _first_as_good(candidates: list[Candidate], errors: float) -> int:
+def _first_as_good(candidates: list[Candidate], errors: float, floor: float) -> int:
     best = min(candidates, key=lambda c: c.score.mean).score
     for k, candidate in enumerate(candidates):
         excess, error = candidate.score.excess(best)
-        if excess <= max(errors * error, _SHARE * best.mean, _FLOOR):
+        if excess <= max(errors * error, _SHARE * best.mean, floor):
             return k
     raise AssertionError("The best candidate is as good as itself.")
 

@@ -12,7 +12,7 @@ from stiction.learning.material.observed import Observed
 from stiction.learning.material.structure import Model, Structure
 
 LEAST_SHARE = 0.02  # of the normal impulse: friction below it is not measured in shares of itself
-_STUCK = 1e-7  # slip after the step, in shares of that before it, below which an axis does not slip
+_STUCK = 1e-4  # slip, in shares of the speed that the impulse can change, below which a point holds but yields a little
 _TURN = 1e-5  # finite difference of ln stretch
 
 
@@ -21,6 +21,7 @@ class SlidingPoints:
     """Single points that slide, n of them.
 
     friction: impulse (n, 2) [N s]; slip: velocity after the step (n, 2) [m/s]; speed: of slip before it (n,) [m/s]
+    stuck: speed of slip after the step up to which a point holds, but for what simulators let it yield (n,) [m/s]
     normal, frictionless: normal impulses (n,), the actual one and the one that there would be without friction [N s]
     axis: the body's x axis seen from above, (n, 2); timestep: (n,) [s]; throw: (n,)
     """
@@ -28,6 +29,7 @@ class SlidingPoints:
     friction: NDArray[np.float64]
     slip: NDArray[np.float64]
     speed: NDArray[np.float64]
+    stuck: NDArray[np.float64]
     normal: NDArray[np.float64]
     frictionless: NDArray[np.float64]
     axis: NDArray[np.float64]
@@ -83,7 +85,7 @@ class SlidingPoints:
             stretched = slip * material.stretch
             size = np.linalg.norm(stretched, axis=1, keepdims=True)
             return [(np.arctan2(slip[:, 1], slip[:, 0]), -load * material.stretch * stretched / size)]
-        slides = np.abs(slip) > _STUCK * self.speed[:, np.newaxis]
+        slides = np.abs(slip) > self.stuck[:, np.newaxis]
         push = np.where(slides, -load * np.sign(slip), 0.0)
         along_x, along_y = np.where(slip[:, 0] < 0, np.pi, 0.0), np.where(slip[:, 1] < 0, 1.5, 0.5) * np.pi
         return [(along_x, push * (1.0, 0.0)), (along_y, push * (0.0, 1.0))]
@@ -113,13 +115,14 @@ def sliding_points(observed: Observed) -> SlidingPoints:
         friction=part.impulse[:, :2],
         slip=after[:, :2],
         speed=np.linalg.norm(before[:, :2], axis=1),
+        stuck=_STUCK * response * np.linalg.norm(part.impulse[:, :3], axis=1),
         normal=part.impulse[:, 2],
         frictionless=-before[:, 2] / response,
         axis=_level_axis(record.rotation),
         timestep=np.full(len(arm), part.setting.timestep),
         throw=part.throw,
     )
-    slips = np.linalg.norm(points.slip, axis=1) > _STUCK * points.speed
+    slips = np.linalg.norm(points.slip, axis=1) > points.stuck
     return points.part(slips & (points.normal > 0) & (points.frictionless > 0) & (points.speed > 0))
 
 
