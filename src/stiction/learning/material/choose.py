@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.learning.material.folds import Score, cross_validate
-from stiction.learning.material.gauss_newton import Problem
+from stiction.learning.material.gauss_newton import Problem, minimise
 from stiction.learning.material.structure import FEW_SPLINES, SPLINES, Model, Range, Structure
 
 SMOOTHNESS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -21,6 +21,7 @@ _FIRST_SMOOTHNESS = 1e-4
 _ERRORS = 2.0  # standard errors within which two structures do equally well ...
 _SHARE = 0.05  # ... or within this share of the error ...
 _FLOOR = 5e-4  # ... or if they differ by less than this share of friction, which nothing notices
+_HOPELESS = 2.0  # times the least error on the data themselves: more will not be made good by held-out ones
 
 Ranges = tuple[Range, Range]
 Progress = Callable[[str, float], None]
@@ -66,11 +67,14 @@ class Chooser:
     """Tries structures on one set of observations.
 
     ranges: of ln speed and ln load that were seen
+    slow: the observations take long to explain, so that not all structures are tried to the end
     """
 
-    def __init__(self, problem: Problem, ranges: Ranges, *, iterations: int, seed: int, progress: Progress) -> None:
+    def __init__(
+        self, problem: Problem, ranges: Ranges, *, iterations: int, slow: bool, seed: int, progress: Progress
+    ) -> None:
         self.problem, self.ranges, self.iterations, self.seed = problem, ranges, iterations, seed
-        self.progress = progress
+        self.slow, self.progress = slow, progress
 
     def choose(self) -> Choice:
         """The structure and smoothness that the data call for."""
@@ -85,12 +89,26 @@ class Chooser:
         return Choice(best, finest, switches, structures)
 
     def _try(self, part: str, structures: list[Structure], smoothness: float) -> list[Candidate]:
+        """Candidates of all structures; of those that are slow to try, none that the same data show to be far off."""
+        begins: list[NDArray | None] = [None] * len(structures)
+        if self.slow:
+            fits = [self._fit(structure, smoothness) for structure in structures]
+            enough = _HOPELESS * min(error for _, error in fits) + _FLOOR
+            structures = [s for s, (_, error) in zip(structures, fits) if error <= enough]
+            begins = [theta for theta, error in fits if error <= enough]
         tried = []
-        for k, structure in enumerate(structures):
+        for k, (structure, begin) in enumerate(zip(structures, begins)):
             self.progress(part, k / len(structures))
-            tried.append(self._candidate(structure, smoothness))
+            tried.append(self._candidate(structure, smoothness, begin))
         self.progress(part, 1.0)
         return tried
+
+    def _fit(self, structure: Structure, smoothness: float) -> tuple[NDArray[np.float64], float]:
+        """Parameters from all data, and their mean error on the same data."""
+        model = Model(structure, *self.ranges)
+        begin = model.start(self.problem.typical())
+        theta = minimise(self.problem, model, begin, smoothness=smoothness, iterations=self.iterations)[-1]
+        return theta, Score.of(self.problem, self.problem.residuals(model, theta)).mean
 
     def _candidate(self, structure: Structure, smoothness: float, theta: NDArray | None = None) -> Candidate:
         model = Model(structure, *self.ranges)
@@ -117,7 +135,8 @@ def _first_as_good(candidates: list[Candidate], errors: float, floor: float) -> 
     best = min(candidates, key=lambda c: c.score.mean).score
     for k, candidate in enumerate(candidates):
         excess, error = candidate.score.excess(best)
-        if excess <= max(errors * error, _SHARE * best.mean, floor):
+        log_excess, log_error = candidate.score.log_excess(best, _FLOOR)
+        if excess <= max(errors * error, _SHARE * best.mean, floor) and log_excess <= max(errors * log_error, _SHARE):
             return k
     raise AssertionError("The best candidate is as good as itself.")
 

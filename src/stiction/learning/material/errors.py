@@ -7,14 +7,12 @@ from stiction.learning.material.gauss_newton import Problem, inverse, normal_equ
 from stiction.learning.material.structure import Model
 
 
-def covariance(
-    problem: Problem, model: Model, theta: NDArray[np.float64], smoothness: float
-) -> NDArray[np.float64]:
+def covariance(problem: Problem, model: Model, theta: NDArray[np.float64], smoothness: float) -> NDArray[np.float64]:
     """Covariance (p, p) of the parameters at a minimum.
 
     Two parts: how much the parameters differ with the throws that happened to be made (a sandwich with throws as its
-    clusters, since contacts of one throw are alike), and how far the penalty may have bent the curves from the truth (the
-    spread that the penalty takes for likely, where data do not tell).
+    clusters, since contacts of one throw are alike), and how far the penalty may have bent the curves from the truth
+    (the spread that the penalty takes for likely, where data do not tell).
     """
     residuals = problem.residuals(model, theta)
     normal = normal_equations(problem, model, theta, residuals, typical_size(residuals), smoothness)

@@ -19,6 +19,11 @@ class Score:
     errors: NDArray[np.float64]
     throw: NDArray[np.int64]
 
+    @classmethod
+    def of(cls, problem: Problem, residuals: NDArray[np.float64]) -> "Score":
+        """Errors of residuals (n, k)."""
+        return cls(np.minimum(np.linalg.norm(residuals, axis=1), _MOST), problem.throw)
+
     @property
     def mean(self) -> float:
         """Mean error."""
@@ -27,6 +32,10 @@ class Score:
     def excess(self, other: "Score") -> tuple[float, float]:
         """By how much the mean error is greater than the other's, and the standard error of that, over throws."""
         return clustered_mean(self.errors - other.errors, self.throw)
+
+    def log_excess(self, other: "Score", floor: float) -> tuple[float, float]:
+        """The same of ln(error + floor), which sees many small gains that a few great errors would hide."""
+        return clustered_mean(np.log((self.errors + floor) / (other.errors + floor)), self.throw)
 
     @property
     def standard_error(self) -> float:
@@ -56,10 +65,10 @@ def cross_validate(
     fold = fold_of(problem.throw, seed)
     how = {"smoothness": smoothness, "iterations": iterations}
     whole = minimise(problem, model, theta, **how)[-1]
-    errors = np.empty(len(problem))
+    residuals = problem.residuals(model, whole)
     for k in range(FOLDS):
         held = fold == k
         if held.any():
             fitted = minimise(problem.part(~held), model, whole, **how)[-1]
-            errors[held] = np.linalg.norm(problem.part(held).residuals(model, fitted), axis=1)
-    return Score(np.minimum(errors, _MOST), problem.throw), whole
+            residuals[held] = problem.part(held).residuals(model, fitted)
+    return Score.of(problem, residuals), whole

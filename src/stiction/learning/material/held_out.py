@@ -61,7 +61,8 @@ def _figures(rows: list[_Judged], kinds: tuple) -> dict[str, Any]:
     right = sum(int(row.right[which].sum()) for row, which in zip(rows, chosen))
     result["modes"] = round(right / number, 6)
     error, friction, jumps, steps = (
-        np.concatenate([part(row, which) for row, which in zip(rows, chosen)]) for part in (_error, _friction, _jumps, _shares)
+        np.concatenate([part(row, which) for row, which in zip(rows, chosen)])
+        for part in (_error, _friction, _jumps, _shares)
     )
     result["dynamic"] = len(error)
     if len(error) and friction.mean() > 0:

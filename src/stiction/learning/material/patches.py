@@ -1,4 +1,4 @@
-"""Contact patches of all kinds: what a material's law makes of them, through the native solver, beside what was seen."""
+"""Contact patches of all kinds: what a material's law makes of them, by the native solver, beside what was seen."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -42,7 +42,7 @@ class _Group:
         return cls(observed.body, observed, contacts, empty.scaled(p), empty.size, radius)
 
     def scaled(self, impulse: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Friction of impulses (n, 6) at the patches' centres, (n, 3), its torque over the patch's radius, over `size`."""
+        """Friction (n, 3) of impulses (n, 6) at the patches' centres over `size`, its torque also over the radius."""
         centre, (x, y), m = self.contacts.record["centre"], impulse[:, :2].T, impulse[:, 5]
         torque = (m - centre[:, 0] * y + centre[:, 1] * x) / self.radius
         return np.stack([x, y, torque], axis=1) / self.size

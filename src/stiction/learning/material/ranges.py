@@ -23,7 +23,7 @@ def seen_ranges(parts: list[Observed]) -> tuple[Range, Range]:
 
 def _speeds_and_loads(sliding: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     record: Any = sliding.contacts().record
-    slip = record.velocity[:, :3] + np.cross(record.velocity[:, 3:], record.centre)
+    slip = record.before[:, :3] + np.cross(record.before[:, 3:], record.centre)
     return np.linalg.norm(slip[:, :2], axis=1), sliding.impulse[:, 2] / sliding.setting.timestep / record.count
 
 

@@ -20,7 +20,7 @@ _TURN = 1e-5  # finite difference of ln stretch
 class SlidingPoints:
     """Single points that slide, n of them.
 
-    friction: impulse (n, 2) [N s]; slip: velocity after the step (n, 2) [m/s]; speed: of slip before it (n,) [m/s]
+    friction: impulse (n, 2) [N s]; slip: velocity after the step (n, 2) [m/s]; speed: of slip at its begin (n,) [m/s]
     stuck: speed of slip after the step up to which a point holds, but for what simulators let it yield (n,) [m/s]
     normal, frictionless: normal impulses (n,), the actual one and the one that there would be without friction [N s]
     axis: the body's x axis seen from above, (n, 2); timestep: (n,) [s]; throw: (n,)
@@ -79,7 +79,7 @@ class SlidingPoints:
         return np.asarray(material.native(angle, self.speed, self.loads(structure) / self.timestep))
 
     def _pushes(self, structure: Structure, material: Material) -> list[tuple[NDArray, NDArray]]:
-        """Directions of slip (n,) [rad], and the friction impulses (n, 2) for a coefficient of one there; they add up."""
+        """Directions of slip (n,) [rad], with friction (n, 2) for a coefficient of one there; they add up."""
         load, slip = self.loads(structure)[:, np.newaxis], self._in_axes(self.slip, structure)
         if structure.cone == "round":
             stretched = slip * material.stretch
@@ -108,7 +108,9 @@ def sliding_points(observed: Observed) -> SlidingPoints:
     record: Any = contacts.record
     part = part[record.index]
     arm = record.centre
-    before, after = (twist[:, :3] + np.cross(twist[:, 3:], arm) for twist in (record.velocity, part.after))
+    before, free, after = (
+        twist[:, :3] + np.cross(twist[:, 3:], arm) for twist in (record.before, record.velocity, part.after)
+    )
     push = np.hstack([np.tile((0.0, 0.0, 1.0), (len(arm), 1)), np.cross(arm, (0.0, 0.0, 1.0))])
     response = np.einsum("ni,nij,nj->n", push, contacts.inverse_inertia, push)
     points = SlidingPoints(
@@ -117,13 +119,13 @@ def sliding_points(observed: Observed) -> SlidingPoints:
         speed=np.linalg.norm(before[:, :2], axis=1),
         stuck=_STUCK * response * np.linalg.norm(part.impulse[:, :3], axis=1),
         normal=part.impulse[:, 2],
-        frictionless=-before[:, 2] / response,
+        frictionless=-free[:, 2] / response,
         axis=_level_axis(record.rotation),
         timestep=np.full(len(arm), part.setting.timestep),
         throw=part.throw,
     )
     slips = np.linalg.norm(points.slip, axis=1) > points.stuck
-    return points.part(slips & (points.normal > 0) & (points.frictionless > 0) & (points.speed > 0))
+    return points.part(slips & (points.normal > 0) & (points.frictionless > 0))
 
 
 def joined_points(parts: list[SlidingPoints]) -> SlidingPoints:
@@ -134,5 +136,5 @@ def joined_points(parts: list[SlidingPoints]) -> SlidingPoints:
 def _level_axis(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
     """The body's x axis seen from above, (n, 2), for rotations (n, 3, 3); its y axis where x stands upright."""
     x = rotation[:, :2, 0]
-    axis = np.where((x**2).sum(axis=1, keepdims=True) < 1e-12, rotation[:, :2, 1], x)
+    axis = np.where((x**2).sum(axis=1, keepdims=True) < 0.01, rotation[:, :2, 1], x)
     return axis / np.linalg.norm(axis, axis=1, keepdims=True)

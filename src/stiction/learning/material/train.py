@@ -56,9 +56,7 @@ def train_material(
     return replace(model.material(theta), covariance=model.covariance(own), info=info)
 
 
-def _split(
-    parts: list[Observed], share: float, rng: np.random.Generator
-) -> tuple[list[Observed], list[Observed]]:
+def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tuple[list[Observed], list[Observed]]:
     """Contacts to learn from and those of whole throws to hold out, at least one throw."""
     if not 0 < share < 1:
         raise checks.InputError(f"held_out must be a share between 0 and 1, got {share:g}.")
@@ -80,8 +78,8 @@ def _choose(
         problem = points.part(np.sort(rng.permutation(len(points))[:_POINTS]))
     else:
         problem = drawn_patches(parts, _FEW_PATCHES, rng)
-    how = {"iterations": _POINT_ITERATIONS if enough else _PATCH_ITERATIONS, "seed": seed, "progress": progress}
-    choice = Chooser(problem, ranges, **how).choose()
+    how = {"iterations": _POINT_ITERATIONS if enough else _PATCH_ITERATIONS, "slow": not enough}
+    choice = Chooser(problem, ranges, **how, seed=seed, progress=progress).choose()
     return choice, {"chosen_by": "sliding points" if enough else "all patches", "chosen_from": len(problem)}
 
 
