@@ -199,7 +199,7 @@ def train(
         import_module("stiction.learning.material.command").run(data, out, seed=seed, json=json)
         return
     if len(data) != 1:
-        raise stiction.InputError(f"A {law} law has one data set, got {len(data)}; only a material takes many.")
+        raise stiction.InputError(f"--law {law} takes one data set, got {len(data)}; only a material takes many.")
     if json is not None:
         raise stiction.InputError("--json is for a material; `stiction evaluate` writes the figures of other laws.")
     require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})

@@ -54,13 +54,14 @@ class Candidate:
 class Choice:
     """What was chosen, from what.
 
-    best: the candidate; smoothness: of its curves; switches, structures: all that were tried
+    best: the candidate; smoothness: of its curves
+    switches, structures: what the info tells of all that were tried
     """
 
     best: Candidate
     smoothness: float
-    switches: list[Candidate]
-    structures: list[Candidate]
+    switches: list[dict[str, Any]]
+    structures: list[dict[str, Any]]
 
 
 class Chooser:
@@ -79,14 +80,15 @@ class Chooser:
     def choose(self) -> Choice:
         """The structure and smoothness that the data call for."""
         switches = self._try("switches", _all_switches(), _FIRST_SMOOTHNESS)
-        structures = _dependences(simplest(switches).structure)
+        switched = simplest(switches)
+        structures = _dependences(switched.structure)
         smoothness = self._smoothness(self._candidate(structures[-1], _FIRST_SMOOTHNESS))
-        structures = self._try("structure", structures, smoothness)
-        best = simplest(structures)
+        tried = self._try("structure", structures, smoothness)
+        told = _rows(switches, switched), _rows(tried, best := simplest(tried))
         finest = self._smoothness(best)
         if finest != smoothness:
             best = self._candidate(best.structure, finest, best.theta)
-        return Choice(best, finest, switches, structures)
+        return Choice(best, finest, *told)
 
     def _try(self, part: str, structures: list[Structure], smoothness: float) -> list[Candidate]:
         """Candidates of all structures; of those that are slow to try, none that the same data show to be far off."""
@@ -123,6 +125,10 @@ class Chooser:
             return SMOOTHNESS[0]
         tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
         return SMOOTHNESS[_first_as_good(tried, errors=0.5, floor=0.0)]
+
+
+def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
+    return [{**candidate.row(), "chosen": candidate is chosen} for candidate in tried]
 
 
 def simplest(candidates: list[Candidate]) -> Candidate:

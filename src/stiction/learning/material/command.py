@@ -17,7 +17,7 @@ from stiction.laws.material import Material
 from stiction.learning.material.observed import opened
 from stiction.learning.material.train import train_material
 
-_SHOWN = 5  # structures in the table, the best ones
+_SHOWN = 5  # others in a table beside what was chosen
 
 
 def run(data: Sequence[Path], out: Path, *, seed: int = 0, json: Path | None = None) -> Material:
@@ -51,17 +51,9 @@ def run(data: Sequence[Path], out: Path, *, seed: int = 0, json: Path | None = N
 def _print(material: Material) -> None:
     """What was chosen, what else was tried, and how good it is."""
     console, info = Console(), material.info
-    chosen = info["structure"]
-    console.print(f"{material!r}", highlight=False)
-    tried = _table("held-out error", "switches", "depends on", "parameters", "error", "±")
-    structures = sorted(info["tried_structures"], key=lambda row: row["held_out_error"])[:_SHOWN]
-    best_switches = {row["switches"]: row for row in reversed(info["tried_switches"])}
-    others = sorted(best_switches.values(), key=lambda row: row["held_out_error"])[:_SHOWN]
-    for row in [chosen, *(r for r in structures if r["depends_on"] != chosen["depends_on"]), *others]:
-        share = f"{row['held_out_error']:.3%}", f"{row['standard_error']:.3%}"
-        mark = "[bold]" if row is chosen else ""
-        tried.add_row(*(mark + cell for cell in (row["switches"], row["depends_on"], str(row["parameters"]), *share)))
-    console.print(tried)
+    console.print(f"{material!r}: {info['structure']['switches']}", highlight=False)
+    console.print(_tried("switches, each with all that friction may depend on", "switches", info["tried_switches"]))
+    console.print(_tried("what friction depends on", "depends_on", info["tried_structures"]))
     good = _table("throws that were held out", "patch", "contacts", "modes", "friction error", "noise")
     for kind, row in info["held_out"].items():
         shares = [_share(row, name) for name in ("modes", "friction_error", "noise_floor")]
@@ -69,6 +61,17 @@ def _print(material: Material) -> None:
     console.print(good)
     if info["warning"]:
         console.print(f"[bold]Warning:[/bold] {info['warning']}")
+
+
+def _tried(title: str, column: str, rows: list[dict[str, Any]]) -> Table:
+    """What was tried: what was chosen of it first, in bold letters, then the best of the others."""
+    table = _table(title, column.replace("_", " "), "parameters", "held-out error", "±")
+    rows = sorted(rows, key=lambda row: (not row["chosen"], row["held_out_error"]))
+    for row in rows[: 1 + _SHOWN]:
+        name = row[column] + (", ellipse" if column == "switches" and "ellipse" in row["depends_on"] else "")
+        error = f"{row['held_out_error']:.3%}", f"{row['standard_error']:.3%}"
+        table.add_row(name, str(row["parameters"]), *error, style="bold" if row["chosen"] else "")
+    return table
 
 
 def _table(title: str, *headings: str) -> Table:

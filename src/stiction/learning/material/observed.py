@@ -102,9 +102,9 @@ def _read(data: Any, first: int) -> Observed:
     """The contacts of one data set; its throws are numbered from `first` on."""
     rows = data.read(_COLUMNS)
     motion = to_motion(data.body, State(rows["position"], rows["quaternion"]))
-    whole = {name: np.asarray(rows[name], dtype=np.int64) for name in ("mode", "kind", "throw", "step")}
-    whole["throw"] = whole["throw"] + first
-    numbers = {name: np.asarray(rows[name], dtype=np.float64) for name in ("twist", "impulse", "after")}
-    part = Observed(data.body, data.setting, motion.position, motion.quaternion, **numbers, **whole)
+    numbers: dict[str, Any] = {name: np.asarray(rows[name], np.float64) for name in ("twist", "impulse", "after")}
+    numbers |= {name: np.asarray(rows[name], np.int64) for name in ("mode", "kind", "throw", "step")}
+    numbers["throw"] = numbers["throw"] + first
+    part = Observed(data.body, data.setting, motion.position, motion.quaternion, **numbers)
     record: Any = part.contacts().record
     return part[record.index]

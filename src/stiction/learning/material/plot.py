@@ -23,7 +23,7 @@ def draw(material: Material, path: Path) -> None:
     FigureCanvasAgg(figure)
     seen = material.info.get("seen", {"speeds": [0.01, 3.0], "loads": [1.0, 100.0]})
     speed, load = (float(np.sqrt(low * high)) for low, high in (seen["speeds"], seen["loads"]))
-    angles = np.linspace(0, 2 * np.pi, 181)
+    angles = np.linspace(0, 2 * np.pi, 181) + 1e-3  # exactly along an axis, only one side of a box slips
     polar: Any = figure.add_subplot(1, 3, 1, projection="polar")
     _band(polar, material, angles, angles, np.full(181, speed), np.full(181, load))
     polar.set_title("direction of slip")

@@ -108,9 +108,7 @@ def sliding_points(observed: Observed) -> SlidingPoints:
     record: Any = contacts.record
     part = part[record.index]
     arm = record.centre
-    before, free, after = (
-        twist[:, :3] + np.cross(twist[:, 3:], arm) for twist in (record.before, record.velocity, part.after)
-    )
+    before, free, after = (_velocity(twist, arm) for twist in (record.before, record.velocity, part.after))
     push = np.hstack([np.tile((0.0, 0.0, 1.0), (len(arm), 1)), np.cross(arm, (0.0, 0.0, 1.0))])
     response = np.einsum("ni,nij,nj->n", push, contacts.inverse_inertia, push)
     points = SlidingPoints(
@@ -126,6 +124,11 @@ def sliding_points(observed: Observed) -> SlidingPoints:
     )
     slips = np.linalg.norm(points.slip, axis=1) > points.stuck
     return points.part(slips & (points.normal > 0) & (points.frictionless > 0))
+
+
+def _velocity(twist: NDArray[np.float64], arm: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Velocity (n, 3) of the points at `arm` (n, 3)."""
+    return twist[:, :3] + np.cross(twist[:, 3:], arm).astype(np.float64)
 
 
 def joined_points(parts: list[SlidingPoints]) -> SlidingPoints:

@@ -110,7 +110,7 @@ def _chosen(choice: Choice, basis: dict[str, int | str]) -> dict[str, Any]:
     seen = {"speeds": model.speeds, "loads": model.loads}
     return {
         "structure": {**choice.best.row(), "smoothness": choice.smoothness, **basis},
-        "tried_switches": [candidate.row() for candidate in choice.switches],
-        "tried_structures": [candidate.row() for candidate in choice.structures],
+        "tried_switches": choice.switches,
+        "tried_structures": choice.structures,
         "seen": {name: [round(float(np.exp(x)), 6) for x in limits] for name, limits in seen.items()},
     }
