@@ -19,7 +19,7 @@ from stiction.learning.material.structure import FEW_SPLINES, SPLINES, Model, Ra
 SMOOTHNESS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 _FIRST_SMOOTHNESS = 1e-4
 _ERRORS = 2.0  # standard errors within which two structures do equally well ...
-_SHARE = 0.05  # ... or within this share of the error ...
+_SHARE = 0.02  # ... or within this share of the error ...
 _FLOOR = 5e-4  # ... or if they differ by less than this share of friction, which nothing notices
 _HOPELESS = 2.0  # times the least error on the data themselves: more will not be made good by held-out ones
 
@@ -120,11 +120,11 @@ class Chooser:
         return Candidate(model, found, score)
 
     def _smoothness(self, candidate: Candidate) -> float:
-        """The smoothest curves that predict as well as the best ones."""
+        """The smoothness that predicts best."""
         if not (candidate.structure.speed or candidate.structure.load or candidate.structure.direction):
             return SMOOTHNESS[0]
         tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
-        return SMOOTHNESS[_first_as_good(tried, errors=0.5, floor=0.0)]
+        return min(zip(tried, SMOOTHNESS), key=lambda pair: pair[0].score.mean)[1]
 
 
 def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
@@ -134,17 +134,15 @@ def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
 def simplest(candidates: list[Candidate]) -> Candidate:
     """The candidate with the fewest parameters, of those as good as the best one; the first of equals."""
     order = sorted(candidates, key=lambda c: c.model.size)
-    return order[_first_as_good(order, errors=_ERRORS, floor=_FLOOR)]
+    best = min(order, key=lambda c: c.score.mean).score
+    return next(candidate for candidate in order if _is_as_good(candidate.score, best))
 
 
-def _first_as_good(candidates: list[Candidate], errors: float, floor: float) -> int:
-    best = min(candidates, key=lambda c: c.score.mean).score
-    for k, candidate in enumerate(candidates):
-        excess, error = candidate.score.excess(best)
-        log_excess, log_error = candidate.score.log_excess(best, _FLOOR)
-        if excess <= max(errors * error, _SHARE * best.mean, floor) and log_excess <= max(errors * log_error, _SHARE):
-            return k
-    raise AssertionError("The best candidate is as good as itself.")
+def _is_as_good(score: Score, best: Score) -> bool:
+    excess, error = score.excess(best)
+    log_excess, log_error = score.log_excess(best, _FLOOR)
+    as_good = excess <= max(_ERRORS * error, _SHARE * best.mean, _FLOOR)
+    return as_good and log_excess <= max(_ERRORS * log_error, _SHARE)
 
 
 def _all_switches() -> list[Structure]:

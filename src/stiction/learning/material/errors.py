@@ -10,9 +10,9 @@ from stiction.learning.material.structure import Model
 def covariance(problem: Problem, model: Model, theta: NDArray[np.float64], smoothness: float) -> NDArray[np.float64]:
     """Covariance (p, p) of the parameters at a minimum.
 
-    Two parts: how much the parameters differ with the throws that happened to be made (a sandwich with throws as its
-    clusters, since contacts of one throw are alike), and how far the penalty may have bent the curves from the truth
-    (the spread that the penalty takes for likely, where data do not tell).
+    Three parts: how much the parameters differ with the throws that happened to be made (a sandwich with throws as its
+    clusters, since contacts of one throw are alike), the spread that the penalty takes for likely where data do not
+    tell, and how far the penalty pulls the curves from where the data alone would have them.
     """
     residuals = problem.residuals(model, theta)
     normal = normal_equations(problem, model, theta, residuals, typical_size(residuals), smoothness)
@@ -27,5 +27,6 @@ def covariance(problem: Problem, model: Model, theta: NDArray[np.float64], smoot
     free = max(float(np.trace(inverse_H @ normal.data)), 1e-300)
     unit = float(np.trace(inverse_H @ spread)) / free
     few = throws / max(throws - min(free, throws - 1), 1.0)
+    pull = inverse_H @ (normal.H - normal.data) @ theta
     total = inverse_H @ spread @ inverse_H + unit * inverse_H @ (normal.H - normal.data) @ inverse_H
-    return few * 0.5 * (total + total.T)
+    return few * 0.5 * (total + total.T) + np.outer(pull, pull)

@@ -86,4 +86,6 @@ def _jumps(row: _Judged, which: NDArray) -> NDArray[np.float64]:
 
 
 def _shares(row: _Judged, which: NDArray) -> NDArray[np.float64]:
-    return np.linalg.norm(row.friction[np.flatnonzero(which & row.follows)], axis=1)
+    at = np.flatnonzero(which & row.follows)
+    size = np.linalg.norm(row.friction, axis=1)
+    return 0.5 * (size[at] + size[at - 1])

@@ -11,7 +11,8 @@ from stiction.laws.material import Material
 from stiction.learning.material.observed import Observed
 from stiction.learning.material.structure import Model, Structure
 
-LEAST_SHARE = 0.02  # of the normal impulse: friction below it is not measured in shares of itself
+_LEAST_SHARE = 0.2  # of the usual coefficient: friction below it is not measured in shares of itself
+_NONE = 1e-6  # share of the usual coefficient below which a point has no friction: a guard of the physics took it
 _STUCK = 1e-4  # slip, in shares of the speed that the impulse can change, below which a point holds but yields a little
 _TURN = 1e-5  # finite difference of ln stretch
 
@@ -23,6 +24,7 @@ class SlidingPoints:
     friction: impulse (n, 2) [N s]; slip: velocity after the step (n, 2) [m/s]; speed: of slip at its begin (n,) [m/s]
     stuck: speed of slip after the step up to which a point holds, but for what simulators let it yield (n,) [m/s]
     normal, frictionless: normal impulses (n,), the actual one and the one that there would be without friction [N s]
+    size: of friction, that errors are measured in (n,) [N s]
     axis: the body's x axis seen from above, (n, 2); timestep: (n,) [s]; throw: (n,)
     """
 
@@ -32,6 +34,7 @@ class SlidingPoints:
     stuck: NDArray[np.float64]
     normal: NDArray[np.float64]
     frictionless: NDArray[np.float64]
+    size: NDArray[np.float64]
     axis: NDArray[np.float64]
     timestep: NDArray[np.float64]
     throw: NDArray[np.int64]
@@ -58,7 +61,7 @@ class SlidingPoints:
         for angle, along in self._pushes(model.structure, material):
             error = error + self._coefficients(material, angle, model.structure)[:, np.newaxis] * along
             slips |= (along != 0) | (model.structure.cone == "round")
-        return np.where(slips, error - observed, 0.0) / self._sizes()[:, np.newaxis]
+        return np.where(slips, error - observed, 0.0) / self.size[:, np.newaxis]
 
     def jacobian(self, model: Model, theta: NDArray[np.float64], residuals: NDArray) -> NDArray[np.float64]:
         """Derivatives (n, 2, p) of the residuals with the parameters."""
@@ -66,7 +69,7 @@ class SlidingPoints:
         J = np.zeros((len(self), 2, model.size))
         own = model.size - structure.stretch
         for angle, along in self._pushes(structure, material):
-            mu = self._coefficients(material, angle, structure) / self._sizes()
+            mu = self._coefficients(material, angle, structure) / self.size
             slopes = material.sensitivity(angle, self.speed, self.loads(structure) / self.timestep)[:, :own]
             J[..., :own] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
         if structure.stretch:
@@ -97,9 +100,6 @@ class SlidingPoints:
         (x, y), (a, b) = vectors.T, self.axis.T
         return np.stack([a * x + b * y, a * y - b * x], axis=1)
 
-    def _sizes(self) -> NDArray[np.float64]:
-        return np.hypot(np.linalg.norm(self.friction, axis=1), LEAST_SHARE * self.normal)
-
 
 def sliding_points(observed: Observed) -> SlidingPoints:
     """The sliding points among observed contacts."""
@@ -118,6 +118,7 @@ def sliding_points(observed: Observed) -> SlidingPoints:
         stuck=_STUCK * response * np.linalg.norm(part.impulse[:, :3], axis=1),
         normal=part.impulse[:, 2],
         frictionless=-free[:, 2] / response,
+        size=np.linalg.norm(part.impulse[:, :2], axis=1),
         axis=_level_axis(record.rotation),
         timestep=np.full(len(arm), part.setting.timestep),
         throw=part.throw,
@@ -132,8 +133,11 @@ def _velocity(twist: NDArray[np.float64], arm: NDArray[np.float64]) -> NDArray[n
 
 
 def joined_points(parts: list[SlidingPoints]) -> SlidingPoints:
-    """Points of several bodies together."""
-    return SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    """Points of several bodies together, without those that have no friction."""
+    points = SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    usual = points.typical() * points.normal if len(points) else points.normal
+    points = replace(points, size=np.hypot(points.size, _LEAST_SHARE * usual))
+    return points.part(np.linalg.norm(points.friction, axis=1) >= _NONE * usual)
 
 
 def _level_axis(rotation: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from stiction.learning.material.structure import Model
 _POINTS = 2000  # sliding points by which the structure is chosen
 _FEWEST_POINTS = 60  # below which the structure is chosen by patches of all kinds
 _FEW_PATCHES, _PATCHES = 500, 2500  # by which the structure is chosen, and the parameters are found
+_AS_GOOD = 0.02  # share of the held-out error that is only chance
 _POINT_ITERATIONS, _PATCH_ITERATIONS, _ITERATIONS = 8, 4, 8
 
 
@@ -84,11 +85,11 @@ def _choose(
 
 
 def _stopped(path: list[NDArray[np.float64]], test: Patches, model: Model) -> int:
-    """The iteration after which parameters are best on the patches that were held out."""
+    """The last iteration after which parameters are as good as the best on the patches that were held out."""
     if not len(test):
         return len(path) - 1
     errors = [np.minimum(np.linalg.norm(test.residuals(model, theta), axis=1), 1.0).mean() for theta in path]
-    return int(np.argmin(errors))
+    return int(np.flatnonzero(np.array(errors) <= (1 + _AS_GOOD) * min(errors))[-1])
 
 
 def _about(sets: list[Any], parts: list[Observed], seed: int) -> dict[str, Any]:
