@@ -90,6 +90,22 @@ class Chooser:
             best = self._candidate(best.structure, finest, best.theta)
         return Choice(best, finest, *told)
 
+    def grow(self, choice: Choice) -> Choice:
+        """The same choice with what these observations call for besides, one dependence after another.
+
+        Points alone may not tell: in few throws, hardly one of them slides as slowly as the surfaces do.
+        """
+        begun = self._candidate(choice.best.structure, choice.smoothness, choice.best.theta)
+        best, told = begun, list(choice.structures)
+        while True:
+            more = _one_more(best.structure)
+            tried = [self._candidate(structure, _FIRST_SMOOTHNESS) for structure in more]
+            better = simplest([best, *tried])
+            if better is best:
+                return choice if best is begun else Choice(best, self._smoothness(best), choice.switches, told)
+            best = better
+            told = [{**row, "chosen": False} for row in told] + _rows(tried, best)
+
     def _try(self, part: str, structures: list[Structure], smoothness: float) -> list[Candidate]:
         """Candidates of all structures; of those that are slow to try, none that the same data show to be far off."""
         begins: list[NDArray | None] = [None] * len(structures)
@@ -155,6 +171,12 @@ def _all_switches() -> list[Structure]:
         if cone == "round":
             result.append(replace(switched, stretch=True))
     return result
+
+
+def _one_more(structure: Structure) -> list[Structure]:
+    """Structures with one dependence more; those on direction need axes that are already chosen."""
+    names = ["speed", "load", "viscosity"] + ["direction"] * (not structure.stretch)
+    return [replace(structure, **{name: True}) for name in names if not getattr(structure, name)]
 
 
 def _dependences(rich: Structure) -> list[Structure]:

@@ -21,6 +21,7 @@ from stiction.learning.material.structure import Model
 
 _POINTS = 2000  # sliding points by which the structure is chosen
 _FEWEST_POINTS = 60  # below which the structure is chosen by patches of all kinds
+_FEW_THROWS = 64  # below which patches of all kinds are asked as well whether friction depends on more
 _FEW_PATCHES, _PATCHES = 500, 2500  # by which the structure is chosen, and the parameters are found
 _AS_GOOD = 0.02  # share of the held-out error that is only chance
 _POINT_ITERATIONS, _PATCH_ITERATIONS, _ITERATIONS = 8, 4, 8
@@ -81,6 +82,10 @@ def _choose(
         problem = drawn_patches(parts, _FEW_PATCHES, rng)
     how = {"iterations": _POINT_ITERATIONS if enough else _PATCH_ITERATIONS, "slow": not enough}
     choice = Chooser(problem, ranges, **how, seed=seed, progress=progress).choose()
+    if enough and len(np.unique(points.throw)) < _FEW_THROWS:
+        patches = drawn_patches(parts, _FEW_PATCHES, rng)
+        patch_how = {"iterations": _PATCH_ITERATIONS, "slow": True, "seed": seed, "progress": progress}
+        choice = Chooser(patches, ranges, **patch_how).grow(choice)
     return choice, {"chosen_by": "sliding points" if enough else "all patches", "chosen_from": len(problem)}
 
 
