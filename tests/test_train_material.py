@@ -82,6 +82,7 @@ def test_the_simplest_structure_is_chosen(truth, structure):
     assert len(rows) == 16 and all(row["held_out_error"] >= 0 for row in rows)
 
 
+@pytest.mark.slow
 def test_a_curve_of_speed_is_learned_from_noisy_impulses():
     truth = Material.stribeck(0.8, 0.4, speed=0.3)
     learned = train_material(throws_of(truth, 24, noise=0.05))
@@ -104,6 +105,7 @@ def test_lines_and_surfaces_teach_without_single_points():
     np.testing.assert_allclose(learned.friction(angles), truth.friction(angles), rtol=0.01)
 
 
+@pytest.mark.slow
 def test_several_bodies_teach_together():
     truth, speeds = Material.stribeck(0.6, 0.3, speed=0.5), np.array([0.2, 0.5, 1.0])
     learned = train_material([throws_of(truth, 8, RECTANGLE, steps=200), throws_of(truth, 6, steps=200)])
@@ -111,6 +113,7 @@ def test_several_bodies_teach_together():
     np.testing.assert_allclose(learned.friction(0.0, speeds, 5.0), truth.friction(0.0, speeds, 5.0), rtol=0.02)
 
 
+@pytest.mark.slow
 def test_error_bars_cover_the_truth():
     truth, angles = Material.directional(0.3, 0.5, 0.8), np.linspace(0, 2 * np.pi, 12)
     shares = []
@@ -131,6 +134,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
     assert again.info["seed"] == 3 and again.covariance is not None
 
 
+@pytest.mark.slow
 def test_friction_outside_of_the_family_is_told():
     data = throws_of(Material.coulomb(0.4), 10)
     wave = 1 + 0.3 * np.sin(20 * data.rows["position"][:, :1])  # friction of a place, which no map of slip and load has

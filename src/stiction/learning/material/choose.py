@@ -21,6 +21,7 @@ _FIRST_SMOOTHNESS = 1e-4
 _ERRORS = 2.0  # standard errors within which two structures do equally well ...
 _SHARE = 0.02  # ... or within this share of the error ...
 _FLOOR = 5e-4  # ... or if they differ by less than this share of friction, which nothing notices
+_PERFECT = 1e-5  # an error that is only rounding
 _HOPELESS = 2.0  # times the least error on the data themselves: more will not be made good by held-out ones
 
 Ranges = tuple[Range, Range]
@@ -98,8 +99,10 @@ class Chooser:
         begun = self._candidate(choice.best.structure, choice.smoothness, choice.best.theta)
         best, told = begun, list(choice.structures)
         while True:
-            more = _one_more(best.structure)
-            tried = [self._candidate(structure, _FIRST_SMOOTHNESS) for structure in more]
+            error = Score.of(self.problem, self.problem.residuals(best.model, best.theta)).mean
+            fits = [(more, *self._fit(more, _FIRST_SMOOTHNESS)) for more in _one_more(best.structure)]
+            hopeful = [(more, theta) for more, theta, least in fits if least < (1 - _SHARE) * error - _FLOOR]
+            tried = [self._candidate(more, _FIRST_SMOOTHNESS, theta) for more, theta in hopeful]
             better = simplest([best, *tried])
             if better is best:
                 return choice if best is begun else Choice(best, self._smoothness(best), choice.switches, told)
@@ -136,11 +139,12 @@ class Chooser:
         return Candidate(model, found, score)
 
     def _smoothness(self, candidate: Candidate) -> float:
-        """The smoothness that predicts best."""
+        """The smoothness that predicts best; of those that predict perfectly, the greatest."""
         if not (candidate.structure.speed or candidate.structure.load or candidate.structure.direction):
             return SMOOTHNESS[0]
         tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
-        return min(zip(tried, SMOOTHNESS), key=lambda pair: pair[0].score.mean)[1]
+        errors = [one.score.mean for one in tried]
+        return next(s for s, error in zip(SMOOTHNESS, errors) if error <= min(errors) + _PERFECT)
 
 
 def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
