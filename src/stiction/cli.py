@@ -41,6 +41,7 @@ def reproduce(
     nsgs: whole throws with DART's NSGS solver as ground truth.
     efficiency: error against the number of training throws, for several approximators.
     ablation: what each choice in learning a law is worth.
+    materials: friction that no Coulomb law expresses, learned as a material and carried to other bodies.
     chain: a three-link chain that swings to the ground, its last link with a law learned from throws of that link.
     robot: a quadruped with learned feet stands and walks for a minute, beside itself with MuJoCo's own contact.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
@@ -49,7 +50,7 @@ def reproduce(
 
     Args:
         name: Study to run.
-        out: Folder for the results; made if missing.
+        out: Folder for the results; made if missing. What materials and ablation find there is not measured again.
         quick: A small run, to see it work.
         full: A large run, for figures to rely on.
         seed: Seed of all that is drawn.

@@ -17,6 +17,7 @@ from stiction.bodies.state import Kind, Mode, State
 from stiction.laws.approximators import FARTHEST
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.impact import ImpactLaw
+from stiction.laws.law import NativeLaw
 from stiction.laws.learned import KINDS
 from stiction.laws.modelfile import load
 from stiction.laws.networks import Network
@@ -129,15 +130,16 @@ def _fewest(kind: NDArray[np.int8]) -> int:
     return int(counts[counts > 0].min())
 
 
-def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]:
+def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
     """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|."""
     figures: dict[str, Any] = {"contacts": len(fresh.mode)}
     slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
-    if isinstance(law, AugmentedLaw):
+    if not law.whole:
         mode = law.classify(fresh.contacts)
         figures |= _modes(fresh.mode, mode)
         p_f = law.friction(fresh.contacts, slides)[:, :3]
-        figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
+        if isinstance(law, AugmentedLaw):
+            figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
     else:
         p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
     figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
@@ -145,6 +147,14 @@ def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]
     wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
     figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
     return figures
+
+
+def friction_error(law: NativeLaw, fresh: Fresh) -> float:
+    """Mean size of the error of friction where contacts slide, relative to its mean size; of any kinds of patch."""
+    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    p_f = law.friction(fresh.contacts, slides)[:, :3]
+    truth = _friction_at_centre(fresh.contacts, slides, fresh.impulse[slides])
+    return _friction_errors(truth, p_f)["friction_error"]
 
 
 def _rounding(
