@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.bodies.state import Mode
+from stiction.bodies.state import Kind, Mode
 from stiction.laws.law import Law
 
 _SHARE = 1e-7  # of its own response by which a corner yields: makes the loads of a surface's corners unique
@@ -44,7 +44,7 @@ class Brush:
     speed: v0 [m/s], at which a bristle has 71 % of its friction
     radius: of the disc of bristles below a corner [m]
     bristles: on each disc, in one ring; with radius 0 one is enough
-    holds: whether a body that hardly slips is held still, as by static friction; else it creeps
+    holds: whether an edge or a face that hardly slips is held still, as by static friction; else it creeps
     """
 
     friction_coefficient: float = 0.5
@@ -97,7 +97,8 @@ class BrushLaw(Law):
         mode = np.full(len(contacts), Mode.NONE, dtype=np.int64)
         if self.brush.holds:
             slow = problem.fastest_bristle() < _HOLDS * self.brush.speed
-            for i in np.flatnonzero(slow & (problem.n.sum(axis=1) > 0)):
+            # The impulse that stops a point leaves its spin, which bristles do not.
+            for i in np.flatnonzero(slow & (problem.n.sum(axis=1) > 0) & (contacts.record.kind != Kind.POINT)):
                 held = contacts.static_impulse(int(i))
                 if _pushes(contacts, int(i), held):
                     impulse[i], mode[i] = held, Mode.STATIC

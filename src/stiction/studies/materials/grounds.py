@@ -51,7 +51,7 @@ GROUNDS = (
     ),
     Ground("load-speed", "load and speed", Material.of(load=_pressed, speed=lambda v: 1.3 - 0.5 * v / (v + 0.3))),
     Ground("creeping", "creeping ground", Brush(0.5, speed=0.02), of_points=False),
-    Ground("pads", "soft pads", Brush(0.5, speed=1e-4, radius=0.015, bristles=8, holds=True), of_points=False),
+    Ground("pads", "soft pads", Brush(0.5, speed=1e-5, radius=0.015, bristles=8, holds=True), of_points=False),
 )
 
 

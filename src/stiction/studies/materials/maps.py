@@ -28,6 +28,8 @@ def draw(truth: Any, learned: Material, title: str) -> bytes:
     polar = figure.add_subplot(1, 3, 1, projection="polar")
     angles = np.linspace(0, 2 * np.pi, 361)
     _curves(polar, angles, truth, learned, (angles, _SPEED, _LOAD))
+    polar.set_ylim(0, 1.1 * _greatest(truth, learned, (angles, _SPEED, _LOAD)))
+    polar.locator_params(axis="y", nbins=3)
     polar.set_title(f"direction [°], at {_SPEED:g} m/s, {_LOAD:g} N", fontsize=10, color=_INK)
     speeds, loads = np.geomspace(*_SPEEDS, 200), np.geomspace(*_LOADS, 200)
     along = (("speed of slip [m/s]", speeds, (0.0, speeds, _LOAD), learned.speed),)
@@ -36,7 +38,8 @@ def draw(truth: Any, learned: Material, title: str) -> bytes:
         axes = figure.add_subplot(1, 3, place)
         _curves(axes, x, truth, learned, where)
         axes.set_xscale("log")
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.15 * _greatest(truth, learned, where))
+        axes.set_xlim(x[0], x[-1])
         axes.set_xlabel(name)
         axes.spines[["top", "right"]].set_visible(False)
         _shade_unseen(axes, x, curve)
@@ -45,6 +48,10 @@ def draw(truth: Any, learned: Material, title: str) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format="png", metadata={"Software": None})
     return file.getvalue()
+
+
+def _greatest(truth: Any, learned: Material, where: tuple) -> float:
+    return max(float(np.max(one.friction(*where))) for one in (truth, learned))
 
 
 def _curves(axes: Any, x: NDArray[np.float64], truth: Any, learned: Material, where: tuple) -> None:
@@ -65,4 +72,3 @@ def _shade_unseen(axes: Any, x: NDArray[np.float64], curve: Curve | None) -> Non
     for begin, end in ((x[0], low), (high, x[-1])):
         if end > begin:
             axes.axvspan(begin, end, color="#f0f2f5", zorder=0)
-    axes.set_xlim(x[0], x[-1])

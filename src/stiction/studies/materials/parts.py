@@ -79,5 +79,5 @@ def efficiency(lab: Lab) -> list[dict[str, Any]]:
                 laws.append(AUGMENTED)
             for law in laws:
                 figures = lab.figures(source_of(one), law, plan, throws)
-                rows.append({"ground": one.name, "title": one.title, "throws": throws, "name": law} | figures)
+                rows.append({"ground": one.name, "title": one.title, "learned_from": throws, "name": law} | figures)
     return rows

@@ -85,8 +85,8 @@ def dart_table(rows: Sequence[dict[str, Any]]) -> Table:
 
 def efficiency_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Number of throws, each law."""
-    ordered = sorted(rows, key=lambda row: (row["ground"], row["name"], row["throws"]))
-    cells = [[f"{row['title']}: {row['name']}, {row['throws']} throws", *cells_of(row)] for row in ordered]
+    ordered = sorted(rows, key=lambda row: (row["ground"], row["name"], row["learned_from"]))
+    cells = [[f"{row['title']}: {row['name']}, {row['learned_from']} throws", *cells_of(row)] for row in ordered]
     return Table("How much data", _COLUMNS, cells)
 
 
