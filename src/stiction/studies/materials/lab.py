@@ -1,13 +1,10 @@
 """Where laws are learned: data sets, models and figures, all kept in the folder of the study."""
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from sklearn.exceptions import ConvergenceWarning
 
 from stiction.laws.coulomb import DART_SOFTNESS
 from stiction.laws.law import NativeLaw
@@ -17,14 +14,19 @@ from stiction.learning.collect.collect import collect
 from stiction.learning.collect.dataset import DataSet
 from stiction.learning.collect.plan import Plan
 from stiction.learning.material.train import train_material
-from stiction.learning.train.from_data import train
+from stiction.learning.train.fit import FitOptions
+from stiction.learning.train.from_data import read_instances
+from stiction.learning.train.train import train
 from stiction.studies.kept import kept
 from stiction.studies.materials.coulomb import best_coulomb
 from stiction.studies.materials.exam import Exam, chaos_floor, judge, make_exam
 from stiction.studies.materials.places import Place
 
 COULOMB, AUGMENTED, PDD, MATERIAL = "Coulomb", "augmented", "PDD", "material"
+ON_MATERIAL = "augmented on material"  # networks that correct a material instead of a fitted Coulomb guess
 LAWS = (COULOMB, AUGMENTED, PDD, MATERIAL)
+NETWORKS = (AUGMENTED, PDD, ON_MATERIAL)
+_MOST = 600_000  # contacts of each kind that networks are trained on
 _MORE = 1.5  # times as many throws for the purely data-driven baseline
 
 
@@ -80,7 +82,7 @@ class Lab:
         """Figures of a law that was learned from the source, in the throws of a plan, with facts about the law."""
         throws = throws or self.size.throws
         what = ["law", law, throws, source.name, source.place.title, self._about(plan)]
-        if law in (AUGMENTED, PDD):
+        if law in NETWORKS:
             what.append(self.size.steps)
 
         def measure() -> dict[str, Any]:
@@ -115,10 +117,8 @@ class Lab:
             learned = self.material(source, throws)
             facts |= about(learned)
         else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                kind = "statistical" if law == PDD else "augmented"
-                learned = train(data, seed=self.seed, law=kind, steps=self.size.steps, progress=False)
+            learned = self._networks(data, law, self.material(source, throws) if law == ON_MATERIAL else None)
+            facts["dropped"] = list(getattr(learned, "dropped", ()))
         return learned, facts | {"seconds": round(time.perf_counter() - began, 1)}
 
     def material(self, source: Source, throws: int | None = None) -> Material:
@@ -129,6 +129,12 @@ class Lab:
             path.parent.mkdir(parents=True, exist_ok=True)
             train_material(data, seed=self.seed).save(path)
         return load(path)
+
+    def _networks(self, data: DataSet, law: str, material: Material | None) -> NativeLaw:
+        instances = read_instances(data, _MOST, self.seed)
+        options = FitOptions(steps=self.size.steps, seed=self.seed)
+        kind = "statistical" if law == PDD else "augmented"
+        return train(data.body, instances, data.setting, options, law=kind, material=material)
 
     def data(self, source: Source, throws: int) -> DataSet:
         """So many throws of the source."""

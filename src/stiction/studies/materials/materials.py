@@ -20,7 +20,7 @@ from stiction.studies.page.section import Picture, Section
 
 _ALL = tuple(one.name for one in GROUNDS)
 SCALES = {
-    "quick": Size(24, 100, 300, 10, ("direction", "speed", "pads"), ("direction",), 2, (8, 24), ("direction",), (16,)),
+    "quick": Size(16, 100, 300, 10, ("direction", "creeping"), ("direction",), 1, (8,), ("direction",), (16,)),
     "usual": Size(128, 1000, 3000, 50, _ALL, _ALL, len(ELSEWHERE), (8, 32, 128), ("direction", "speed"), (64, 128)),
     "full": Size(
         400, 3000, 10_000, 200, _ALL, _ALL, len(ELSEWHERE),
@@ -34,7 +34,8 @@ _TEXT = [
     "Eight ground truths, none of which Coulomb's law expresses, are thrown on with one box. Six are made of points. "
     "Two are not: a ground on which everything creeps, and soft pads, which resist being spun about a single corner. "
     "Coulomb's law is the best one that held-out throws choose; `augmented` are the paper's networks; PDD is the "
-    "purely data-driven baseline, with half as many throws again.",
+    "purely data-driven baseline, with half as many throws again. `augmented on material` are networks that correct "
+    "a material instead of a fitted Coulomb guess.",
     "Then the materials are put on bodies and time steps that they have never seen, and one that was learned from the "
     "box in DART is compared with networks that learned each body there.",
 ]

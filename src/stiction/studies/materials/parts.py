@@ -6,7 +6,7 @@ from stiction.bodies.body import Body
 from stiction.laws.modelfile import load
 from stiction.studies.materials.exam import plan_for
 from stiction.studies.materials.grounds import Ground, ground
-from stiction.studies.materials.lab import AUGMENTED, COULOMB, LAWS, MATERIAL, Lab, Source
+from stiction.studies.materials.lab import AUGMENTED, COULOMB, LAWS, MATERIAL, ON_MATERIAL, Lab, Source
 from stiction.studies.materials.places import ELSEWHERE, HOME, LONG, PRISM, Place
 
 DART_FRICTION = 1.0
@@ -23,6 +23,8 @@ def grounds(lab: Lab) -> list[dict[str, Any]]:
     for one in map(ground, lab.size.grounds):
         plan = plan_for(HOME, one.truth, lab.seed)
         names = LAWS if one.name in lab.size.networks else (COULOMB, MATERIAL)
+        if not one.of_points and one.name in lab.size.networks:
+            names += (ON_MATERIAL,)
         laws = {law: lab.figures(source_of(one), law, plan) for law in names}
         rows.append({"ground": one.name, "title": one.title, "of_points": one.of_points, "laws": laws})
         rows[-1]["floor"] = lab.floor(plan)
@@ -75,7 +77,7 @@ def efficiency(lab: Lab) -> list[dict[str, Any]]:
         plan = plan_for(HOME, one.truth, lab.seed)
         for throws in lab.size.counts:
             laws = [COULOMB, MATERIAL]
-            if one.name in lab.size.networks and throws in (lab.size.counts[0], lab.size.counts[-1]):
+            if one.name in lab.size.networks and throws in lab.size.counts[1::2]:
                 laws.append(AUGMENTED)
             for law in laws:
                 figures = lab.figures(source_of(one), law, plan, throws)
