@@ -45,10 +45,11 @@ def test_a_box_creeps_down_a_slope_that_friction_could_hold(box):
 
 def test_pads_resist_the_spin_of_a_single_corner(box):
     """A box that stands on one corner, straight below its centre, and spins about the vertical."""
-    axis = np.cross(box.vertices[0] / np.linalg.norm(box.vertices[0]), (0.0, 0.0, -1.0))
-    angle = np.arccos(-box.vertices[0, 2] / np.linalg.norm(box.vertices[0]))
+    height = float(np.linalg.norm(box.vertices[0]))
+    axis = np.cross(box.vertices[0] / height, (0.0, 0.0, -1.0))
+    angle = np.arccos(-box.vertices[0, 2] / height)
     quaternion = np.append(np.cos(angle / 2), np.sin(angle / 2) * axis / np.linalg.norm(axis))
-    state = State((0.0, 0.0, np.linalg.norm(box.vertices[0])), quaternion, angular_velocity=(0.0, 0.0, 5.0))
+    state = State((0.0, 0.0, height), quaternion, angular_velocity=(0.0, 0.0, 5.0))
     spin = {}
     for name, brush in (("pads", PADS), ("one bristle", Brush(0.5, speed=1e-4))):
         run = rollout(brush.on(box), state, 5)

@@ -28,6 +28,10 @@ class Ground:
     of_points: bool = True
 
 
+def _scales(angle: float) -> float:
+    return 0.35 + 0.5 * float(np.sin(angle / 2) ** 4)
+
+
 def _stribeck(v: float) -> float:
     return 0.35 + 0.45 * float(np.exp(-((v / 0.4) ** 2)))
 
@@ -37,7 +41,7 @@ def _pressed(load: float) -> float:
 
 
 GROUNDS = (
-    Ground("direction", "direction", Material.directional(forward=0.35, sideways=0.6, backward=0.9)),
+    Ground("direction", "direction", Material.of(direction=_scales)),
     Ground("speed", "speed (Stribeck)", Material.of(speed=_stribeck)),
     Ground("load", "load", Material.of(load=_pressed)),
     Ground("viscous", "Coulomb + viscous", Material.viscous(0.3, 0.8)),
@@ -45,7 +49,7 @@ GROUNDS = (
         "direction-speed",
         "direction and speed",
         Material.of(
-            direction=lambda angle: float(np.exp(0.3 * np.cos(angle - 0.5) + 0.15 * np.sin(2 * angle))),
+            direction=lambda angle: float(1 + 0.3 * np.cos(angle - 0.5) + 0.15 * np.sin(2 * angle)),
             speed=lambda v: 0.3 + 0.4 * float(np.exp(-v / 0.5)),
         ),
     ),

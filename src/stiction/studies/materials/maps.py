@@ -29,7 +29,7 @@ def draw(truth: Any, learned: Material, title: str) -> bytes:
     angles = np.linspace(0, 2 * np.pi, 361)
     _curves(polar, angles, truth, learned, (angles, _SPEED, _LOAD))
     polar.set_ylim(0, 1.1 * _greatest(truth, learned, (angles, _SPEED, _LOAD)))
-    polar.locator_params(axis="y", nbins=3)
+    polar.set_yticks(np.array([0.5, 1.0]) * round(_greatest(truth, learned, (angles, _SPEED, _LOAD)), 1))
     polar.set_title(f"direction [°], at {_SPEED:g} m/s, {_LOAD:g} N", fontsize=10, color=_INK)
     speeds, loads = np.geomspace(*_SPEEDS, 200), np.geomspace(*_LOADS, 200)
     along = (("speed of slip [m/s]", speeds, (0.0, speeds, _LOAD), learned.speed),)

@@ -131,19 +131,23 @@ def _fewest(kind: NDArray[np.int8]) -> int:
 
 
 def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
-    """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|."""
+    """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|.
+
+    Friction is that of the regressor for contacts that slide; of a law without one, that in its impulses.
+    """
     figures: dict[str, Any] = {"contacts": len(fresh.mode)}
     slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
     if not law.whole:
         mode = _modes_of(law, fresh.contacts)
         figures |= _modes(fresh.mode, mode)
+    impulse = law.respond(fresh.contacts)[0]
+    if isinstance(law, AugmentedLaw):
+        mode = law.classify(fresh.contacts)
         p_f = law.friction(fresh.contacts, slides)[:, :3]
-        if isinstance(law, AugmentedLaw):
-            figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
+        figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
     else:
-        p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
+        p_f = _friction_at_centre(fresh.contacts, slides, impulse[slides])
     figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
-    impulse, _mode = law.respond(fresh.contacts)
     wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
     figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
     return figures
@@ -151,23 +155,19 @@ def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
 
 def _modes_of(law: NativeLaw, contacts: _core.Contacts) -> NDArray[np.int64]:
     """Modes of contacts. A soft law never stops a patch exactly: its modes are seen in the motion, as in a rollout."""
-    said = law.classify(contacts)
     if not law.softness:
-        return said
-    impulse, _mode = law.respond(contacts)
+        return law.classify(contacts)
+    impulse = law.respond(contacts)[0]
     after = contacts.record.velocity + np.einsum("nij,nj->ni", contacts.inverse_inertia, impulse)
-    seen = np.asarray(contacts.observe(after)[1])
-    law.classify(contacts)  # what was seen is not to be what friction is asked for
-    return seen
+    return np.asarray(contacts.observe(after)[1])
 
 
 def friction_error(law: NativeLaw, fresh: Fresh) -> float:
-    """Mean size of the error of friction where contacts slide, relative to its mean size; of any kinds of patch."""
+    """Mean size of the error of friction in a law's impulses, where contacts slide, relative to its mean size."""
     slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
-    law.classify(fresh.contacts)
-    p_f = law.friction(fresh.contacts, slides)[:, :3]
-    truth = _friction_at_centre(fresh.contacts, slides, fresh.impulse[slides])
-    return _friction_errors(truth, p_f)["friction_error"]
+    impulses = law.respond(fresh.contacts)[0], fresh.impulse
+    guess, truth = (_friction_at_centre(fresh.contacts, slides, impulse[slides]) for impulse in impulses)
+    return _friction_errors(truth, guess)["friction_error"]
 
 
 def _rounding(
