@@ -15,6 +15,7 @@ from stiction.studies.materials import maps, parts, tables
 from stiction.studies.materials.grounds import GROUNDS, ground
 from stiction.studies.materials.lab import Lab, Size
 from stiction.studies.materials.places import ELSEWHERE
+from stiction.studies.materials.plots import efficiency_plot
 from stiction.studies.outputs import Study
 from stiction.studies.page.section import Picture, Section
 
@@ -55,7 +56,8 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         tables.dart_table(found["dart"]),
         tables.efficiency_table(found["efficiency"]),
     ]
-    section = Section(study.name, "Materials", _text(lab.size), study.command, shown, pictures=pictures)
+    plots = [efficiency_plot(found["efficiency"])] if found["efficiency"] else []
+    section = Section(study.name, "Materials", _text(lab.size), study.command, shown, plots, pictures=pictures)
     rows = [row for name, part in found.items() for row in tables.flat_rows(name, part)]
     columns = {key: [row[key] for row in rows] for key in rows[0]}
     content: dict[str, Any] = {"size": asdict(lab.size), **found}
