@@ -56,6 +56,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         tables.dart_table(found["dart"]),
         tables.efficiency_table(found["efficiency"]),
     ]
+    shown = [table for table in shown if table.rows]
     plots = [efficiency_plot(found["efficiency"])] if found["efficiency"] else []
     section = Section(study.name, "Materials", _text(lab.size), study.command, shown, plots, pictures=pictures)
     rows = [row for name, part in found.items() for row in tables.flat_rows(name, part)]
