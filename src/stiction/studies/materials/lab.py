@@ -14,9 +14,7 @@ from stiction.learning.collect.collect import collect
 from stiction.learning.collect.dataset import DataSet
 from stiction.learning.collect.plan import Plan
 from stiction.learning.material.train import train_material
-from stiction.learning.train.fit import FitOptions
-from stiction.learning.train.from_data import read_instances
-from stiction.learning.train.train import train
+from stiction.learning.train.from_data import train
 from stiction.studies.kept import kept
 from stiction.studies.materials.coulomb import best_coulomb
 from stiction.studies.materials.exam import Exam, chaos_floor, judge, make_exam
@@ -26,7 +24,6 @@ COULOMB, AUGMENTED, PDD, MATERIAL = "Coulomb", "augmented", "PDD", "material"
 ON_MATERIAL = "augmented on material"  # networks that correct a material instead of a fitted Coulomb guess
 LAWS = (COULOMB, AUGMENTED, PDD, MATERIAL)
 NETWORKS = (AUGMENTED, PDD, ON_MATERIAL)
-_MOST = 600_000  # contacts of each kind that networks are trained on
 _MORE = 1.5  # times as many throws for the purely data-driven baseline
 
 
@@ -117,7 +114,9 @@ class Lab:
             learned = self.material(source, throws)
             facts |= about(learned)
         else:
-            learned = self._networks(data, law, self.material(source, throws) if law == ON_MATERIAL else None)
+            how = {"law": "statistical" if law == PDD else "augmented", "steps": self.size.steps}
+            guess = self.material(source, throws) if law == ON_MATERIAL else None
+            learned = train(data, seed=self.seed, material=guess, progress=False, **how)
             facts["dropped"] = list(getattr(learned, "dropped", ()))
         return learned, facts | {"seconds": round(time.perf_counter() - began, 1)}
 
@@ -129,12 +128,6 @@ class Lab:
             path.parent.mkdir(parents=True, exist_ok=True)
             train_material(data, seed=self.seed).save(path)
         return load(path)
-
-    def _networks(self, data: DataSet, law: str, material: Material | None) -> NativeLaw:
-        instances = read_instances(data, _MOST, self.seed)
-        options = FitOptions(steps=self.size.steps, seed=self.seed)
-        kind = "statistical" if law == PDD else "augmented"
-        return train(data.body, instances, data.setting, options, law=kind, material=material)
 
     def data(self, source: Source, throws: int) -> DataSet:
         """So many throws of the source."""

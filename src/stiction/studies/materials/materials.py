@@ -10,8 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
-from stiction.basics import files
-from stiction.studies.materials import maps, parts, tables
+from stiction.learning.material.plot import draw
+from stiction.studies.materials import parts, tables
 from stiction.studies.materials.grounds import GROUNDS, ground
 from stiction.studies.materials.lab import Lab, Size
 from stiction.studies.materials.places import ELSEWHERE
@@ -77,8 +77,8 @@ def _pictures(lab: Lab) -> list[Picture]:
     """The learned maps, also as files in the folder of the study."""
     pictures = []
     for one in map(ground, lab.size.grounds):
-        png = maps.draw(one.truth, lab.material(parts.source_of(one)), one.title)
-        files.write_whole(lab.folder / f"map-{one.name}.png", png)
-        caption = f"{one.title}: coefficient of friction over direction, speed and load. Grey ground: never seen."
-        pictures.append(Picture(png, f"Friction map, true and learned: {one.title}", caption))
+        path = lab.folder / f"map-{one.name}.png"
+        draw(lab.material(parts.source_of(one)), path, truth=one.truth, title=one.title)
+        caption = f"{one.title}: friction over direction, speed and load, with bands of 95 %. Shaded: what was seen."
+        pictures.append(Picture(path.read_bytes(), f"Friction map, true and learned: {one.title}", caption))
     return pictures
