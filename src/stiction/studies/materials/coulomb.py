@@ -13,7 +13,7 @@ from stiction.learning.train.examples import Instances, contacts_of
 from stiction.learning.train.from_data import read_instances
 from stiction.studies.paper.singlestep import Fresh, friction_error
 
-_MOST = 3000  # sliding contacts that are looked at
+_MOST = 1000  # sliding contacts that are looked at
 _LEAST, _GREATEST = 0.02, 3.0  # coefficients
 
 
