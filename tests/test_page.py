@@ -9,7 +9,7 @@ import pytest
 from browser import changed, errors, open_browser, picture, set_width, wait_for
 from conftest import random_states
 from stiction import Body, CoulombLaw, InputError, State, rollout
-from stiction.studies.page.section import Plot, Replay, Section, Table
+from stiction.studies.page.section import Picture, Plot, Replay, Section, Table
 
 pytest.importorskip("jinja2")
 pytest.importorskip("viser")
@@ -63,6 +63,21 @@ def test_a_section_keeps_its_data_and_the_page_its_bytes(replay, tmp_path):
         assert Body.from_dict(json.loads(str(kept["body"]))).same_as(replay.body)
     publish(tmp_path, a_section("trajectories", replays=[replay]))
     assert not (tmp_path / "trajectories" / "replay-2.npz").exists()
+
+
+def test_a_picture_is_inside_the_page_with_words_for_those_who_cannot_see_it(tmp_path):
+    picture = Picture(b"\x89PNG", 'A "map"', "Friction, `learned`.")
+    text = publish(tmp_path, a_section("materials", pictures=[picture])).read_text()
+    assert 'src="data:image/png;base64,iVBORw=="' in text and 'alt="A &#34;map&#34;"' in text
+    assert "Friction, <code>learned</code>." in text
+
+
+def test_a_section_from_before_there_were_pictures_is_still_shown(tmp_path):
+    publish(tmp_path, a_section("slope"))
+    path = tmp_path / "slope" / "section.json"
+    old = {key: value for key, value in json.loads(path.read_text()).items() if key != "pictures"}
+    path.write_text(json.dumps(old))
+    assert 'id="slope"' in publish(tmp_path, a_section("events")).read_text()
 
 
 def test_text_is_shown_and_never_run(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 
 from stiction import State
 from stiction.learning.recordings.read import import_recordings
+from stiction.studies.outputs import markdown
 from stiction.studies.page.section import Table
 from stiction.studies.recordings import toss_page, toss_starts
 from toss_files import BODY, LAW, record, starts, write_npz
@@ -59,8 +60,8 @@ def test_intervals_hold_the_mean_and_are_seeded(tosses):
 
 
 def test_tables_as_markdown():
-    text = toss_page.markdown([Table("Errors", ["", "raw"], [["ours", "1 %"]], "A note.")])
-    assert text == "### Errors\n\n|  | raw |\n| --- | --- |\n| ours | 1 % |\n\nA note.\n"
+    text = markdown([Table("Errors", ["", "raw"], [["ours", "1 %"]], "A note.")])
+    assert text == "**Errors**\n\n|  | raw |\n|---|---:|\n| ours | 1 % |\n\nA note.\n"
 
 
 def test_few_tosses_are_set_against_the_best_simulator_in_each_figure():

@@ -155,7 +155,7 @@ void MaterialLaw::classify(const Contacts& contacts) {
         const PatchImpulses impulses = solve(c, problem);
         c.mode = impulses.stop ? Mode::STATIC : mode_of(c, impulses.all(), softness);
         c.outside = c.outside && c.mode == Mode::DYNAMIC;
-        if (c.mode == Mode::DYNAMIC) c.found = friction_of(c, impulses.all());
+        c.found = friction_of(c, impulses.all());  // of one that friction lifts, too: it may still approach
     }
 }
 

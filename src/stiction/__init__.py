@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stiction.learning.collect.collect import collect
     from stiction.learning.collect.dataset import DataSet
     from stiction.learning.collect.elsewhere import instances
+    from stiction.learning.material.train import train_material
     from stiction.learning.train.from_data import train
     from stiction.simulation.rollout import rollout
     from stiction.simulation.stepper import Stepper
@@ -42,6 +43,7 @@ __all__ = [
     "recordings",
     "rollout",
     "train",
+    "train_material",
 ]
 
 # Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
@@ -63,6 +65,7 @@ _HOME = {
     "rollout": "stiction.simulation.rollout",
     "Stepper": "stiction.simulation.stepper",
     "train": "stiction.learning.train.from_data",
+    "train_material": "stiction.learning.material.train",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")
 

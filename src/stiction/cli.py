@@ -41,6 +41,7 @@ def reproduce(
     nsgs: whole throws with DART's NSGS solver as ground truth.
     efficiency: error against the number of training throws, for several approximators.
     ablation: what each choice in learning a law is worth.
+    materials: friction that no Coulomb law expresses, learned as a material and carried to other bodies.
     chain: a three-link chain that swings to the ground, its last link with a law learned from throws of that link.
     robot: a quadruped with learned feet stands and walks for a minute, beside itself with MuJoCo's own contact.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
@@ -49,7 +50,7 @@ def reproduce(
 
     Args:
         name: Study to run.
-        out: Folder for the results; made if missing.
+        out: Folder for the results; made if missing. What materials and ablation find there is not measured again.
         quick: A small run, to see it work.
         full: A large run, for figures to rely on.
         seed: Seed of all that is drawn.
@@ -158,11 +159,11 @@ def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
 
 
 def train(
-    data: Annotated[Path, tyro.conf.Positional],
+    data: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DATA [DATA ...]")],
     /,
     *,
     out: Path,
-    law: Literal["augmented", "statistical"] = "augmented",
+    law: Literal["augmented", "statistical", "material"] = "augmented",
     approximator: Literal["network", "trees", "gp", "svm"] = "network",
     switches: Annotated[Switches, tyro.conf.arg(name="")] = Switches(),  # noqa: B008
     hidden: Annotated[tuple[int, ...], tyro.conf.arg(help_behavior_hint="(default: what suits the patch)")] = (),
@@ -170,13 +171,18 @@ def train(
     floor: float = 1e-3,
     time_budget: Annotated[float | None, tyro.conf.arg(metavar="S", help_behavior_hint="(optional)")] = None,
     seed: int = 0,
+    json: OptionalFile = None,
 ) -> None:
     """Train a law on a data set. A training that was stopped goes on with the same command.
 
+    A material is friction itself: it may learn from several bodies together, and serves any other. It is learned within
+    a minute; of the options below, only --out, --seed and --json are for it, all others are for networks.
+
     Args:
-        data: Folder of the data set, made by `stiction collect` or `stiction import --instances`.
+        data: Folder of the data set, made by `stiction collect` or `stiction import --instances`; of a material, one
+            or many.
         out: Model file to write, .safetensors.
-        law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline.
+        law: "augmented", the law of the paper, "statistical", its purely data-driven baseline, or "material".
         approximator: Networks, gradient-boosted trees, Gaussian processes or support vector machines.
         switches: How contacts are described.
         hidden: Units of the networks' hidden layers.
@@ -184,12 +190,24 @@ def train(
         floor: Errors of friction below this share of the normal impulse count little; lower it where errors add up.
         time_budget: Train for about this long instead [s]; the result then depends on the machine.
         seed: Seed of all that is drawn.
+        json: Of a material: write what was chosen and measured to this file.
     """
+    if law == "material":
+        default = (("network", Switches()), (), 8000, 1e-3, None)
+        if ((approximator, switches), hidden, steps, floor, time_budget) != default:
+            raise stiction.InputError("A material has no networks: give it no options of theirs.")
+        require("train", {"pyarrow": "train"})
+        import_module("stiction.learning.material.command").run(data, out, seed=seed, json=json)
+        return
+    if len(data) != 1:
+        raise stiction.InputError(f"--law {law} takes one data set, got {len(data)}; only a material takes many.")
+    if json is not None:
+        raise stiction.InputError("--json is for a material; `stiction evaluate` writes the figures of other laws.")
     require("train", {"pyarrow": "train", "torch": "train", "sklearn": "train"})
     from stiction.learning.train.from_data import train_from
 
     how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden, "floor": floor}
-    train_from(data, out, steps=steps, time_budget=time_budget, seed=seed, **how)
+    train_from(data[0], out, steps=steps, time_budget=time_budget, seed=seed, **how)
 
 
 def evaluate(

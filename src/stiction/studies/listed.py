@@ -20,13 +20,26 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "nsgs": {"dartpy": "dart", **_PAGE},
     "efficiency": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
     "ablation": {"dartpy": "dart", "torch": "train", "sklearn": "train", "joblib": "train", **_PAGE},
+    "materials": {
+        "dartpy": "dart",
+        "torch": "train",
+        "sklearn": "train",
+        "joblib": "train",
+        "matplotlib": "report",
+        **_PAGE,
+    },
     "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "robot": {"mujoco": "mujoco", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
     "tosses": {**_PAGE, "pyarrow": "record"},
 }
-# A study is a module of its own name: of these three in this folder of `studies`, of all others in `paper`.
-_ROOMS: dict[StudyName, str] = {"chain": "robots", "robot": "robots", "tosses": "recordings"}
+# A study is a module of its own name: of these in this folder of `studies`, of all others in `paper`.
+_ROOMS: dict[StudyName, str] = {
+    "materials": "materials",
+    "chain": "robots",
+    "robot": "robots",
+    "tosses": "recordings",
+}
 
 
 class StudyError(Exception):

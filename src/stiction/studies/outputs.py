@@ -1,4 +1,4 @@
-"""What every study leaves behind: tables on the terminal, results as JSON and Parquet, and its part of the page."""
+"""What every study leaves behind: tables on the terminal, files of results, and its part of the page."""
 
 import sys
 import time
@@ -46,7 +46,7 @@ class Study:
     def finish(
         self, section: Section, content: dict[str, Any], rows: Mapping[str, NDArray | list], *packages: str
     ) -> None:
-        """Print the tables, write results.json and rows.parquet, and publish the section.
+        """Print the tables, write results.json, rows.parquet and tables.md, and publish the section.
 
         content: figures for results.json
         rows: columns of equal length for rows.parquet
@@ -63,9 +63,11 @@ class Study:
         }
         files.write_json(self.folder / "results.json", head | content)
         write_rows(self.folder / "rows.parquet", rows)
+        files.write_whole(self.folder / "tables.md", markdown(section.tables).encode())
         print_tables(section.tables)
         page = publish(self.out, section)
-        print(f"\n{duration} s; wrote {self.folder / 'results.json'}, {self.folder / 'rows.parquet'}, {page}")
+        wrote = ", ".join(str(self.folder / name) for name in ("results.json", "rows.parquet", "tables.md"))
+        print(f"\n{duration} s; wrote {wrote}, {page}")
 
 
 def write_rows(path: Path, columns: Mapping[str, NDArray | list]) -> None:
@@ -101,3 +103,13 @@ def print_tables(tables: list[Table]) -> None:
         console.print(printed)
         if table.note:
             console.print(Text(table.note, "dim"))
+
+
+def markdown(tables: list[Table]) -> str:
+    """The tables as Markdown, for documents."""
+    parts = []
+    for one in tables:
+        lines = ["| " + " | ".join(row) + " |" for row in [one.columns, *one.rows]]
+        lines.insert(1, "|---" + "|---:" * (len(one.columns) - 1) + "|")
+        parts.append("\n".join([f"**{one.title}**", "", *lines, *(["", one.note] if one.note else [])]))
+    return "\n\n".join(parts) + "\n"

@@ -12,6 +12,7 @@ StudyName = Literal[
     "slope",
     "efficiency",
     "ablation",
+    "materials",
     "chain",
     "robot",
     "tosses",

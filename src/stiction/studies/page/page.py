@@ -17,7 +17,7 @@ from stiction.basics import checks, files
 from stiction.basics.versions import versions
 from stiction.bodies.state import Trajectory
 from stiction.studies.page.order import ORDER
-from stiction.studies.page.section import Plot, Replay, Section, Table
+from stiction.studies.page.section import Picture, Plot, Replay, Section, Table
 from stiction.studies.page.shapes import MODE_COLORS, RUN_COLORS, hex_color
 
 _FORMAT = 1
@@ -79,6 +79,7 @@ def _content(section: Section) -> dict[str, Any]:
         "command": section.command,
         "tables": [_table(table) for table in section.tables],
         "plots": [_plot(plot) for plot in section.plots],
+        "pictures": [_picture(picture) for picture in section.pictures],
         "replays": [_replay(replay) for replay in section.replays],
     }
 
@@ -101,6 +102,10 @@ def _plot(plot: Plot) -> dict[str, Any]:
     figure = json.loads(str(to_json(plot.figure)))
     figure["layout"].pop("template", None)  # the page has its own, light and dark
     return {"figure": {"data": figure["data"], "layout": figure["layout"]}, "caption": plot.caption}
+
+
+def _picture(picture: Picture) -> dict[str, Any]:
+    return {"png": base64.b64encode(picture.png).decode(), "alt": picture.alt, "caption": picture.caption}
 
 
 def _replay(replay: Replay) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One study's part of the page: a short text, tables, plots and replays."""
+"""One study's part of the page: a short text, tables, plots, pictures and replays."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,19 @@ class Plot:
     """
 
     figure: Any
+    caption: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture.
+
+    png: the bytes of a PNG file
+    alt: what it shows, for those who cannot see it
+    """
+
+    png: bytes
+    alt: str
     caption: str
 
 
@@ -57,3 +70,4 @@ class Section:
     tables: list[Table] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
     replays: list[Replay] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)

@@ -4,8 +4,6 @@ The paper claims that the rotation matrix is the best way to write the orientati
 help. Both are about the body's state as input; the shipped laws look at the contact instead.
 """
 
-import hashlib
-import json
 import time
 import warnings
 from dataclasses import asdict, dataclass, replace
@@ -15,7 +13,6 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from stiction.basics import files
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import HIDDEN, KINDS
 from stiction.learning.collect.carry_out import carry_out
@@ -28,6 +25,7 @@ from stiction.learning.train.from_data import read_instances
 from stiction.learning.train.train import find_inputs, train
 from stiction.simulation.motion import Setting
 from stiction.studies import figures
+from stiction.studies.kept import kept
 from stiction.studies.outputs import Study
 from stiction.studies.page.section import Plot, Section, Table
 from stiction.studies.paper.refinement import refined_error
@@ -169,15 +167,13 @@ def _instances(contacts: dict) -> Instances:
 def _judged(folder: Path, variation: Variation, material: Material, size: Scale, seed: int) -> dict[str, Any]:
     """Figures of one training, from the folder if they are there."""
     how = {key: value for key, value in asdict(variation).items() if key not in ("group", "name")}
-    what = json.dumps([how, asdict(size), seed, material.plan.fingerprint], sort_keys=True)
-    path = folder / "variations" / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.json"
-    if path.exists():
-        return json.loads(path.read_text())
-    began = time.monotonic()
-    found = _measure(variation, material, size, seed)
-    found["duration_s"] = round(time.monotonic() - began, 1)
-    files.write_json(path, found)
-    return found
+
+    def measure() -> dict[str, Any]:
+        began = time.monotonic()
+        found = _measure(variation, material, size, seed)
+        return found | {"duration_s": round(time.monotonic() - began, 1)}
+
+    return kept(folder / "variations", [how, asdict(size), seed, material.plan.fingerprint], measure)
 
 
 def _measure(variation: Variation, material: Material, size: Scale, seed: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ All functions take batches of throws, Trajectory (n,), and give one number a thr
 nan: it is counted as lost, never averaged in.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -117,11 +118,13 @@ def sizes(truth: Trajectory) -> dict[str, float]:
     }
 
 
-def bootstrap_interval(values: NDArray[np.float64], seed: int) -> tuple[float, float]:
-    """95 % interval of the mean of `values` (n,): percentiles of the means of seeded resamples."""
+def bootstrap_interval(
+    values: NDArray[np.float64], seed: int, statistic: Callable[..., NDArray[np.float64]] = np.mean
+) -> tuple[float, float]:
+    """95 % interval of the mean of `values` (n,), or of another statistic: percentiles over seeded resamples."""
     rng = np.random.default_rng(seed)
-    means = values[rng.integers(len(values), size=(_RESAMPLES, len(values)))].mean(axis=1)
-    low, high = np.percentile(means, (2.5, 97.5))
+    found = statistic(values[rng.integers(len(values), size=(_RESAMPLES, len(values)))], axis=1)
+    low, high = np.percentile(found, (2.5, 97.5))
     return float(low), float(high)
 
 

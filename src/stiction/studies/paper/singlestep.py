@@ -17,6 +17,7 @@ from stiction.bodies.state import Kind, Mode, State
 from stiction.laws.approximators import FARTHEST
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.impact import ImpactLaw
+from stiction.laws.law import NativeLaw
 from stiction.laws.learned import KINDS
 from stiction.laws.modelfile import load
 from stiction.laws.networks import Network
@@ -129,22 +130,44 @@ def _fewest(kind: NDArray[np.int8]) -> int:
     return int(counts[counts > 0].min())
 
 
-def evaluate(law: AugmentedLaw | StatisticalLaw, fresh: Fresh) -> dict[str, Any]:
-    """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|."""
+def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
+    """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|.
+
+    Friction is that of the regressor for contacts that slide; of a law without one, that in its impulses.
+    """
     figures: dict[str, Any] = {"contacts": len(fresh.mode)}
     slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    if not law.whole:
+        mode = _modes_of(law, fresh.contacts)
+        figures |= _modes(fresh.mode, mode)
+    impulse = law.respond(fresh.contacts)[0]
     if isinstance(law, AugmentedLaw):
         mode = law.classify(fresh.contacts)
-        figures |= _modes(fresh.mode, mode)
         p_f = law.friction(fresh.contacts, slides)[:, :3]
         figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
     else:
-        p_f = _friction_at_centre(fresh.contacts, slides, law.respond(fresh.contacts)[0][slides])
+        p_f = _friction_at_centre(fresh.contacts, slides, impulse[slides])
     figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
-    impulse, _mode = law.respond(fresh.contacts)
     wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
     figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
     return figures
+
+
+def _modes_of(law: NativeLaw, contacts: _core.Contacts) -> NDArray[np.int64]:
+    """Modes of contacts. A soft law never stops a patch exactly: its modes are seen in the motion, as in a rollout."""
+    if not law.softness:
+        return law.classify(contacts)
+    impulse = law.respond(contacts)[0]
+    after = contacts.record.velocity + np.einsum("nij,nj->ni", contacts.inverse_inertia, impulse)
+    return np.asarray(contacts.observe(after)[1])
+
+
+def friction_error(law: NativeLaw, fresh: Fresh) -> float:
+    """Mean size of the error of friction in a law's impulses, where contacts slide, relative to its mean size."""
+    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    impulses = law.respond(fresh.contacts)[0], fresh.impulse
+    guess, truth = (_friction_at_centre(fresh.contacts, slides, impulse[slides]) for impulse in impulses)
+    return _friction_errors(truth, guess)["friction_error"]
 
 
 def _rounding(
@@ -203,7 +226,8 @@ def _friction_errors(truth: NDArray, guess: NDArray) -> dict[str, Any]:
         size = np.linalg.norm(a, axis=1).mean() if len(a) else 0.0
         if size > 1e-12:
             figures[f"{name}_error"] = float(np.linalg.norm(a - b, axis=1).mean() / size)
-            figures[f"{name}_r2"] = float(1 - ((a - b) ** 2).sum() / ((a - a.mean(axis=0)) ** 2).sum())
+            if len(a) > 1:  # one alone has no variance
+                figures[f"{name}_r2"] = float(1 - ((a - b) ** 2).sum() / ((a - a.mean(axis=0)) ** 2).sum())
     return figures
 
 

@@ -80,17 +80,6 @@ def _efficiency(rows: list[dict[str, Any]], models: list[dict[str, Any]]) -> lis
     return [*found, Table("Few tosses against simulators that saw many", ["", "raw", "flight"], rows_of_few)]
 
 
-def markdown(tables: list[Table]) -> str:
-    """The tables as Markdown, for documents."""
-    parts = []
-    for table in tables:
-        lines = [table.columns, ["---"] * len(table.columns), *table.rows]
-        parts.append("\n".join([f"### {table.title}", "", *(f"| {' | '.join(line)} |" for line in lines)]))
-        if table.note:
-            parts.append(table.note)
-    return "\n\n".join(parts) + "\n"
-
-
 def _costs(costs: dict[str, Any]) -> Table:
     batch = f"{costs['batch']} tosses of {costs['frames']} frames"
     rows = [

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
-from stiction.basics.files import whole_file
 from stiction.basics.progress import parts
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
@@ -121,8 +120,6 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Path | None = N
     command = study.command.replace(" --out", f" --data {data} --out")
     ours = fits.errors["stiction", "fit"].position
     section = toss_page.section(content, command, fits.law, fits.held_tosses, fits.starts.fit, ours)
-    with whole_file(study.folder / "tables.md") as temporary:
-        temporary.write_text(toss_page.markdown(section.tables), encoding="utf-8")
     study.finish(section, content | {"scale": vars(size)}, fits.rows(), "scipy", "mujoco-core", "pybullet", "dartpy")
 
 

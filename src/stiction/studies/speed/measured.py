@@ -88,13 +88,3 @@ def shown(value: float) -> str:
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.{max(0, 2 - int(np.floor(np.log10(abs(value)))))}f}"
-
-
-def markdown(tables: list[Table]) -> str:
-    """The tables as Markdown, for documents."""
-    parts = []
-    for one in tables:
-        lines = ["| " + " | ".join(row) + " |" for row in [one.columns, *one.rows]]
-        lines.insert(1, "|---" + "|---:" * (len(one.columns) - 1) + "|")
-        parts.append("\n".join([f"**{one.title}**", "", *lines, *(["", one.note] if one.note else [])]))
-    return "\n\n".join(parts) + "\n"

@@ -7,10 +7,10 @@ from pathlib import Path
 from stiction.basics import checks, files
 from stiction.basics.progress import bars
 from stiction.basics.versions import versions
-from stiction.studies.outputs import print_tables
+from stiction.studies.outputs import markdown, print_tables
 from stiction.studies.speed import batch, chain, materials, points, processes, profile, quadruped, throw
 from stiction.studies.speed.common import SCALES, Case, Scale
-from stiction.studies.speed.measured import Measured, markdown, table
+from stiction.studies.speed.measured import Measured, table
 from stiction.studies.speed.targets import Results, measured_targets, target_table
 from stiction.studies.speed.timing import waited
 
@@ -58,8 +58,7 @@ def run(
         files.write_json(json, _content(runs, scale, seed, seconds))
         print(f"Wrote {json}")
     if markdown_file is not None:
-        with files.whole_file(markdown_file) as temporary:
-            temporary.write_text(markdown(tables), encoding="utf-8")
+        files.write_whole(markdown_file, markdown(tables).encode())
         print(f"Wrote {markdown_file}")
     if plot is not None:
         from stiction.studies.speed.plot import draw

@@ -1,0 +1,1 @@
+"""Learning a material: friction at a point, from the contacts of one body or of many."""

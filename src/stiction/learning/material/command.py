@@ -1,0 +1,85 @@
+"""`stiction train --law material`: learn a material, tell what was chosen and why, and draw it."""
+
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from stiction.basics import checks, files
+from stiction.basics.progress import parts
+from stiction.basics.versions import versions
+from stiction.laws.material import Material
+from stiction.learning.material.observed import opened
+from stiction.learning.material.train import train_material
+
+_SHOWN = 5  # others in a table beside what was chosen
+
+
+def run(data: Sequence[Path], out: Path, *, seed: int = 0, json: Path | None = None) -> Material:
+    """Learn a material from data sets; write it to `out`, a plot beside it, and figures to `json`."""
+    if out.suffix != ".safetensors":
+        raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
+    sets = opened(data)
+    began = time.monotonic()
+    with parts() as progress:
+        material = train_material(sets, seed=seed, progress=progress)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    material.save(out)
+    _print(material)
+    info = material.info
+    taken = f"{info['throws']:,} throws, {info['contacts']:,} contacts, {time.monotonic() - began:.0f} s"
+    print(f"Learned from {taken}. Wrote {out}.")
+    if find_spec("matplotlib") is not None:
+        from stiction.learning.material.plot import draw
+
+        picture = out.with_suffix(".png")
+        draw(material, picture)
+        print(f"Wrote {picture}")
+    else:
+        print("A plot of it needs matplotlib: pip install 'stiction[report]'")
+    if json is not None:
+        files.write_json(json, {**info, "material": repr(material), "versions": versions("numpy")})
+        print(f"Wrote {json}")
+    return material
+
+
+def _print(material: Material) -> None:
+    """What was chosen, what else was tried, and how good it is."""
+    console, info = Console(), material.info
+    console.print(f"{material!r}: {info['structure']['switches']}", highlight=False)
+    console.print(_tried("switches, each with all that friction may depend on", "switches", info["tried_switches"]))
+    console.print(_tried("what friction depends on", "depends_on", info["tried_structures"]))
+    good = _table("throws that were held out", "patch", "contacts", "modes", "friction error", "noise")
+    for kind, row in info["held_out"].items():
+        shares = [_share(row, name) for name in ("modes", "friction_error", "noise_floor")]
+        good.add_row(kind, f"{row['contacts']:,}", *shares)
+    console.print(good)
+    if info["warning"]:
+        console.print(f"[bold]Warning:[/bold] {info['warning']}")
+
+
+def _tried(title: str, column: str, rows: list[dict[str, Any]]) -> Table:
+    """What was tried: what was chosen of it first, in bold letters, then the best of the others."""
+    table = _table(title, column.replace("_", " "), "parameters", "held-out error", "±")
+    rows = sorted(rows, key=lambda row: (not row["chosen"], row["held_out_error"]))
+    for row in rows[: 1 + _SHOWN]:
+        name = row[column] + (", ellipse" if column == "switches" and "ellipse" in row["depends_on"] else "")
+        error = f"{row['held_out_error']:.3%}", f"{row['standard_error']:.3%}"
+        table.add_row(name, str(row["parameters"]), *error, style="bold" if row["chosen"] else "")
+    return table
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("switches", "depends on", "patch") else "right")
+    return table
+
+
+def _share(row: dict[str, Any], name: str) -> str:
+    return f"{row[name]:.3%}" if row.get(name) is not None else "-"

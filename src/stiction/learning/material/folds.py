@@ -1,0 +1,74 @@
+"""Held-out errors of a form of the friction map: folds over whole throws, since contacts of one throw are alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.learning.material.gauss_newton import Problem, minimise
+from stiction.learning.material.structure import Model
+
+FOLDS = 4
+_MOST = 1.0  # an error counts no more than this: one contact that goes astray says little
+
+
+@dataclass(frozen=True)
+class Score:
+    """Held-out errors: sizes of the residuals of all observations (n,), and the throws that they belong to (n,)."""
+
+    errors: NDArray[np.float64]
+    throw: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, problem: Problem, residuals: NDArray[np.float64]) -> "Score":
+        """Errors of residuals (n, k)."""
+        return cls(np.minimum(np.linalg.norm(residuals, axis=1), _MOST), problem.throw)
+
+    @property
+    def mean(self) -> float:
+        """Mean error."""
+        return float(self.errors.mean())
+
+    def excess(self, other: "Score") -> tuple[float, float]:
+        """By how much the mean error is greater than the other's, and the standard error of that, over throws."""
+        return clustered_mean(self.errors - other.errors, self.throw)
+
+    def log_excess(self, other: "Score", floor: float) -> tuple[float, float]:
+        """The same of ln(error + floor), which sees many small gains that a few great errors would hide."""
+        return clustered_mean(np.log((self.errors + floor) / (other.errors + floor)), self.throw)
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean, over throws."""
+        return clustered_mean(self.errors, self.throw)[1]
+
+
+def clustered_mean(values: NDArray[np.float64], throw: NDArray[np.int64]) -> tuple[float, float]:
+    """Mean of values (n,), and its standard error if those of one throw are alike."""
+    mean = values.mean()
+    _, number = np.unique(throw, return_inverse=True)
+    sums = np.bincount(number, values - mean)
+    return float(mean), float(np.sqrt((sums**2).sum() * len(sums) / max(len(sums) - 1, 1)) / len(values))
+
+
+def fold_of(throw: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+    """The fold, 0 to 3, of each observation."""
+    numbers, place = np.unique(throw, return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(numbers))
+    return (order % FOLDS)[place]
+
+
+def cross_validate(
+    problem: Problem, model: Model, theta: NDArray[np.float64], *, smoothness: float, iterations: int, seed: int
+) -> tuple[Score, NDArray[np.float64]]:
+    """Held-out errors of all observations, and the parameters from all of them, from `theta` on."""
+    fold = fold_of(problem.throw, seed)
+    how = {"smoothness": smoothness, "iterations": iterations}
+    whole = minimise(problem, model, theta, **how)[-1]
+    residuals = problem.residuals(model, whole)
+    for k in range(FOLDS):
+        held = fold == k
+        if held.any():
+            fitted = minimise(problem.part(~held), model, whole, **how)[-1]
+            residuals[held] = problem.part(held).residuals(model, fitted)
+    return Score.of(problem, residuals), whole

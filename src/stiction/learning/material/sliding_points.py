@@ -1,0 +1,147 @@
+"""Sliding contacts of a single point, where friction shows at once: its size over the load is the coefficient."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.bodies.state import Kind
+from stiction.laws.material import Material
+from stiction.learning.material.observed import Observed
+from stiction.learning.material.structure import Model, Structure
+
+_LEAST_SHARE = 0.2  # of the usual coefficient: friction below it is not measured in shares of itself
+_NONE = 1e-6  # share of the usual coefficient below which a point has no friction: a guard of the physics took it
+_STUCK = 1e-4  # slip, in shares of the speed that the impulse can change, below which a point holds but yields a little
+_TURN = 1e-5  # finite difference of ln stretch
+
+
+@dataclass(frozen=True)
+class SlidingPoints:
+    """Single points that slide, n of them.
+
+    friction: impulse (n, 2) [N s]; slip: velocity after the step (n, 2) [m/s]; speed: of slip at its begin (n,) [m/s]
+    stuck: speed of slip after the step up to which a point holds, but for what simulators let it yield (n,) [m/s]
+    normal, frictionless: normal impulses (n,), the actual one and the one that there would be without friction [N s]
+    size: of friction, that errors are measured in (n,) [N s]
+    axis: the body's x axis seen from above, (n, 2); timestep: (n,) [s]; throw: (n,)
+    """
+
+    friction: NDArray[np.float64]
+    slip: NDArray[np.float64]
+    speed: NDArray[np.float64]
+    stuck: NDArray[np.float64]
+    normal: NDArray[np.float64]
+    frictionless: NDArray[np.float64]
+    size: NDArray[np.float64]
+    axis: NDArray[np.float64]
+    timestep: NDArray[np.float64]
+    throw: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.speed)
+
+    def part(self, which: NDArray) -> "SlidingPoints":
+        """Some of the points, by index or by mask."""
+        return replace(self, **{name: value[which] for name, value in vars(self).items()})
+
+    def typical(self) -> float:
+        """The median coefficient."""
+        return float(np.median(np.linalg.norm(self.friction, axis=1) / self.normal))
+
+    def loads(self, structure: Structure) -> NDArray[np.float64]:
+        """Normal impulses that limit friction (n,) [N s]."""
+        return self.normal if structure.limit == "actual" else self.frictionless
+
+    def residuals(self, model: Model, theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Error of friction over its size, (n, 2), where normal impulse and direction of slip are as observed."""
+        material, observed, error = model.material(theta), self._in_axes(self.friction, model.structure), 0.0
+        slips = np.zeros((len(self), 2), dtype=np.bool_)
+        for angle, along in self._pushes(model.structure, material):
+            error = error + self._coefficients(material, angle, model.structure)[:, np.newaxis] * along
+            slips |= (along != 0) | (model.structure.cone == "round")
+        return np.where(slips, error - observed, 0.0) / self.size[:, np.newaxis]
+
+    def jacobian(self, model: Model, theta: NDArray[np.float64], residuals: NDArray) -> NDArray[np.float64]:
+        """Derivatives (n, 2, p) of the residuals with the parameters."""
+        structure, material = model.structure, model.material(theta)
+        J = np.zeros((len(self), 2, model.size))
+        own = model.size - structure.stretch
+        for angle, along in self._pushes(structure, material):
+            mu = self._coefficients(material, angle, structure) / self.size
+            slopes = material.sensitivity(angle, self.speed, self.loads(structure) / self.timestep)[:, :own]
+            J[..., :own] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
+        if structure.stretch:
+            moved = theta.copy()
+            moved[-1] += _TURN
+            J[..., -1] = (self.residuals(model, moved) - residuals) / _TURN
+        return J
+
+    def _coefficients(self, material: Material, angle: NDArray, structure: Structure) -> NDArray[np.float64]:
+        return np.asarray(material.native(angle, self.speed, self.loads(structure) / self.timestep))
+
+    def _pushes(self, structure: Structure, material: Material) -> list[tuple[NDArray, NDArray]]:
+        """Directions of slip (n,) [rad], with friction (n, 2) for a coefficient of one there; they add up."""
+        load, slip = self.loads(structure)[:, np.newaxis], self._in_axes(self.slip, structure)
+        if structure.cone == "round":
+            stretched = slip * material.stretch
+            size = np.linalg.norm(stretched, axis=1, keepdims=True)
+            return [(np.arctan2(slip[:, 1], slip[:, 0]), -load * material.stretch * stretched / size)]
+        slides = np.abs(slip) > self.stuck[:, np.newaxis]
+        push = np.where(slides, -load * np.sign(slip), 0.0)
+        along_x, along_y = np.where(slip[:, 0] < 0, np.pi, 0.0), np.where(slip[:, 1] < 0, 1.5, 0.5) * np.pi
+        return [(along_x, push * (1.0, 0.0)), (along_y, push * (0.0, 1.0))]
+
+    def _in_axes(self, vectors: NDArray, structure: Structure) -> NDArray[np.float64]:
+        """Vectors (n, 2) of the world in the axes of the structure."""
+        if structure.axes == "world":
+            return vectors
+        (x, y), (a, b) = vectors.T, self.axis.T
+        return np.stack([a * x + b * y, a * y - b * x], axis=1)
+
+
+def sliding_points(observed: Observed) -> SlidingPoints:
+    """The sliding points among observed contacts."""
+    part = observed[observed.kind == Kind.POINT].sliding()
+    contacts = part.contacts()
+    record: Any = contacts.record
+    part = part[record.index]
+    arm = record.centre
+    before, free, after = (_velocity(twist, arm) for twist in (record.before, record.velocity, part.after))
+    push = np.hstack([np.tile((0.0, 0.0, 1.0), (len(arm), 1)), np.cross(arm, (0.0, 0.0, 1.0))])
+    response = np.einsum("ni,nij,nj->n", push, contacts.inverse_inertia, push)
+    points = SlidingPoints(
+        friction=part.impulse[:, :2],
+        slip=after[:, :2],
+        speed=np.linalg.norm(before[:, :2], axis=1),
+        stuck=_STUCK * response * np.linalg.norm(part.impulse[:, :3], axis=1),
+        normal=part.impulse[:, 2],
+        frictionless=-free[:, 2] / response,
+        size=np.linalg.norm(part.impulse[:, :2], axis=1),
+        axis=_level_axis(record.rotation),
+        timestep=np.full(len(arm), part.setting.timestep),
+        throw=part.throw,
+    )
+    slips = np.linalg.norm(points.slip, axis=1) > points.stuck
+    return points.part(slips & (points.normal > 0) & (points.frictionless > 0))
+
+
+def _velocity(twist: NDArray[np.float64], arm: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Velocity (n, 3) of the points at `arm` (n, 3)."""
+    return twist[:, :3] + np.cross(twist[:, 3:], arm).astype(np.float64)
+
+
+def joined_points(parts: list[SlidingPoints]) -> SlidingPoints:
+    """Points of several bodies together, without those that have no friction."""
+    points = SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    usual = points.typical() * points.normal if len(points) else points.normal
+    points = replace(points, size=np.hypot(points.size, _LEAST_SHARE * usual))
+    return points.part(np.linalg.norm(points.friction, axis=1) >= _NONE * usual)
+
+
+def _level_axis(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The body's x axis seen from above, (n, 2), for rotations (n, 3, 3); its y axis where x stands upright."""
+    x = rotation[:, :2, 0]
+    axis = np.where((x**2).sum(axis=1, keepdims=True) < 0.01, rotation[:, :2, 1], x)
+    return axis / np.linalg.norm(axis, axis=1, keepdims=True)
