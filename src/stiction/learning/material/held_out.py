@@ -11,6 +11,7 @@ from stiction.learning.material.observed import Observed
 from stiction.learning.material.patches import KINDS
 
 LARGE = 0.02  # held-out error of friction from which on it is looked at
+_ENOUGH = 30  # sliding contacts of a kind below which its error says little
 _ABOVE_NOISE = 1.5  # times the noise floor: more is not noise
 
 
@@ -28,13 +29,20 @@ def judge(material: Material, parts: list[Observed]) -> dict[str, Any]:
 
 
 def warning(figures: dict[str, Any]) -> str | None:
-    """A sentence if the error is greater than noise explains."""
-    error, floor = figures["all"].get("friction_error"), figures["all"].get("noise_floor") or 0.0
-    if error is None or error <= max(LARGE, _ABOVE_NOISE * floor):
+    """A sentence if the error of some kind of patch is greater than noise explains."""
+    wrong = {}
+    for name, own in figures.items():
+        error, floor = own.get("friction_error", 0.0), own.get("noise_floor") or 0.0
+        if own.get("dynamic", 0) >= _ENOUGH and error > max(LARGE, _ABOVE_NOISE * floor):
+            wrong[name] = error, floor
+    if not wrong:
         return None
+    name = "all" if "all" in wrong else max(wrong, key=lambda kind: wrong[kind][0])
+    error, floor = wrong[name]
+    where = "" if name == "all" else f" of {name} contacts"
     return (
-        f"On throws that were held out, friction is wrong by {error:.1%}, and noise explains only {floor:.1%}: this "
-        "friction is not, or not only, one of slip direction, slip speed and load at rigid points."
+        f"On throws that were held out, friction{where} is wrong by {error:.1%}, and noise explains only {floor:.1%}: "
+        "this friction is not, or not only, one of slip direction, slip speed and load at rigid points."
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from stiction.bodies.body import Body
-from stiction.bodies.state import Mode
+from stiction.bodies.state import Kind, Mode
 from stiction.laws.inputs import FOLDS, Inputs
 from stiction.laws.material import Material
 from stiction.learning.train.examples import Instances, make_examples
@@ -15,6 +15,8 @@ from stiction.simulation.motion import Setting
 
 _FEW = 8000  # sliding contacts that are looked at
 _STEPS = 600
+_FEWEST_POINTS = 50
+_EXPLAINED = 0.7  # share of the variance of friction that its direction must leave at most, to matter
 _BETTER = 0.9  # another symmetry must reach this share of the expected one's loss
 
 
@@ -33,6 +35,8 @@ def choose_fold(
     the more symmetric of two laws that fit alike needs fewer data.
     """
     few = _few(instances, seed)
+    if inputs.fold in ("heading", "mirror-swap") and depends_on_direction(body, few, setting, inputs):
+        inputs = replace(inputs, fold="none")
     losses = {}
     for number, fold in enumerate(FOLDS):
         losses[fold] = _loss(body, few, setting, replace(inputs, fold=fold), seed, material)
@@ -41,6 +45,18 @@ def choose_fold(
     if losses[best] < _BETTER * losses[inputs.fold]:
         inputs = replace(inputs, fold=best)
     return inputs, losses
+
+
+def depends_on_direction(body: Body, instances: Instances, setting: Setting, inputs: Inputs) -> bool:
+    """Whether friction at sliding points is clearly another one forwards than backwards, or along than across."""
+    points = make_examples(body, instances, setting, replace(inputs, fold="none", guess=False))[Kind.POINT]
+    if len(points.mode) < _FEWEST_POINTS:
+        return False
+    size = np.linalg.norm(points.y, axis=1)
+    angle = np.arctan2(*points.x[:, 5:3:-1].T)  # of the slip
+    waves = np.stack([np.ones_like(angle), *(f(k * angle) for k in (1, 2) for f in (np.cos, np.sin))], axis=1)
+    left = size - waves @ np.linalg.lstsq(waves, size, rcond=None)[0]
+    return bool(left.var() < _EXPLAINED * size.var())
 
 
 def choose_absolute(
