@@ -153,9 +153,9 @@ void MaterialLaw::classify(const Contacts& contacts) {
         c.mode = Mode::DETACH;
         if (c.lowest_separation(c.velocity) >= 0.0) continue;
         const PatchImpulses impulses = solve(c, problem);
-        c.mode = impulses.stop ? Mode::STATIC : mode_of(c, impulses.all(), softness);
+        c.mode = impulses.stop || stops(c, impulses.all(), softness) ? Mode::STATIC : Mode::DYNAMIC;
         c.outside = c.outside && c.mode == Mode::DYNAMIC;
-        c.found = friction_of(c, impulses.all());  // of one that friction lifts, too: it may still approach
+        c.found = friction_of(c, impulses.all());
     }
 }
 

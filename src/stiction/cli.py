@@ -166,6 +166,7 @@ def train(
     law: Literal["augmented", "statistical", "material"] = "augmented",
     approximator: Literal["network", "trees", "gp", "svm"] = "network",
     switches: Annotated[Switches, tyro.conf.arg(name="")] = Switches(),  # noqa: B008
+    material: Annotated[str | None, tyro.conf.arg(metavar="MATERIAL", help_behavior_hint="(optional)")] = None,
     hidden: Annotated[tuple[int, ...], tyro.conf.arg(help_behavior_hint="(default: what suits the patch)")] = (),
     steps: int = 8000,
     floor: float = 1e-3,
@@ -185,6 +186,7 @@ def train(
         law: "augmented", the law of the paper, "statistical", its purely data-driven baseline, or "material".
         approximator: Networks, gradient-boosted trees, Gaussian processes or support vector machines.
         switches: How contacts are described.
+        material: Name or file of a material whose friction the networks of an augmented law correct.
         hidden: Units of the networks' hidden layers.
         steps: Optimiser steps of each network.
         floor: Errors of friction below this share of the normal impulse count little; lower it where errors add up.
@@ -193,8 +195,8 @@ def train(
         json: Of a material: write what was chosen and measured to this file.
     """
     if law == "material":
-        default = (("network", Switches()), (), 8000, 1e-3, None)
-        if ((approximator, switches), hidden, steps, floor, time_budget) != default:
+        default = (("network", Switches()), None, (), 8000, 1e-3, None)
+        if ((approximator, switches), material, hidden, steps, floor, time_budget) != default:
             raise stiction.InputError("A material has no networks: give it no options of theirs.")
         require("train", {"pyarrow": "train"})
         import_module("stiction.learning.material.command").run(data, out, seed=seed, json=json)
@@ -207,7 +209,7 @@ def train(
     from stiction.learning.train.from_data import train_from
 
     how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden, "floor": floor}
-    train_from(data[0], out, steps=steps, time_budget=time_budget, seed=seed, **how)
+    train_from(data[0], out, material=material, steps=steps, time_budget=time_budget, seed=seed, **how)
 
 
 def evaluate(

@@ -89,6 +89,17 @@ def load(name: str | Path) -> Any:
     return _build(path, text, tensors)
 
 
+def load_law(name: str | Path) -> Any:
+    """As `load`; a material is put on the body that it was learned from."""
+    found = load(name)
+    if not isinstance(found, Material):
+        return found
+    if "plan" not in found.info:
+        raise checks.InputError(f"{name} is a material of no single body: put it on one with material.on(body).")
+    plan = found.info["plan"]
+    return found.on(Body.from_dict(plan["body"]), timestep=plan["timestep"])
+
+
 def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:
     for key, tensor in tensors.items():
         if not np.isfinite(tensor).all():

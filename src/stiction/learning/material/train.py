@@ -99,7 +99,9 @@ def _stopped(path: list[NDArray[np.float64]], test: Patches, model: Model) -> in
 
 def _about(sets: list[Any], parts: list[Observed], seed: int) -> dict[str, Any]:
     """Where a material comes from."""
+    one_plan = {"plan": sets[0].plan.to_dict()} if len(sets) == 1 and hasattr(sets[0], "plan") else {}
     return {
+        **one_plan,
         "origin": "learned from contacts",
         "bodies": [part.body.shape for part in parts],
         "timesteps": [part.setting.timestep for part in parts],

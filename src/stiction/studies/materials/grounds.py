@@ -40,9 +40,10 @@ def _pressed(load: float) -> float:
     return 0.25 + 0.5 / (1 + load / 20)
 
 
+scales, stribeck = Material.of(direction=_scales), Material.of(speed=_stribeck)
 GROUNDS = (
-    Ground("direction", "direction", Material.of(direction=_scales)),
-    Ground("speed", "speed (Stribeck)", Material.of(speed=_stribeck)),
+    Ground("direction", "direction", scales),
+    Ground("speed", "speed (Stribeck)", stribeck),
     Ground("load", "load", Material.of(load=_pressed)),
     Ground("viscous", "Coulomb + viscous", Material.viscous(0.3, 0.8)),
     Ground(

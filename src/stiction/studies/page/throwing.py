@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
-import stiction
 from stiction.basics import checks
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.law import Law
+from stiction.laws.modelfile import load_law
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import ThrowRanges
 from stiction.simulation.rollout import rollout
@@ -40,7 +40,7 @@ class Subject:
     @classmethod
     def load(cls, name: str) -> "Subject":
         """A shipped law by name, or a model file by path."""
-        law = stiction.load(name)
+        law = load_law(name)
         return cls(law, Plan.from_dict(law.info["plan"]) if "plan" in law.info else None)
 
     @property

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from stiction.bodies.state import State, Trajectory
-from stiction.laws.modelfile import load
+from stiction.laws.modelfile import load, load_law
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import draw, generator, stacked
 from stiction.simulation.motion import DEEPEST_START, Setting
@@ -82,7 +82,7 @@ def follow(case: Case, throws: int, watched: int, seed: int) -> Found:
 
     watched: how many of the throws are followed to see whether the body drifts at rest
     """
-    laws = {OURS: load(case.law), BASELINE: load(case.baseline)}
+    laws = {OURS: load_law(case.law), BASELINE: load(case.baseline)}
     plan = plan_of(laws[OURS])
     start = fresh_starts(plan, throws, seed)
     with Console(stderr=True).status(f"Throwing: {case.title}") as status:

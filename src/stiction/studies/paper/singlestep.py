@@ -19,7 +19,7 @@ from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.law import NativeLaw
 from stiction.laws.learned import KINDS
-from stiction.laws.modelfile import load
+from stiction.laws.modelfile import load_law
 from stiction.laws.networks import Network
 from stiction.laws.statistical import StatisticalLaw
 from stiction.learning.collect.instances import contact_instances
@@ -60,7 +60,7 @@ def run(
 
     truth: MODULE:OBJECT of a ground truth to ask; by default the one that the law was trained on
     """
-    law = load(name)
+    law = load_law(name)
     if isinstance(law, ImpactLaw):
         raise checks.InputError(f"{name} was identified from recordings and has no ground truth to ask; give --data.")
     checks.count("contacts", contacts, 1)

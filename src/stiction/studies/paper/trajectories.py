@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from stiction.basics import checks
-from stiction.laws.modelfile import load
+from stiction.laws.modelfile import load, load_law
 from stiction.studies.outputs import Study, joined
 from stiction.studies.page.section import Section
 from stiction.studies.paper import motion_tables, motions
@@ -42,7 +42,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, law: Path | None = No
 
 
 def _own_case(law: Path) -> Case:
-    body = load(law).body
+    body = load_law(law).body
     for case in CASES:
         if body.same_as(load(case.baseline).body):
             return replace(case, title=f"{case.title}, {law.name}", law=str(law))
