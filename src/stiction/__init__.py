@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stiction.learning.collect.collect import collect
     from stiction.learning.collect.dataset import DataSet
     from stiction.learning.collect.elsewhere import instances
+    from stiction.learning.material.plot import plot_material
     from stiction.learning.material.train import train_material
     from stiction.learning.train.from_data import train
     from stiction.simulation.rollout import rollout
@@ -40,6 +41,7 @@ __all__ = [
     "instances",
     "load",
     "mujoco",
+    "plot_material",
     "recordings",
     "rollout",
     "train",
@@ -65,6 +67,7 @@ _HOME = {
     "rollout": "stiction.simulation.rollout",
     "Stepper": "stiction.simulation.stepper",
     "train": "stiction.learning.train.from_data",
+    "plot_material": "stiction.learning.material.plot",
     "train_material": "stiction.learning.material.train",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")

@@ -35,10 +35,10 @@ def run(data: Sequence[Path], out: Path, *, seed: int = 0, json: Path | None = N
     taken = f"{info['throws']:,} throws, {info['contacts']:,} contacts, {time.monotonic() - began:.0f} s"
     print(f"Learned from {taken}. Wrote {out}.")
     if find_spec("matplotlib") is not None:
-        from stiction.learning.material.plot import draw
+        from stiction.learning.material.plot import plot_material
 
         picture = out.with_suffix(".png")
-        draw(material, picture)
+        plot_material(material, picture)
         print(f"Wrote {picture}")
     else:
         print("A plot of it needs matplotlib: pip install 'stiction[report]'")

@@ -14,7 +14,7 @@ _WIDE = 1.96  # standard errors of a band of 95 %
 _BEYOND = 3.0  # times what was seen, that is drawn
 
 
-def draw(material: Material, path: Path, *, truth: Any = None, title: str = "") -> None:
+def plot_material(material: Material, path: str | Path, *, truth: Any = None, title: str = "") -> None:
     """Write a PNG: polar plot of direction, curves of speed and of load; bands are 95 %, what was seen is shaded.
 
     truth: what is known to be true, drawn below it: a material, or any object with its method `friction`

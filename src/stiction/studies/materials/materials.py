@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from stiction.learning.material.plot import draw
+from stiction.learning.material.plot import plot_material
 from stiction.studies.materials import parts, tables
 from stiction.studies.materials.grounds import GROUNDS, ground
 from stiction.studies.materials.lab import Lab, Size
@@ -78,7 +78,7 @@ def _pictures(lab: Lab) -> list[Picture]:
     pictures = []
     for one in map(ground, lab.size.grounds):
         path = lab.folder / f"map-{one.name}.png"
-        draw(lab.material(parts.source_of(one)), path, truth=one.truth, title=one.title)
+        plot_material(lab.material(parts.source_of(one)), path, truth=one.truth, title=one.title)
         caption = f"{one.title}: friction over direction, speed and load, with bands of 95 %. Shaded: what was seen."
         pictures.append(Picture(path.read_bytes(), f"Friction map, true and learned: {one.title}", caption))
     return pictures
