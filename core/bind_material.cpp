@@ -3,6 +3,8 @@
 
 #include "arrays.hpp"
 #include "laws/material.hpp"
+#include "laws/points.hpp"
+#include "normal_impulse.hpp"
 #include "owned_contacts.hpp"
 
 namespace stiction {
@@ -20,6 +22,11 @@ Spline spline(double begin, double step, const std::vector<double>& coefficients
 }  // namespace
 
 void bind_material(nb::module_& m) {
+    m.attr("MOST_VISCOUS") = FrictionMap::MOST_VISCOUS;
+    m.attr("RESTITUTION_SPEED") = RESTITUTION_SPEED;
+    m.def("material_points",
+          [](int vertices) { return vertices <= MATERIAL_POINTS ? std::max(vertices, 1) : EXTREMES; }, nb::arg("vertices"),
+          "At how many points a material is solved on a patch of so many vertices.");
     nb::class_<Spline>(m, "Spline", "A cubic B-spline over equidistant knots, held outside of what was seen.")
         .def("__init__",
              [](Spline* self, double begin, double step, const std::vector<double>& coefficients, double low, double high) {
@@ -80,8 +87,7 @@ void bind_material(nb::module_& m) {
              [](MaterialLaw& law, const OwnedContacts& contacts, int i) {
                  if (i < 0 || i >= contacts.size()) throw nb::index_error("There is no contact of that number.");
                  Contact& c = contacts[i];
-                 PatchImpulses impulses;
-                 if (c.lowest_separation(c.velocity) < 0.0) impulses = law.solve(c, contacts.workspace().friction);
+                 PatchImpulses impulses = law.solve(c, contacts.workspace().friction);
                  const auto points = impulses.all();
                  double *place, *impulse;
                  auto places = new_array<double>({points.size(), 3}, &place);

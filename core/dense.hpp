@@ -119,6 +119,7 @@ inline void solve_by_elimination(Matrix& A, double* x) {
             std::swap(x[k], x[pivot]);
         }
         for (int r = k + 1; r < n; ++r) {
+            if (A[r][k] == 0.0) continue;
             const double share = A[r][k] / A[k][k];
             for (int c = k + 1; c < n; ++c) A[r][c] -= share * A[k][c];
             x[r] -= share * x[k];

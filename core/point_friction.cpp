@@ -14,34 +14,6 @@ constexpr double SOLVED = 1e-12;    // share of the greatest velocity that may b
 constexpr double NEARLY = 1e-11;    // ... that is let pass after a round, where points share a load in many ways ...
 constexpr double ACCEPTED = 1e-9;   // ... and in the end
 
-/// Solve J s = r by elimination with row exchange; J is overwritten, r becomes s.
-void eliminate(Matrix& J, std::vector<double>& r) {
-    const int n = J.rows();
-    for (int k = 0; k < n; ++k) {
-        int best = k;
-        for (int row = k + 1; row < n; ++row)
-            if (std::fabs(J[row][k]) > std::fabs(J[best][k])) best = row;
-        if (best != k) {
-            std::swap_ranges(J[k] + k, J[k] + n, J[best] + k);
-            std::swap(r[k], r[best]);
-        }
-        const double *pivot = J[k], per_pivot = 1 / pivot[k];
-        for (int row = k + 1; row < n; ++row) {
-            double* other = J[row];
-            if (other[k] == 0.0) continue;
-            const double factor = other[k] * per_pivot;
-            for (int c = k + 1; c < n; ++c) other[c] -= factor * pivot[c];
-            r[row] -= factor * r[k];
-        }
-    }
-    for (int k = n - 1; k >= 0; --k) {
-        const double* row = J[k];
-        double left = r[k];
-        for (int c = k + 1; c < n; ++c) left -= row[c] * r[c];
-        r[k] = left / row[k];
-    }
-}
-
 }  // namespace
 
 void PointFriction::resize(int number) {
@@ -73,7 +45,7 @@ bool PointFriction::solve(const FrictionMap& map) {
     return write_equations() <= ACCEPTED * greatest_speed();
 }
 
-/// Where all limits are known numbers, Dantzig's method ends for sure. False where they are not.
+/// Try Dantzig's method, which needs no start, where all limits are known numbers. False where they are not.
 bool PointFriction::pivot() {
     const auto is_fixed = [](const SlidingPoint& point) { return point.fixed >= 0.0; };
     if (map_->cone != Cone::BOX || !std::all_of(points.begin(), points.end(), is_fixed)) return false;
@@ -83,7 +55,9 @@ bool PointFriction::pivot() {
         low[3 * k + 1] = -map_->stretch_x * most(1.0, 0.0), high[3 * k + 1] = map_->stretch_x * most(-1.0, 0.0);
         low[3 * k + 2] = -map_->stretch_y * most(0.0, 1.0), high[3 * k + 2] = map_->stretch_y * most(0.0, -1.0);
     }
-    best_ = limited_impulses(A, b, low, high);
+    x = limited_impulses(A, b, low, high);
+    update_velocities();
+    if (const double error = write_equations(); error < least_) least_ = error, best_ = x;
     return true;
 }
 
@@ -163,7 +137,7 @@ bool PointFriction::newton() {
 
 /// One Newton step; false if it leads out of the numbers.
 bool PointFriction::improve() {
-    eliminate(J_, residual_);
+    solve_by_elimination(J_, residual_.data());
     for (std::size_t row = 0; row < x.size(); ++row) {
         x[row] -= residual_[row];
         if (!std::isfinite(x[row])) return false;
@@ -194,7 +168,8 @@ double PointFriction::write_equations() {
             cone_equations(k, pushed);
     }
     double worst = 0.0;
-    for (double value : residual_) worst = std::max(worst, std::fabs(value));
+    for (double value : residual_)
+        if (!(std::fabs(value) <= worst)) worst = std::fabs(value);  // what is no number is the worst
     return worst;
 }
 

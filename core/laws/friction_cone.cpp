@@ -9,29 +9,6 @@ namespace {
 constexpr int ROUNDS = 40, SWEEPS = 4, NEWTON = 15;  // most rounds, and most sweeps and iterations in each
 constexpr double SETTLED = 1e-13;                    // relative change at which it ends
 
-/// Solve A x = b by elimination with row exchange; A is overwritten, b becomes x.
-void solve_general(Matrix& A, std::vector<double>& x) {
-    const int n = static_cast<int>(x.size());
-    for (int k = 0; k < n; ++k) {
-        int best = k;
-        for (int r = k + 1; r < n; ++r)
-            if (std::fabs(A[r][k]) > std::fabs(A[best][k])) best = r;
-        if (best != k) {
-            std::swap_ranges(A[k], A[k] + n, A[best]);
-            std::swap(x[k], x[best]);
-        }
-        for (int r = k + 1; r < n; ++r) {
-            const double factor = A[r][k] / A[k][k];
-            for (int s = k + 1; s < n; ++s) A[r][s] -= factor * A[k][s];
-            x[r] -= factor * x[k];
-        }
-    }
-    for (int k = n - 1; k >= 0; --k) {
-        for (int s = k + 1; s < n; ++s) x[k] -= A[k][s] * x[s];
-        x[k] /= A[k][k];
-    }
-}
-
 /// The impulse (n, f_x, f_y) of one vertex with response B and velocity q without it.
 class OneVertex {
   public:
@@ -153,7 +130,7 @@ class Cones {
             for (double value : residual) error = std::max(error, std::fabs(value));
             if (error <= SETTLED * speed) return true;
             std::vector<double> step = residual;
-            solve_general(J, step);
+            solve_by_elimination(J, step.data());
             for (int r = 0; r < n; ++r) {
                 x[r] -= step[r];
                 if (!std::isfinite(x[r])) return false;

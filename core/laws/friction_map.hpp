@@ -1,6 +1,6 @@
 // Friction at one point of contact, as a material has it.
 //
-//     mu(theta, v, N) = scale exp(D(theta) + S(ln v) + L(ln N)) + viscosity v / N
+//     mu(theta, v, N) = scale exp(D(theta) + S(ln v) + L(ln N)) + min(viscosity v / N, 10)
 //
 // theta: direction of slip, v: speed of slip at the begin of the step [m/s], N: load of the point [N]. D is a Fourier
 // series, S and L are cubic splines. Outside of the speeds and loads that were seen, S and L keep their last value.
@@ -31,7 +31,7 @@ class Spline {
 
     Value operator()(double x) const {
         if (!exists()) return {};
-        const double held = std::min(std::max(x, low_), high_);
+        const double held = x > low_ ? std::min(x, high_) : low_;  // what is no number counts as the least
         const int last = static_cast<int>(coefficients_.size()) - 4;
         const double place = (held - begin_) / step_;
         const int k = std::min(std::max(static_cast<int>(place), 0), last);
@@ -87,7 +87,7 @@ class FrictionMap {
         point.speed = slip_speed;
         point.coefficient = speed.exists() ? scale * std::exp(speed(std::log(std::max(slip_speed, 1e-300))).value) : scale;
         point.viscous = viscosity * slip_speed * timestep;
-        if (frictionless_limit) point.fixed = n0;
+        if (frictionless_limit) point.fixed = std::max(0.0, n0);
         return point;
     }
 

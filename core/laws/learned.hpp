@@ -43,7 +43,9 @@ class AugmentedLaw final : public Law {
 
     bool outside(const Contacts& contacts, int i) override {
         const Contact& c = contacts[i];
-        return c.description.exists() && classifiers_[static_cast<int>(c.kind) - 1].beyond(c.description.features);
+        const int k = number_of(c.kind);
+        if (recipe_.material && c.outside) return true;
+        return c.description.exists() && classifies_[k] && classifiers_[k].beyond(c.description.features);
     }
 
     RoughFriction rough() const override { return recipe_.friction; }

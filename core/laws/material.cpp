@@ -14,7 +14,7 @@
 namespace stiction {
 namespace {
 
-constexpr int MOST = PatchImpulses::MOST;
+constexpr int MOST = MATERIAL_POINTS;
 constexpr double SLACK = 1e-9;  // share of the whole load that is only rounding in the share of a point
 
 PatchImpulses places_of(const Contact& c, double softness) {
@@ -147,12 +147,10 @@ void set_up(PointFriction& problem, const Contact& c, std::span<const PointImpul
 void MaterialLaw::classify(const Contacts& contacts) {
     PointFriction& problem = contacts.workspace().friction;
     for (Contact& c : contacts) {
-        c.restitution = restitution_;
-        c.outside = false;
         c.found = {};
         c.mode = Mode::DETACH;
-        if (c.lowest_separation(c.velocity) >= 0.0) continue;
         const PatchImpulses impulses = solve(c, problem);
+        if (impulses.count == 0) continue;
         c.mode = impulses.stop || stops(c, impulses.all(), softness) ? Mode::STATIC : Mode::DYNAMIC;
         c.outside = c.outside && c.mode == Mode::DYNAMIC;
         c.found = friction_of(c, impulses.all());
@@ -160,6 +158,9 @@ void MaterialLaw::classify(const Contacts& contacts) {
 }
 
 PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
+    c.restitution = restitution_;
+    c.outside = false;
+    if (c.lowest_separation(c.velocity) >= 0.0) return {};
     PatchImpulses impulses = places_of(c, softness);
     const std::span<PointImpulse> points = impulses.all();
     const Along<double> e = first_axis(c, body_axes_);

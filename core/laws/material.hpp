@@ -15,10 +15,12 @@
 
 namespace stiction {
 
+/// Of a patch with more than so many vertices, a few stand for all.
+constexpr int MATERIAL_POINTS = 8;
+
 /// Impulses at the points of a patch, as many as there are.
 struct PatchImpulses {
-    static constexpr int MOST = 8;  ///< of a patch with more vertices, a few stand for all
-    std::array<PointImpulse, MOST> points;
+    std::array<PointImpulse, MATERIAL_POINTS> points;
     int count = 0;
     bool stop = false;  ///< whether they are known to stop the patch
 
@@ -39,7 +41,8 @@ class MaterialLaw final : public Law {
     bool outside(const Contacts& contacts, int i) override { return contacts[i].outside; }
     RoughFriction rough() const override { return rough_; }
 
-    /// The impulses at the points of a contact's patch, some of which approach the ground.
+    /// The impulses at the points of a contact's patch; none where nothing approaches the ground. Notes in the contact how
+    /// it bounces, and whether it lies outside of what the map has seen.
     PatchImpulses solve(Contact& contact, PointFriction& problem);
 
     /// Contacts so far for which no solution was found.

@@ -410,6 +410,15 @@ RESIDUAL_INPUTS: int = 10
 
 RESIDUAL_OUTPUTS: int = 3
 
+MOST_VISCOUS: float = 10.0
+
+RESTITUTION_SPEED: float = 0.5
+
+def material_points(vertices: int) -> int:
+    """
+    At how many points a material is solved on a patch of so many vertices.
+    """
+
 class Spline:
     """
     A cubic B-spline over equidistant knots, held outside of what was seen.

@@ -43,8 +43,12 @@ class AugmentedLaw(LearnedLaw):
         if material is None and any(name.endswith("classifier") for name in self.dropped):
             raise checks.InputError("A classifier can only be dropped where a material has a mode of its own.")
         if material is not None:
+            if self.inputs.space != "contact" or not self.inputs.guess:
+                raise checks.InputError(
+                    "A material is the guess of networks that see contacts, and that correct a guess."
+                )
             law = material.on(body, timestep=self.timestep)
-            self.rough_friction, self.rough_cone = law.rough_friction, law.rough_cone
+            self.rough_friction, self.rough_cone, self.bounces = law.rough_friction, law.rough_cone, law.bounces
 
     @classmethod
     def outputs(cls, role: str, kind: Kind) -> int:

@@ -14,6 +14,7 @@ from stiction.bodies.body import Body
 from stiction.laws.material import Material
 from stiction.laws.material_law import MaterialLaw
 
+_HARDLY = 1e-9  # a coefficient that is none, where the other axis has one
 DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own response by which a contact yields
 
 
@@ -42,10 +43,9 @@ class CoulombLaw(MaterialLaw):
         if np.any(coefficients < 0):
             raise checks.InputError(f"friction must not be negative, got {coefficients.tolist()}.")
         mu_x, mu_y = np.broadcast_to(coefficients, 2).tolist()
-        same = mu_x == mu_y or mu_x * mu_y == 0.0
-        material = (
-            Material.coulomb(max(mu_x, mu_y), cone=cone) if same else Material.anisotropic((mu_x, mu_y), cone=cone)
-        )
+        same = mu_x == mu_y
+        pair = max(mu_x, _HARDLY), max(mu_y, _HARDLY)
+        material = Material.coulomb(mu_x, cone=cone) if same else Material.anisotropic(pair, cone=cone)
         super().__init__(material, body, timestep=timestep, softness=softness)
         self.cone = cone
         self.friction_coefficients = np.array([mu_x, mu_y])

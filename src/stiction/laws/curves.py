@@ -13,7 +13,8 @@ MOST_COEFFICIENTS = 4096
 _FINE = 0.05  # distance of the knots of an exact curve, in logarithms
 
 
-def _frozen(values: ArrayLike) -> NDArray[np.float64]:
+def frozen(values: ArrayLike) -> NDArray[np.float64]:
+    """A copy that cannot be written to."""
     result = np.array(values, dtype=np.float64)
     result.flags.writeable = False
     return result
@@ -34,7 +35,7 @@ class Curve:
     seen: tuple[float, float] = field(default=(-np.inf, np.inf))
 
     def __post_init__(self) -> None:
-        coefficients = _frozen(checks.array("The coefficients of a curve", self.coefficients, (None,)))
+        coefficients = frozen(checks.array("The coefficients of a curve", self.coefficients, (None,)))
         if coefficients.ndim != 1 or not 4 <= len(coefficients) <= MOST_COEFFICIENTS:
             raise checks.InputError(
                 f"A curve has 4 to {MOST_COEFFICIENTS} coefficients, got shape {coefficients.shape}."
@@ -63,7 +64,7 @@ class Curve:
 
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
         """Values at x > 0, of its shape."""
-        places = np.log(np.maximum(np.asarray(x, dtype=np.float64), 1e-300))
+        places = np.log(np.maximum(checks.array("x", x, ()), 1e-300))
         return np.asarray(self.native(places.ravel())).reshape(places.shape)
 
     @property

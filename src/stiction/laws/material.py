@@ -3,7 +3,7 @@
 A material belongs to two surfaces that touch, not to a body: learned from throws of one part, it holds for parts of any
 other shape, mass and inertia, and for other time steps. `material.on(body)` makes a contact law of it.
 
-    mu(theta, v, N) = scale exp(D(theta) + S(ln v) + L(ln N)) + viscosity v / N
+    mu(theta, v, N) = scale exp(D(theta) + S(ln v) + L(ln N)) + min(viscosity v / N, 10)
 
 D is a Fourier series of the direction theta in which the body slips over the ground [rad], S and L are smooth curves of
 the slip speed v [m/s], taken at the begin of a step, and of the load N of the point [N], an impulse divided by the time
@@ -21,13 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.curves import Curve
+from stiction.laws.curves import Curve, frozen
 
 if TYPE_CHECKING:
     from stiction.laws.material_law import MaterialLaw
 
 SPEEDS, LOADS = (1e-6, 1e2), (1e-6, 1e5)  # [m/s], [N]: what exact curves cover
 MOST_HARMONICS = 64
+MOST_SWING = 46.0  # ln 1e20
 _NO_CURVE = _core.Spline(0.0, 1.0, [], 0.0, 0.0)
 
 
@@ -52,9 +53,8 @@ class Restitution:
         """Coefficients for approach speeds [m/s]."""
         v = np.asarray(speed, dtype=np.float64)
         safe = np.maximum(v, max(self.threshold, 1e-12))
-        return np.where(v > self.threshold, np.clip(self.e0 * (safe / 0.5) ** -self.fall, 0, 1), 0.0) * (
-            1 - self.threshold / safe
-        )
+        e = self.e0 * (safe / _core.RESTITUTION_SPEED) ** -self.fall * (1 - self.threshold / safe)
+        return np.where(v > self.threshold, np.clip(e, 0.0, 1.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,8 @@ class Material:
     viscosity: friction that grows with speed, whatever the load [N s / m]
     cone: "round": friction opposes slip; "box": the axes slip each by itself, as in DART's Dantzig solver
     limit: "actual": friction is limited by the normal impulse that the point carries; "frictionless": by the one that
-        it would carry without friction, as in DART's Dantzig solver
+        it would carry without friction, as in DART's Dantzig solver. By default the latter for a box, the former for
+        a round cone.
     axes: in which directions are told: "world", or "body", by the body's x axis seen from above, or by its y axis where
         the x axis stands upright, within 6 degrees
     restitution: a Restitution, or a coefficient
@@ -85,7 +86,7 @@ class Material:
     load: Curve | None = None
     viscosity: float = 0.0
     cone: str = "round"
-    limit: str = "actual"
+    limit: str | None = None
     axes: str = "world"
     restitution: Restitution = field(default_factory=Restitution)
     covariance: NDArray[np.float64] | None = None
@@ -97,7 +98,7 @@ class Material:
         stretch = checks.vector("stretch", self.stretch, 2)
         set_(self, "stretch", tuple(checks.positive("stretch", part) for part in stretch.tolist()))
         for name in ("cosines", "sines"):
-            set_(self, name, np.array(checks.array(name, getattr(self, name), (None,))))
+            set_(self, name, frozen(checks.array(name, getattr(self, name), (None,))))
         if self.cosines.shape != self.sines.shape or self.cosines.ndim != 1 or len(self.cosines) > MOST_HARMONICS:
             raise checks.InputError(
                 f"Directions need as many cosines as sines, at most {MOST_HARMONICS} of each, got shapes "
@@ -106,9 +107,17 @@ class Material:
         for name in ("speed", "load"):
             if not isinstance(getattr(self, name), Curve | None):
                 raise checks.InputError(f"{name} must be a Curve or None, got {getattr(self, name)!r:.80}.")
+        swing = sum(float(np.abs(part).sum()) for part in (self.cosines, self.sines))
+        swing += sum(float(np.abs(c.coefficients).max()) for c in (self.speed, self.load) if c is not None)
+        if swing + max(np.log(max(self.scale, 1e-300)), 0.0) > MOST_SWING:
+            raise checks.InputError(
+                "A coefficient of friction must stay below 1e20 whatever the slip and the load; this one is "
+                f"{self.scale:.3g}, times up to exp({swing:.3g})."
+            )
         set_(self, "viscosity", checks.non_negative("viscosity [N s / m]", self.viscosity))
         checks.choice("cone", self.cone, ("box", "round"))
-        checks.choice("limit", self.limit, ("actual", "frictionless"))
+        usual = "frictionless" if self.cone == "box" else "actual"
+        set_(self, "limit", checks.choice("limit", self.limit or usual, ("actual", "frictionless")))
         checks.choice("axes", self.axes, ("world", "body"))
         if self.cone == "round" and self.stretch[0] != self.stretch[1] and len(self.cosines):
             raise checks.InputError("An elliptic cone cannot depend on direction in another way too.")
@@ -117,16 +126,14 @@ class Material:
         if self.covariance is not None:
             n = 2 + 2 * len(self.cosines) + sum(len(c.coefficients) for c in (self.speed, self.load) if c is not None)
             covariance = checks.array("covariance", self.covariance, (n, n))
-            set_(self, "covariance", np.array(covariance))
+            set_(self, "covariance", frozen(covariance))
 
     # Analytic members of the family.
 
     @classmethod
-    def coulomb(
-        cls, friction: float = 0.5, *, cone: str = "round", limit: str | None = None, **more: Any
-    ) -> "Material":
+    def coulomb(cls, friction: float = 0.5, **more: Any) -> "Material":
         """Coulomb's law, the same in all directions; the limit of a box is frictionless by default."""
-        return cls(friction, cone=cone, limit=limit or ("frictionless" if cone == "box" else "actual"), **more)
+        return cls(friction, **more)
 
     @classmethod
     def anisotropic(cls, friction: ArrayLike, *, cone: str = "round", **more: Any) -> "Material":
@@ -207,11 +214,7 @@ class Material:
 
         direction: of slip [rad]; speed: of slip [m/s]; load: [N], above zero; arrays of shapes that fit together
         """
-        angle, v, n = np.broadcast_arrays(*(np.asarray(part, dtype=np.float64) for part in (direction, speed, load)))
-        for name, part in (("direction [rad]", angle), ("speed [m/s]", v), ("load [N]", n)):
-            checks.array(name, part, ())
-        if (v < 0).any() or (n <= 0).any():
-            raise checks.InputError("speed must not be negative and load must be above zero.")
+        angle, v, n = _places(direction, speed, load)
         if self.cone == "box":
             along = [self._coefficient(np.where(np.cos(angle) > 0, 0.0, np.pi), v, n) * self.stretch[0]]
             along += [self._coefficient(np.where(np.sin(angle) > 0, 0.5, 1.5) * np.pi, v, n) * self.stretch[1]]
@@ -227,8 +230,7 @@ class Material:
 
     def uncertainty(self, direction: ArrayLike = 0.0, speed: ArrayLike = 0.3, load: ArrayLike = 10.0) -> NDArray:
         """Relative standard error of `friction`; not a number where the covariance is not known."""
-        parts = (np.asarray(part, dtype=np.float64) for part in (direction, speed, load))
-        angle, v, n = np.broadcast_arrays(*parts)
+        angle, v, n = _places(direction, speed, load)
         if self.covariance is None:
             return np.full(angle.shape, np.nan)
         rows = self.sensitivity(angle.ravel(), v.ravel(), n.ravel())
@@ -240,10 +242,11 @@ class Material:
         harmonics = np.arange(1, len(self.cosines) + 1) * direction[:, np.newaxis]
         columns = [np.ones((len(direction), 1)), np.cos(harmonics), np.sin(harmonics)]
         columns += [curve.basis(x) for curve, x in ((self.speed, speed), (self.load, load)) if curve is not None]
-        whole = self._coefficient(direction, speed, load)[:, np.newaxis]
+        whole = np.maximum(self._coefficient(direction, speed, load), 1e-300)[:, np.newaxis]
         viscous = (speed / load)[:, np.newaxis]
-        dry = 1 - self.viscosity * viscous / whole
-        return np.hstack([dry * np.hstack(columns), viscous / whole])
+        is_capped = self.viscosity * viscous > _core.MOST_VISCOUS
+        dry = 1 - np.minimum(self.viscosity * viscous, _core.MOST_VISCOUS) / whole
+        return np.hstack([dry * np.hstack(columns), np.where(is_capped, 0.0, viscous / whole)])
 
     def with_info(self, **info: Any) -> "Material":
         """The same material with more told of its origin."""
@@ -282,6 +285,15 @@ class Material:
         depends = f", depends on {', '.join(self.depends_on)}" if self.depends_on else ""
         bounce = f", restitution {self.restitution.e0:g}" if self.restitution.e0 else ""
         return f"Material(friction about {float(self.friction()):.3g}{depends}, {self.cone} cone{bounce})"
+
+
+def _places(direction: ArrayLike, speed: ArrayLike, load: ArrayLike) -> list[NDArray[np.float64]]:
+    """Directions, speeds and loads, checked and of one shape."""
+    given = (("direction [rad]", direction), ("speed [m/s]", speed), ("load [N]", load))
+    angle, v, n = np.broadcast_arrays(*(checks.array(name, part, ()) for name, part in given))
+    if (v < 0).any() or (n <= 0).any():
+        raise checks.InputError("speed must not be negative and load must be above zero.")
+    return [angle, v, n]
 
 
 def _harmonics(function: Callable[[float], float]) -> tuple[NDArray, NDArray, float]:

@@ -78,5 +78,5 @@ class MaterialLaw(NativeLaw):
 
 def _typical(material: Material, body: Body) -> tuple[float, float]:
     """Coefficients along x and y at a common slip, under a quarter of the body's weight."""
-    base = float(material.friction(0.0, 0.3, 0.25 * 9.81 * body.mass)) if material.depends_on else material.scale
-    return base * material.stretch[0], base * material.stretch[1]
+    mu_x, mu_y = material.friction([0.0, np.pi / 2], 0.3, 0.25 * 9.81 * body.mass).tolist()
+    return mu_x, mu_y

@@ -96,8 +96,13 @@ def load_law(name: str | Path) -> Any:
         return found
     if "plan" not in found.info:
         raise checks.InputError(f"{name} is a material of no single body: put it on one with material.on(body).")
-    plan = found.info["plan"]
-    return found.on(Body.from_dict(plan["body"]), timestep=plan["timestep"])
+    try:
+        plan = found.info["plan"]
+        return found.on(Body.from_dict(plan["body"]), timestep=plan["timestep"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise checks.InputError(
+            f"{name} does not say rightly which body it was learned from: {error!s:.80}."
+        ) from error
 
 
 def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:

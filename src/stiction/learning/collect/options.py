@@ -101,7 +101,7 @@ def to_plan(options: CollectOptions):
     from dataclasses import replace
 
     from stiction.basics import checks
-    from stiction.laws.modelfile import load
+    from stiction.laws.modelfile import load_law
     from stiction.learning.collect.plan import Plan
     from stiction.learning.collect.presets import parse_body, preset
     from stiction.learning.collect.truth import GroundTruth
@@ -120,7 +120,7 @@ def to_plan(options: CollectOptions):
         "requeries", "jitter_share", "jitter_speed", "keep_static_surface", "in_plane", "shard_throws",
     )  # fmt: skip
     if options.law is not None:
-        law = load(options.law)
+        law = load_law(options.law)
         truth = GroundTruth("law", law=options.law)
         where = {"body": law.body, "truth": truth, "gravity": law.gravity}
     else:

@@ -11,7 +11,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.law import GRAVITY, Law
-from stiction.laws.modelfile import load
+from stiction.laws.modelfile import load_law
 from stiction.simulation.rollout import rollout
 
 DART = ("dantzig", "nsgs")
@@ -100,7 +100,7 @@ class GroundTruth(Truth):
 
     def _throw(self, body: Body, state: State, steps: int, **how: Any) -> Trajectory:
         if self.name == LAW:
-            return throw_law(load(self.law), state, steps, **how)
+            return throw_law(load_law(self.law), state, steps, **how)
         if self.name in DART:
             return _dart().throw(body, state, steps, friction=self.friction[0], solver=self.name, **how)
         law = CoulombLaw(body, self.friction, cone=COULOMB[self.name], softness=self.softness)

@@ -16,14 +16,14 @@ _ABOVE_NOISE = 1.5  # times the noise floor: more is not noise
 
 
 def judge(material: Material, parts: list[Observed]) -> dict[str, Any]:
-    """Figures of a material on observed contacts, by kind of patch and together, and a warning where one is due.
+    """Figures of a material on observed contacts, by kind of patch and together.
 
     friction_error: mean size of the error over mean size of friction, where it slides; modes: share that is right;
     noise_floor: what of friction_error jumps from one step to the next, as noise does and what a map lacks does not
     """
     rows = [_Judged(material, part) for part in parts if len(part)]
     figures: dict[str, Any] = {}
-    for name, kinds in {kind.name.lower(): (kind,) for kind in KINDS}.items() | {"all": KINDS}.items():
+    for name, kinds in {**{kind.name.lower(): (kind,) for kind in KINDS}, "all": KINDS}.items():
         figures[name] = _figures(rows, kinds)
     return {kind: figures[kind] for kind in ("point", "line", "surface", "all") if figures[kind]["contacts"]}
 

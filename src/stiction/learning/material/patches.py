@@ -11,6 +11,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
 from stiction.laws.material import Material
 from stiction.learning.material.observed import Observed, joined
+from stiction.learning.material.sliding_points import usual_coefficient
 from stiction.learning.material.structure import Model
 
 KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
@@ -74,7 +75,7 @@ class Patches:
         """The median share of friction in the normal impulse, where it slides."""
         p = np.concatenate([part.impulse[part.mode == Mode.DYNAMIC] for part in self.parts])
         p = p[p[:, 2] > 0]
-        return float(np.clip(np.median(np.linalg.norm(p[:, :2], axis=1) / p[:, 2]), 1e-3, 1e3))
+        return usual_coefficient(np.linalg.norm(p[:, :2], axis=1) / p[:, 2])
 
     def residuals(self, model: Model, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """Error of friction, a torque too, over its size, (n, 3)."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction import _core
 from stiction.learning.material.observed import Observed
 from stiction.learning.material.structure import Range
 
@@ -24,7 +25,8 @@ def seen_ranges(parts: list[Observed]) -> tuple[Range, Range]:
 def _speeds_and_loads(sliding: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     record: Any = sliding.contacts().record
     slip = record.before[:, :3] + np.cross(record.before[:, 3:], record.centre)
-    return np.linalg.norm(slip[:, :2], axis=1), sliding.impulse[:, 2] / sliding.setting.timestep / record.count
+    load = sliding.impulse[:, 2] / sliding.setting.timestep
+    return np.linalg.norm(slip[:, :2], axis=1), load / [_core.material_points(int(n)) for n in record.count]
 
 
 def _range(values: NDArray[np.float64]) -> Range:

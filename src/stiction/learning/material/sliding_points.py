@@ -48,7 +48,7 @@ class SlidingPoints:
 
     def typical(self) -> float:
         """The median coefficient."""
-        return float(np.median(np.linalg.norm(self.friction, axis=1) / self.normal))
+        return usual_coefficient(np.linalg.norm(self.friction, axis=1) / self.normal)
 
     def loads(self, structure: Structure) -> NDArray[np.float64]:
         """Normal impulses that limit friction (n,) [N s]."""
@@ -138,6 +138,11 @@ def joined_points(parts: list[SlidingPoints]) -> SlidingPoints:
     usual = points.typical() * points.normal if len(points) else points.normal
     points = replace(points, size=np.hypot(points.size, _LEAST_SHARE * usual))
     return points.part(np.linalg.norm(points.friction, axis=1) >= _NONE * usual)
+
+
+def usual_coefficient(coefficients: NDArray[np.float64]) -> float:
+    """Their median, within what is fitted: hardly any friction is some, too."""
+    return float(np.clip(np.median(coefficients), 1e-3, 1e3))
 
 
 def _level_axis(rotation: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ _POINTS = 2000  # sliding points by which the structure is chosen
 _FEWEST_POINTS = 60  # below which the structure is chosen by patches of all kinds
 _FEW_THROWS = 64  # below which patches of all kinds are asked as well whether friction depends on more
 _FEW_PATCHES, _PATCHES = 500, 2500  # by which the structure is chosen, and the parameters are found
+_FEWEST_THROWS = 4  # with sliding contacts
 _AS_GOOD = 0.02  # share of the held-out error that is only chance
 _POINT_ITERATIONS, _PATCH_ITERATIONS, _ITERATIONS = 8, 4, 8
 
@@ -63,8 +64,14 @@ def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tup
     if not 0 < share < 1:
         raise checks.InputError(f"held_out must be a share between 0 and 1, got {share:g}.")
     throws = np.unique(np.concatenate([part.throw for part in parts]))
-    number = min(max(round(share * len(throws)), 1), len(throws) - 2)
-    held = rng.permutation(throws)[:number]
+    sliding = np.unique(np.concatenate([part.sliding().throw for part in parts]))
+    if len(sliding) < _FEWEST_THROWS:
+        raise checks.InputError(
+            f"A material is learned from sliding contacts of at least {_FEWEST_THROWS} throws; {len(sliding)} of the "
+            f"{len(throws)} throws have any."
+        )
+    free = np.setdiff1d(throws, rng.permutation(sliding)[: _FEWEST_THROWS - 1])  # these are always learned from
+    held = rng.permutation(free)[: max(round(share * len(throws)), 1)]
     marks = [np.isin(part.throw, held) for part in parts]
     return [p[~m] for p, m in zip(parts, marks)], [p[m] for p, m in zip(parts, marks)]
 
