@@ -156,3 +156,9 @@ def test_flight_alone_tells_nothing():
 def test_a_data_set_knows_its_body(run):
     with pytest.raises(InputError, match="a data set knows its own"):
         train_material(Contacts(run), body=BOX)
+
+
+@pytest.mark.slow
+def test_a_body_that_bounces_is_warned_of():
+    material = train_material(tracked(motions(Material.coulomb(0.5, restitution=0.5), 6)), body=BOX)
+    assert "times their noise" in material.info["warning"]

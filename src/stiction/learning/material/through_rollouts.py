@@ -24,8 +24,8 @@ _ROUNDS = 3  # in which friction and starts are found in turn
 _ITERATIONS = 4
 _SMOOTHNESS = 1e-3
 _FIRST_GUESS = 0.35
-_ENOUGH = 10  # held-out windows below which their error says little
-_LARGE = 1.5  # times the noise: more on held-out windows is not noise
+_LARGE = 1.5  # times the noise: more on held-out windows is not noise, ...
+_FEW = 5.0  # ... and so much more on a single window
 
 
 def learned_from_windows(windows: Windows, *, seed: int, held_out: float, progress: Progress) -> Material:
@@ -144,7 +144,7 @@ def _judged(windows: Windows, material: Material) -> dict[str, float]:
 
 def _warning(figures: dict[str, float]) -> str | None:
     times = figures["error_over_noise"]
-    if times < _LARGE or figures["windows"] < _ENOUGH:
+    if times < _LARGE + _FEW / max(figures["windows"], 1):
         return None
     return (
         f"On throws that were held out, poses are wrong by {times:.1f} times their noise: this contact is not, or not "
