@@ -143,8 +143,8 @@ def test_wrong_calls_are_told_why(run, how, message):
 
 
 def test_too_few_throws_are_refused(run):
-    with pytest.raises(InputError, match="at least 4 throws"):
-        train_material(tracked(run)[[0, 1, 2]], body=BOX)
+    with pytest.raises(InputError, match="at least 5 throws"):
+        train_material(tracked(run)[[0, 1, 2, 3]], body=BOX)
 
 
 def test_flight_alone_tells_nothing():

@@ -13,11 +13,12 @@ from stiction.learning.material.choose import Choice, Chooser, Progress, Ranges
 from stiction.learning.material.errors import covariance
 from stiction.learning.material.folds import FOLDS, held_out_throws
 from stiction.learning.material.gauss_newton import minimise
-from stiction.learning.material.observed import FEWEST_THROWS, observe
+from stiction.learning.material.observed import observe
 from stiction.learning.material.ranges import seen_ranges
 from stiction.learning.material.structure import FEW_SPLINES, Model, Structure
 from stiction.learning.material.windows import Windows
 
+_FEWEST_THROWS = FOLDS + 1  # one of them is held out
 _CHOOSING, _FITTING = 160, 640  # windows by which the structure is chosen, and the parameters are found
 _START_ROUNDS = 4  # by which the starts of windows are found
 _ROUNDS = 3  # in which friction and starts are found in turn
@@ -32,8 +33,10 @@ def learned_from_windows(windows: Windows, *, seed: int, held_out: float, progre
     """The material that explains windows of recorded motions best, with its info."""
     rng = np.random.default_rng(seed)
     throws = len(np.unique(windows.throw))
-    if throws < FEWEST_THROWS:
-        raise checks.InputError(f"A material needs at least {FEWEST_THROWS} throws with contacts, got {throws}.")
+    if throws < _FEWEST_THROWS:
+        raise checks.InputError(
+            f"Through rollouts, a material needs at least {_FEWEST_THROWS} throws with contacts, got {throws}."
+        )
     is_held = np.isin(windows.throw, held_out_throws(windows.throw, held_out, rng))
     few = _some(_telling(windows.part(~is_held), Material.coulomb(_FIRST_GUESS)), _CHOOSING, rng)
     choice = _chosen(few, seed, progress)
