@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 
 import stiction
 from stiction import Body, InputError, Material, Trajectory, train_material
+from stiction.bodies.rotations import rotation_matrices
 from stiction.cli import main
 from stiction.learning.collect.instances import contact_instances
 from stiction.learning.collect.throws import ThrowRanges, draw, generator, stacked
@@ -108,6 +109,13 @@ def test_another_start_explains_no_friction(run):
     model = Model(Structure(), (0.0, 1.0), (0.0, 1.0))
     sizes = [np.mean(np.square(windows.residuals(model, model.start(mu)))) for mu in (0.4, 0.5, 0.6)]
     assert sizes[1] < 0.9 * min(sizes[0], sizes[2])
+
+
+def test_starts_that_noise_puts_below_the_ground_are_raised(run):
+    windows = cut(recorded_poses(tracked(run), BOX))
+    deep = windows.run(Material.coulomb(0.5), windows.start.raised(-0.5))
+    height = (rotation_matrices(deep.quaternion[:, 0]) @ BOX.vertices.T)[:, 2].min(axis=1) + deep.position[:, 0, 2]
+    assert height.min() > -0.05 * BOX.diameter
 
 
 class Contacts:

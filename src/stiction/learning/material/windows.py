@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.spatial.transform import Rotation
 
+from stiction import _core
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.material import Material
 from stiction.learning.material.structure import Model
 from stiction.learning.recordings.tosses import rotation_vectors
-from stiction.simulation.motion import Setting
+from stiction.simulation.motion import DEEPEST_START, Setting, to_motion
 from stiction.simulation.rollout import rollout
 
 MODES = 6  # slow modes of a pose error in time that count: faster ones are noise
@@ -112,9 +113,17 @@ class Windows:
         """Rollouts of all windows, one state a frame, or one in `every` steps."""
         law = material.on(self.body, timestep=self.setting.timestep)
         steps = self.every * (self.position.shape[1] - 1)
-        state = self.start if start is None else start
+        state = self._above_ground(self.start if start is None else start)
         how = {"gravity": self.setting.gravity, "every": every or self.every, "threads": 1, "finite": False}
         return rollout(law, state, steps, **how)
+
+    def _above_ground(self, state: State) -> State:
+        """The states, raised where they lie so deep below the ground that no motion starts there."""
+        motion = to_motion(self.body, state)
+        lowest = _core.lowest_heights(self.body.hull, motion.position, motion.quaternion)
+        missing = np.maximum(-0.5 * DEEPEST_START * self.body.diameter - lowest, 0.0)
+        raised = state.position + missing[:, np.newaxis] * [0.0, 0.0, 1.0]
+        return State(raised, state.quaternion, state.velocity, state.angular_velocity)
 
     def refined(self, material: Material, rounds: int) -> "Windows":
         """The same windows with the starts from which this material explains them best."""
