@@ -21,6 +21,10 @@ def test_simulate_writes_a_trajectory(tmp_path, capsys):
         (["simulate", "--height", "0"], "stiction: The body starts below the ground"),
         (["simulate", "--out", "run.csv"], "stiction: --out must name an .npz file, got run.csv."),
         (["evaluate", "no-such-law"], "stiction: There is no law 'no-such-law'; shipped are"),
+        (
+            ["train", "data", "--out", "x", "--through", "rollouts"],
+            "stiction: --through and --body are for a material.",
+        ),
         (["view", "no-such-law"], "stiction: There is no law 'no-such-law'; shipped are"),
     ],
 )

@@ -186,6 +186,9 @@ class Material:
         **more: Any,
     ) -> "Material":
         """The product of a coefficient and positive functions of direction [rad], speed [m/s] and load [N]."""
+        for name, function in (("direction", direction), ("speed", speed), ("load", load)):
+            if function is not None and not callable(function):
+                raise checks.InputError(f"{name} must be a function of one number, got {function!r:.80}.")
         if direction is not None:
             more["cosines"], more["sines"], factor = _harmonics(direction)
             friction = friction * factor
@@ -290,7 +293,14 @@ class Material:
 def _places(direction: ArrayLike, speed: ArrayLike, load: ArrayLike) -> list[NDArray[np.float64]]:
     """Directions, speeds and loads, checked and of one shape."""
     given = (("direction [rad]", direction), ("speed [m/s]", speed), ("load [N]", load))
-    angle, v, n = np.broadcast_arrays(*(checks.array(name, part, ()) for name, part in given))
+    parts = [checks.array(name, part, ()) for name, part in given]
+    try:
+        angle, v, n = np.broadcast_arrays(*parts)
+    except ValueError as error:
+        shapes = ", ".join(str(part.shape) for part in parts)
+        raise checks.InputError(
+            f"direction, speed and load must have shapes that fit together, got {shapes}."
+        ) from error
     if (v < 0).any() or (n <= 0).any():
         raise checks.InputError("speed must not be negative and load must be above zero.")
     return [angle, v, n]

@@ -64,6 +64,22 @@ class Choice:
     switches: list[dict[str, Any]]
     structures: list[dict[str, Any]]
 
+    def against(self, rivals: list[Candidate]) -> "Choice":
+        """The same choice, or the rival with other switches that does as well as the best and is the simplest."""
+        best = simplest([self.best, *rivals])
+        return replace(self, best=best, switches=_rows([self.best, *rivals], best))
+
+    def told(self, basis: dict[str, Any]) -> dict[str, Any]:
+        """What was chosen, and from what, as the info of a material tells it."""
+        model = self.best.model
+        seen = {"speeds": model.speeds, "loads": model.loads}
+        return {
+            "structure": {**self.best.row(), "smoothness": self.smoothness, **basis},
+            "tried_switches": self.switches,
+            "tried_structures": self.structures,
+            "seen": {name: [round(float(np.exp(x)), 6) for x in limits] for name, limits in seen.items()},
+        }
+
 
 class Chooser:
     """Tries structures on one set of observations.
@@ -90,6 +106,11 @@ class Chooser:
         if finest != smoothness:
             best = self._candidate(best.structure, finest, best.theta)
         return Choice(best, finest, *told)
+
+    def begun(self, structure: Structure, theta: NDArray[np.float64]) -> Choice:
+        """One structure alone, with parameters to begin from."""
+        best = self._candidate(structure, _FIRST_SMOOTHNESS, theta)
+        return Choice(best, SMOOTHNESS[0], _rows([best], best), _rows([best], best))
 
     def grow(self, choice: Choice) -> Choice:
         """The same choice with what these observations call for besides, one dependence after another.

@@ -1,5 +1,6 @@
 """`stiction train --law material`: learn a material, tell what was chosen and why, and draw it."""
 
+import math
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -13,26 +14,35 @@ from rich.table import Table
 from stiction.basics import checks, files
 from stiction.basics.progress import parts
 from stiction.basics.versions import versions
+from stiction.bodies.body import Body
 from stiction.laws.material import Material
-from stiction.learning.material.observed import opened
 from stiction.learning.material.train import train_material
 
 _SHOWN = 5  # others in a table beside what was chosen
 
 
-def run(data: Sequence[Path], out: Path, *, seed: int = 0, json: Path | None = None) -> Material:
-    """Learn a material from data sets; write it to `out`, a plot beside it, and figures to `json`."""
+def run(
+    data: Sequence[Path],
+    out: Path,
+    *,
+    through: str = "auto",
+    body: Body | None = None,
+    seed: int = 0,
+    json: Path | None = None,
+) -> Material:
+    """Learn a material from data sets or recordings; write it to `out`, a plot beside it, and figures to `json`."""
     if out.suffix != ".safetensors":
         raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
-    sets = opened(data)
+    given = data[0] if len(data) == 1 else data
     began = time.monotonic()
     with parts() as progress:
-        material = train_material(sets, seed=seed, progress=progress)
+        material = train_material(given, through=through, body=body, seed=seed, progress=progress)
     out.parent.mkdir(parents=True, exist_ok=True)
     material.save(out)
     _print(material)
     info = material.info
-    taken = f"{info['throws']:,} throws, {info['contacts']:,} contacts, {time.monotonic() - began:.0f} s"
+    what = "contacts" if "contacts" in info else "windows"
+    taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - began:.0f} s"
     print(f"Learned from {taken}. Wrote {out}.")
     if find_spec("matplotlib") is not None:
         from stiction.learning.material.plot import plot_material
@@ -52,15 +62,29 @@ def _print(material: Material) -> None:
     """What was chosen, what else was tried, and how good it is."""
     console, info = Console(), material.info
     console.print(f"{material!r}: {info['structure']['switches']}", highlight=False)
-    console.print(_tried("switches, each with all that friction may depend on", "switches", info["tried_switches"]))
+    with_what = "what was chosen" if "rollouts" in info["held_out"] else "all that friction may depend on"
+    console.print(_tried(f"switches, each with {with_what}", "switches", info["tried_switches"]))
     console.print(_tried("what friction depends on", "depends_on", info["tried_structures"]))
-    good = _table("throws that were held out", "patch", "contacts", "modes", "friction error", "noise")
-    for kind, row in info["held_out"].items():
-        shares = [_share(row, name) for name in ("modes", "friction_error", "noise_floor")]
-        good.add_row(kind, f"{row['contacts']:,}", *shares)
-    console.print(good)
+    if "rollouts" in info["held_out"]:
+        row = info["held_out"]["rollouts"]
+        noise = f"{1e3 * row['position_noise']:.2g} mm and {math.degrees(row['rotation_noise']):.2g} degrees"
+        console.print(
+            f"Throws that were held out, {row['windows']} windows: pose errors {row['error_over_noise']:.2f} times "
+            f"their noise, which is {noise}.",
+            highlight=False,
+        )
+    else:
+        console.print(_judged(info["held_out"]))
     if info["warning"]:
         console.print(f"[bold]Warning:[/bold] {info['warning']}")
+
+
+def _judged(held_out: dict[str, Any]) -> Table:
+    good = _table("throws that were held out", "patch", "contacts", "modes", "friction error", "noise")
+    for kind, row in held_out.items():
+        shares = [_share(row, name) for name in ("modes", "friction_error", "noise_floor")]
+        good.add_row(kind, f"{row['contacts']:,}", *shares)
+    return good
 
 
 def _tried(title: str, column: str, rows: list[dict[str, Any]]) -> Table:

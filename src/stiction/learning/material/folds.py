@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics import checks
 from stiction.learning.material.gauss_newton import Problem, minimise
 from stiction.learning.material.structure import Model
 
@@ -49,6 +50,14 @@ def clustered_mean(values: NDArray[np.float64], throw: NDArray[np.int64]) -> tup
     _, number = np.unique(throw, return_inverse=True)
     sums = np.bincount(number, values - mean)
     return float(mean), float(np.sqrt((sums**2).sum() * len(sums) / max(len(sums) - 1, 1)) / len(values))
+
+
+def held_out_throws(throw: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Numbers of the throws to hold out, this share of those that observations belong to: one at least, not all."""
+    if not 0 < share < 1:
+        raise checks.InputError(f"held_out must be a share between 0 and 1, got {share:g}.")
+    throws = np.unique(throw)
+    return rng.permutation(throws)[: min(max(round(share * len(throws)), 1), len(throws) - 2)]
 
 
 def fold_of(throw: NDArray[np.int64], seed: int) -> NDArray[np.int64]:

@@ -42,7 +42,7 @@ def warning(figures: dict[str, Any]) -> str | None:
     where = "" if name == "all" else f" of {name} contacts"
     return (
         f"On throws that were held out, friction{where} is wrong by {error:.1%}, and noise explains only {floor:.1%}: "
-        "this friction is not, or not only, one of slip direction, slip speed and load at rigid points."
+        "this friction is not, or not only, a smooth function of slip direction, slip speed and load at rigid points."
     )
 
 

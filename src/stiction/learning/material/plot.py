@@ -47,7 +47,7 @@ def plot_material(material: Material, path: str | Path, *, truth: Any = None, ti
     figure.axes[1].set_ylabel("friction coefficient")
     figure.axes[1].legend(frameon=False)
     figure.suptitle(title, x=0.01, ha="left")
-    with whole_file(path) as temporary:
+    with whole_file(Path(path)) as temporary:
         figure.savefig(temporary, metadata={"Software": None})
 
 

@@ -1,131 +1,47 @@
-"""From observed contacts to a material: its structure first, then its parameters through the native solver."""
+"""Learn a material: from single contacts where they are known well, through rollouts where poses are noisy."""
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stiction.basics import checks
+from stiction.bodies.body import Body
 from stiction.laws.material import Material
-from stiction.learning.material.choose import Choice, Chooser, Progress
-from stiction.learning.material.errors import covariance
-from stiction.learning.material.folds import FOLDS
-from stiction.learning.material.gauss_newton import minimise
-from stiction.learning.material.held_out import judge, warning
-from stiction.learning.material.observed import Observed, observe, opened
-from stiction.learning.material.patches import Patches, drawn_patches
-from stiction.learning.material.ranges import seen_ranges
-from stiction.learning.material.sliding_points import joined_points, sliding_points
-from stiction.learning.material.structure import Model
+from stiction.learning.material.choose import Progress
+from stiction.learning.material.cuts import cut
+from stiction.learning.material.observed import opened
+from stiction.learning.material.recorded_poses import is_recorded, recorded_poses
+from stiction.learning.material.through_rollouts import learned_from_windows
+from stiction.learning.material.through_steps import learned_from_contacts
 
-_POINTS = 2000  # sliding points by which the structure is chosen
-_FEWEST_POINTS = 60  # below which the structure is chosen by patches of all kinds
-_FEW_THROWS = 64  # below which patches of all kinds are asked as well whether friction depends on more
-_FEW_PATCHES, _PATCHES = 500, 2500  # by which the structure is chosen, and the parameters are found
-_FEWEST_THROWS = 4  # with sliding contacts
-_AS_GOOD = 0.02  # share of the held-out error that is only chance
-_POINT_ITERATIONS, _PATCH_ITERATIONS, _ITERATIONS = 8, 4, 8
+WAYS = ("auto", "steps", "rollouts")
 
 
 def train_material(
-    data: Any, *, seed: int = 0, held_out: float = 0.15, progress: Progress = lambda part, done: None
+    data: Any,
+    *,
+    through: str = "auto",
+    body: Body | None = None,
+    seed: int = 0,
+    held_out: float = 0.15,
+    progress: Progress = lambda part, done: None,
 ) -> Material:
-    """Learn a material from the contacts of one or many bodies.
+    """Learn a material from the contacts of one or many bodies, or from the poses of one.
 
-    data: a data set or the path of its folder, or several of them
+    data: a data set or the path of its folder, or several of them; or recordings of tosses, the path of their folder,
+        or a Trajectory, of which nothing but the poses is looked at
+    through: "steps": from single contacts and their impulses, which must be known well; "rollouts": from poses, which
+        may be noisy; "auto": steps for data sets, rollouts for anything else
+    body: what was thrown; a data set knows it
     held_out: share of the throws that decide when the fit stops, and that tell how good it is
     progress: is told the part under way and its share done
     `Material.info` of the result tells what was chosen and why, and how good it is on throws that it has not seen.
     """
-    rng = np.random.default_rng(checks.count("seed", seed, 0))
-    sets = opened(data)
-    parts = observe(sets)
-    taught, held = _split(parts, held_out, rng)
-    choice, basis = _choose(taught, rng, seed, progress)
-    model, best = choice.best.model, choice.best
-    few = drawn_patches(taught, _PATCHES, rng)
-    test = drawn_patches(held, _PATCHES, rng)
-    progress("parameters", 0.1)
-    path = minimise(few, model, best.theta, smoothness=choice.smoothness, iterations=_ITERATIONS)
-    stopped = _stopped(path, test, model)
-    progress("parameters", 0.5)
-    figures = judge(model.material(path[stopped]), held)
-    every = drawn_patches(parts, _PATCHES, rng)
-    theta = minimise(every, model, path[stopped], smoothness=choice.smoothness, iterations=stopped)[-1]
-    progress("parameters", 1.0)
-    own = covariance(every, model, theta, choice.smoothness)
-    info = {**_about(sets, parts, seed), **_chosen(choice, basis), "held_out": figures, "warning": warning(figures)}
-    return replace(model.material(theta), covariance=model.covariance(own), info=info)
-
-
-def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tuple[list[Observed], list[Observed]]:
-    """Contacts to learn from and those of whole throws to hold out, at least one throw."""
-    if not 0 < share < 1:
-        raise checks.InputError(f"held_out must be a share between 0 and 1, got {share:g}.")
-    throws = np.unique(np.concatenate([part.throw for part in parts]))
-    sliding = np.unique(np.concatenate([part.sliding().throw for part in parts]))
-    if len(sliding) < _FEWEST_THROWS:
-        raise checks.InputError(
-            f"A material is learned from sliding contacts of at least {_FEWEST_THROWS} throws; {len(sliding)} of the "
-            f"{len(throws)} throws have any."
-        )
-    free = np.setdiff1d(throws, rng.permutation(sliding)[: _FEWEST_THROWS - 1])  # these are always learned from
-    held = rng.permutation(free)[: max(round(share * len(throws)), 1)]
-    marks = [np.isin(part.throw, held) for part in parts]
-    return [p[~m] for p, m in zip(parts, marks)], [p[m] for p, m in zip(parts, marks)]
-
-
-def _choose(
-    parts: list[Observed], rng: np.random.Generator, seed: int, progress: Progress
-) -> tuple[Choice, dict[str, int | str]]:
-    """The structure, by sliding points if there are enough of them, else by patches of all kinds; and by what."""
-    ranges = seen_ranges(parts)
-    points = joined_points([sliding_points(part) for part in parts])
-    enough = len(points) >= _FEWEST_POINTS and len(np.unique(points.throw)) >= FOLDS
-    if enough:
-        problem = points.part(np.sort(rng.permutation(len(points))[:_POINTS]))
-    else:
-        problem = drawn_patches(parts, _FEW_PATCHES, rng)
-    how = {"iterations": _POINT_ITERATIONS if enough else _PATCH_ITERATIONS, "slow": not enough}
-    choice = Chooser(problem, ranges, **how, seed=seed, progress=progress).choose()
-    if enough and len(np.unique(points.throw)) < _FEW_THROWS:
-        patches = drawn_patches(parts, _FEW_PATCHES, rng)
-        patch_how = {"iterations": _PATCH_ITERATIONS, "slow": True, "seed": seed, "progress": progress}
-        choice = Chooser(patches, ranges, **patch_how).grow(choice)
-    return choice, {"chosen_by": "sliding points" if enough else "all patches", "chosen_from": len(problem)}
-
-
-def _stopped(path: list[NDArray[np.float64]], test: Patches, model: Model) -> int:
-    """The last iteration after which parameters are as good as the best on the patches that were held out."""
-    if not len(test):
-        return len(path) - 1
-    errors = [np.minimum(np.linalg.norm(test.residuals(model, theta), axis=1), 1.0).mean() for theta in path]
-    return int(np.flatnonzero(np.array(errors) <= (1 + _AS_GOOD) * min(errors))[-1])
-
-
-def _about(sets: list[Any], parts: list[Observed], seed: int) -> dict[str, Any]:
-    """Where a material comes from."""
-    one_plan = {"plan": sets[0].plan.to_dict()} if len(sets) == 1 and hasattr(sets[0], "plan") else {}
-    return {
-        **one_plan,
-        "origin": "learned from contacts",
-        "bodies": [part.body.shape for part in parts],
-        "timesteps": [part.setting.timestep for part in parts],
-        "data": [getattr(one, "fingerprint", None) for one in sets],
-        "throws": sum(len(np.unique(part.throw)) for part in parts),
-        "contacts": sum(len(part) for part in parts),
-        "seed": seed,
-    }
-
-
-def _chosen(choice: Choice, basis: dict[str, int | str]) -> dict[str, Any]:
-    """What was chosen, and from what."""
-    model = choice.best.model
-    seen = {"speeds": model.speeds, "loads": model.loads}
-    return {
-        "structure": {**choice.best.row(), "smoothness": choice.smoothness, **basis},
-        "tried_switches": choice.switches,
-        "tried_structures": choice.structures,
-        "seen": {name: [round(float(np.exp(x)), 6) for x in limits] for name, limits in seen.items()},
-    }
+    checks.choice("through", through, WAYS)
+    how = {"seed": checks.count("seed", seed, 0), "held_out": held_out, "progress": progress}
+    recorded = is_recorded(data)
+    if through == "rollouts" or (through == "auto" and recorded):
+        return learned_from_windows(cut(recorded_poses(data, body)), **how)
+    if recorded:
+        raise checks.InputError('Poses alone tell no impulses of single steps: learn from them through="rollouts".')
+    if body is not None:
+        raise checks.InputError("body is for recorded poses; a data set knows its own.")
+    return learned_from_contacts(opened(data), **how)

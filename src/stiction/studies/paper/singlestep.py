@@ -177,7 +177,7 @@ def _rounding(
     would change, mean |difference| / mean |friction|."""
     kind = Kind(int(contacts.record.kind[0]))
     classifier, regressor = law.parts[kind]
-    if not (isinstance(classifier, Network) and isinstance(regressor, Network)):
+    if law.material is not None or not (isinstance(classifier, Network) and isinstance(regressor, Network)):
         return {}
     inputs = contacts.record.features[:, : law.inputs.size(kind)]
     described = contacts.record.unit_impulse > 0
