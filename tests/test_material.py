@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stiction
+from conftest import random_states
 from contact_states import handled, random_contacts, twist_after
-from stiction import Body, CoulombLaw, InputError, Material, Mode, State, rollout
+from stiction import AugmentedLaw, Body, CoulombLaw, InputError, Material, Mode, State, rollout
 from stiction.laws.curves import Curve
+from stiction.laws.inputs import Inputs
 from stiction.laws.material import Restitution
 
 STONE = Body.hull_of(np.random.default_rng(3).standard_normal((200, 3)) * [0.1, 0.15, 0.2], 2.0)
@@ -143,6 +145,35 @@ def test_axes_of_the_body_turn_with_it():
     assert turned.position[-1, 1] == pytest.approx(ahead.position[-1, 0], rel=1e-9)
 
 
+def test_a_rough_guess_of_friction_is_that_along_each_axis(box):
+    assert Material.anisotropic((0.8, 0.2)).on(box).rough_friction == pytest.approx((0.8, 0.2))
+    assert Material.directional(0.2, 0.8, 0.4).on(box).rough_friction == pytest.approx((0.2, 0.8))
+
+
+def test_impulses_of_points_do_not_depend_on_who_asked_before(box):
+    law = Material.coulomb(0.5, restitution=0.8).on(box)
+    fresh, asked = (random_contacts(box, 20, np.random.default_rng(0)) for _ in range(2))
+    CoulombLaw(box).native.classify(asked)
+    for i in range(20):
+        assert np.array_equal(law.impulses(fresh, i)[1], law.impulses(asked, i)[1])
+
+
+def test_restitution_falls_with_speed_as_it_says():
+    law = Material.coulomb(0.5, restitution=Restitution(0.5, fall=0.4, threshold=0.05)).on(SLAB)
+    for height in (0.05, 0.4):
+        run = rollout(law, State((0, 0, 0.05 + height), (1, 0, 0, 0)), 300)
+        first = np.flatnonzero(run.mode > 0)[0]
+        approach = -run.velocity[first, 2]
+        assert run.velocity[first + 1, 2] == pytest.approx(law.material.restitution(approach) * approach, abs=0.025)
+
+
+def test_networks_on_a_material_bounce_as_it_does(box):
+    parts = AugmentedLaw.untrained(box).parts
+    assert AugmentedLaw(box, parts, material=Material.coulomb(0.5, restitution=0.3)).bounces
+    with pytest.raises(InputError, match="networks that see contacts"):
+        AugmentedLaw(box, parts, Inputs(guess=False), material=Material.coulomb(0.5))
+
+
 def test_a_material_bounces_by_its_restitution():
     ball = Body.box((0.1, 0.1, 0.1), 1.0)
     law = Material.coulomb(0.5, restitution=Restitution(0.5)).on(ball)
@@ -193,18 +224,13 @@ def test_contact_never_adds_energy_pulls_or_sinks_whatever_the_map(seed, scale, 
         assert (rise >= -1e-9 * (1 + np.abs(record.velocity[i]).max())).all()
 
 
-def test_a_batch_has_the_bits_of_single_bodies(box):
-    material = MATERIALS["all"]
-    rng = np.random.default_rng(2)
-    quaternion = rng.standard_normal((6, 4))
-    quaternion /= np.linalg.norm(quaternion, axis=1, keepdims=True)
-    state = State(np.tile([0, 0, 0.5], (6, 1)), quaternion, rng.normal(0, 1, (6, 3)), rng.normal(0, 4, (6, 3)))
-    together = rollout(material.on(box), state, 300, threads=2)
-    for i in range(6):
-        alone = rollout(
-            material.on(box), State(state.position[i], quaternion[i], state.velocity[i], state.angular_velocity[i]), 300
-        )
-        assert np.array_equal(alone.position, together.position[i])
+def test_a_batch_in_threads_has_the_bits_of_single_bodies(box):
+    law = MATERIALS["all"].on(box)
+    state = random_states(np.random.default_rng(2), 300)  # more than one chunk for each thread
+    together = rollout(law, state, 250, threads=2)
+    assert np.array_equal(together.position, rollout(law, state, 250, threads=1).position)
+    for i in (0, 150, 299):
+        assert np.array_equal(rollout(law, state[i], 250).position, together.position[i])
 
 
 def test_the_map_is_what_its_makers_say():
@@ -270,6 +296,10 @@ def test_laws_of_materials_can_be_copied_and_sent(box):
         (lambda: Material.coulomb(0.5, restitution=1.5), "restitution must lie between 0 and 1"),
         (lambda: Material.coulomb(0.5).on(_any("box")), "put on a stiction.Body"),
         (lambda: Material.coulomb(0.5).friction(0.0, 0.1, 0.0), "load must be above zero"),
+        (lambda: Material.coulomb(0.5).uncertainty(0.0, 0.1, -1.0), "load must be above zero"),
+        (lambda: Material.coulomb(0.5).friction([0.0, 1.0, 2.0], [0.1, 0.2]), "shapes that fit together"),
+        (lambda: Material.of(speed=_any(0.5)), "speed must be a function"),
+        (lambda: Material(0.5, cosines=np.array([1e4]), sines=np.array([0.0])), "must stay below 1e20"),
         (lambda: Curve(0.0, 1.0, np.array([1.0, 2.0])), "4 to 4096 coefficients"),
         (lambda: rollout(Material.coulomb(0.5), State((0, 0, 1), (1, 0, 0, 0))), "put it on a body"),
     ],

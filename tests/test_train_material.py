@@ -157,3 +157,21 @@ def test_refusals():
         train_material(still)
     with pytest.raises(stiction.InputError, match="held_out must be a share between 0 and 1, got 1"):
         train_material(throws_of(Material.coulomb(0.4), 6), held_out=1.0)
+
+
+@pytest.mark.slow
+def test_ground_without_friction_has_next_to_none():
+    learned = train_material(throws_of(Material.coulomb(0.0), 8))
+    assert float(learned.friction()) < 5e-3
+
+
+def test_throws_that_never_slide_teach_nothing():
+    resting = throws_of(Material.coulomb(0.5), 6)
+    resting.rows["mode"][:] = stiction.Mode.STATIC
+    with pytest.raises(stiction.InputError, match="sliding contacts"):
+        train_material(resting)
+
+
+def test_a_picture_goes_to_any_path(scales, tmp_path):
+    stiction.plot_material(scales, str(tmp_path / "map.png"))
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics import checks
 from stiction.laws.material import Material
 from stiction.learning.material.choose import Choice, Chooser, Progress
 from stiction.learning.material.errors import covariance
