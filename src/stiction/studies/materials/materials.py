@@ -25,7 +25,7 @@ SCALES = {
     "usual": Size(128, 1000, 3000, 50, _ALL, _ALL, len(ELSEWHERE), (8, 32, 128), ("direction", "speed"), (64, 128)),
     "full": Size(
         400, 3000, 10_000, 200, _ALL, _ALL, len(ELSEWHERE),
-        (8, 16, 32, 64, 128, 400), ("direction", "speed", "load", "load-speed"), (64, 400),
+        (8, 16, 32, 64, 128, 400), ("direction", "speed"), (64, 400),
     ),
 }  # fmt: skip
 _TEXT = [
