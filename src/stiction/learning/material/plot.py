@@ -11,6 +11,7 @@ from stiction.laws.material import Material
 
 _LINE, _PALE, _TRUE = "#406ce8", "#e3e7ec", "#808b9b"
 _WIDE = 1.96  # standard errors of a band of 95 %
+_ABOVE = 1.1  # room above the greatest coefficient
 _BEYOND = 3.0  # times what was seen, that is drawn
 
 
@@ -30,7 +31,7 @@ def plot_material(material: Material, path: str | Path, *, truth: Any = None, ti
     polar: Any = figure.add_subplot(1, 3, 1, projection="polar")
     _band(polar, (material, truth), angles, angles, np.full(181, speed), np.full(181, load))
     polar.set_title("direction of slip")
-    polar.set_ylim(bottom=0)
+    polar.set_ylim(0, _ABOVE * polar.get_ylim()[1])
     for place, (name, unit, limits) in enumerate(
         (("slip speed", "m/s", seen["speeds"]), ("load", "N", seen["loads"])), start=2
     ):
@@ -40,7 +41,7 @@ def plot_material(material: Material, path: str | Path, *, truth: Any = None, ti
         axes.axvspan(*limits, color=_PALE, zorder=0, label="seen")
         _band(axes, (material, truth), x, np.zeros(200), *at)
         axes.set_xscale("log")
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, _ABOVE * axes.get_ylim()[1])
         axes.set_xlabel(f"{name} [{unit}]")
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_title(f"at a load of {load:.3g} N" if place == 2 else f"at a speed of {speed:.3g} m/s")
