@@ -89,3 +89,9 @@ def test_absent_files_and_unknown_names_are_named(tmp_path):
         load(tmp_path / "absent.safetensors")
     with pytest.raises(InputError, match="There is no law 'nothing-like-it'; shipped are"):
         load("nothing-like-it")
+
+
+@pytest.mark.parametrize("name", [3, None, ["box"]])
+def test_what_is_no_name_is_refused(name):
+    with pytest.raises(InputError, match="by its name or path"):
+        load(name)

@@ -272,3 +272,8 @@ def test_the_example_of_the_documents_runs(capsys):
     example = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class Falling" in block)
     exec(example, {"__name__": "example"})
     assert int(capsys.readouterr().out.split()[0]) > 500
+
+
+def test_a_law_is_thrown_with_its_own_time_step(box):
+    law = stiction.CoulombLaw(box, 0.5, timestep=0.004)
+    assert stiction.collect(box, law, throws=2, steps=50, progress=False).setting.timestep == 0.004

@@ -64,6 +64,8 @@ def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 def load(name: str | Path) -> Any:
     """The law or material in a model file, or a shipped one by its name, such as "box"."""
+    if not isinstance(name, str | Path):
+        raise checks.InputError(f"A law is loaded by its name or path, got {name!r:.80}.")
     path = Path(name)
     if not path.suffix and not path.exists():
         path = _shipped(str(name))

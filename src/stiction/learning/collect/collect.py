@@ -13,7 +13,7 @@ from stiction.learning.collect.carry_out import carry_out
 from stiction.learning.collect.dataset import DataSet, without_trace
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.throws import Range, ThrowRanges
-from stiction.learning.collect.truths import gravity_of, resolved, to_truth
+from stiction.learning.collect.truths import gravity_of, resolved, timestep_of, to_truth
 
 
 def collect(
@@ -25,7 +25,7 @@ def collect(
     seed: int = 0,
     out: str | Path | None = None,
     friction: ArrayLike | None = None,
-    timestep: float = 0.002,
+    timestep: float | None = None,
     gravity: ArrayLike | None = None,
     ranges: ThrowRanges | Mapping[str, Range] | None = None,
     requeries: int = 30,
@@ -43,7 +43,7 @@ def collect(
         throw(body, state, steps, *, timestep, gravity), see docs/ground_truth.md; or where to import one, "module:name"
     out: folder for the data set; the same call goes on with a part of it. None: it is kept as long as the result lives.
     friction: coefficient of a named truth, 0.5 by default; the Coulomb laws also know two, (mu_x, mu_y)
-    timestep: [s]
+    timestep: [s]; by default that of a Law, else 0.002
     gravity: [m/s^2], shape (3,); by default that of a Law, else 9.81 downwards
     ranges: of the throws: height [m], horizontal, vertical [m/s], spin [rad/s], each (lowest, highest)
     requeries: contact states of each throw that are asked again with jittered velocities; 0 for a truth with a memory
@@ -54,7 +54,7 @@ def collect(
         raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")
     truth = resolved(truth)
     pull = tuple(checks.vector("gravity", gravity_of(truth) if gravity is None else gravity, 3).tolist())
-    timestep = checks.positive("timestep [s]", timestep)
+    timestep = checks.positive("timestep [s]", timestep_of(truth) if timestep is None else timestep)
     what = to_truth(truth, body, friction=friction, timestep=timestep, gravity=pull)
     plan = Plan(
         body, what, throws, steps, seed, _ranges(ranges), requeries, timestep=timestep, gravity=pull,

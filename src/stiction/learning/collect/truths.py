@@ -69,6 +69,11 @@ def resolved(given: Any) -> Any:
     return imported(given) if isinstance(given, str) and ":" in given else _law(given)
 
 
+def timestep_of(given: Any) -> float:
+    """The step of the world that a truth belongs to [s], if it says so."""
+    return given.timestep if isinstance(given, Law) else 0.002
+
+
 def gravity_of(given: Any) -> tuple[float, float, float]:
     """Gravity of the world that a ground truth belongs to [m/s^2]: a law says it."""
     return given.gravity if isinstance(given, Law) else GRAVITY
