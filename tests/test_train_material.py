@@ -175,3 +175,9 @@ def test_throws_that_never_slide_teach_nothing():
 def test_a_picture_goes_to_any_path(scales, tmp_path):
     stiction.plot_material(scales, str(tmp_path / "map.png"))
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_throw_is_held_out_however_few_there_are(seed):
+    learned = train_material(throws_of(Material.coulomb(0.5), 5, steps=250), seed=seed)
+    assert learned.info["held_out"]["all"]["contacts"] > 0

@@ -58,8 +58,9 @@ def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tup
             f"A material is learned from sliding contacts of at least {_FEWEST_THROWS} throws; only {len(sliding)} "
             f"throws have any."
         )
-    always = rng.permutation(sliding)[: _FEWEST_THROWS - 1]  # are learned from
-    held = np.setdiff1d(held_out_throws(np.concatenate([part.throw for part in parts]), share, rng), always)
+    held = held_out_throws(np.concatenate([part.throw for part in parts]), share, rng)
+    if len(np.setdiff1d(sliding, held)) < _FEWEST_THROWS - 1:
+        held = held[:1]  # so many are left to learn from, at least
     marks = [np.isin(part.throw, held) for part in parts]
     return [p[~m] for p, m in zip(parts, marks)], [p[m] for p, m in zip(parts, marks)]
 
