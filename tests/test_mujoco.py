@@ -10,7 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction  # noqa: E402
-from stiction import Body, CoulombLaw, InputError, Law, Material, Mode, State  # noqa: E402
+from stiction import Body, CoulombLaw, InputError, Law, Mode, State  # noqa: E402
 from stiction.laws.impact import ImpactLaw  # noqa: E402
 from stiction.robots import mjcf  # noqa: E402
 from stiction.robots.mujoco import Simulation, body_of  # noqa: E402
@@ -461,33 +461,3 @@ def test_laws_by_name_and_what_is_no_model():
     assert Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: "link"}).names == (LAST,)
     with pytest.raises(InputError, match="model must be an MjModel or an MjSpec, got str"):
         Simulation("robot.xml", laws={LAST: "link"})
-
-
-def test_a_material_on_a_free_body_moves_it_as_a_rollout_does():
-    material = Material.of(0.4, direction=lambda a: 1 + 0.3 * np.cos(a), speed=lambda v: 1 + 0.5 * np.exp(-v / 0.2))
-    model = model_of(FREE)
-    law = material.on(body_of(model, "foot"), timestep=0.002)
-    sim = Simulation(model, laws={"foot": law})
-    sim.data.qvel[:] = [1.0, -0.5, 0.0, 2.0, 1.0, 3.0]
-    R = np.empty(9)
-    mujoco.mju_quat2Mat(R, sim.data.qpos[3:7])
-    start = State(sim.data.qpos[:3], sim.data.qpos[3:7], sim.data.qvel[:3], R.reshape(3, 3) @ sim.data.qvel[3:])
-    for _ in range(250):
-        sim.step()
-    run = stiction.rollout(law, start, 250)
-    assert (run.mode == Mode.DYNAMIC).sum() > 20
-    assert np.abs(sim.data.qpos[:3] - run.position[-1]).max() < 1e-4
-    assert sim.contacts["foot"].unsolved == 0
-
-
-def test_static_friction_of_a_material_holds_a_body_that_is_pushed():
-    model = model_of('<body name="foot" pos="0 0 0.04"><freejoint/><geom ' + BOX + "/></body>")
-    sim = Simulation(model, laws={"foot": Material.static_dynamic(0.6, 0.3).on(body_of(model, "foot"))})
-    sim.data.xfrc_applied[1, 0] = 0.5 * 9.81  # more than what friction in motion could hold
-    for _ in range(500):
-        sim.step()
-    assert abs(sim.data.qpos[0]) < 1e-9 and sim.contacts["foot"].mode == Mode.STATIC
-    sim.data.xfrc_applied[1, 0] = 0.7 * 9.81
-    for _ in range(100):
-        sim.step()
-    assert sim.data.qpos[0] > 0.01
