@@ -35,9 +35,19 @@ struct Friction {
     double p_x = 0.0, p_y = 0.0, m_z = 0.0, m_x = 0.0, m_y = 0.0;
 };
 
+constexpr double RESTITUTION_SPEED = 0.5;  ///< [m/s] approach speed at which a coefficient of restitution is stated
+
 /// Restitution: e(v) = e0 (v / 0.5 m/s)^-fall (1 - threshold / v) for an approach speed v above the threshold [m/s].
 struct Restitution {
     double e0 = 0.0, fall = 0.0, threshold = 0.0;
+
+    /// e(v) v, less what gravity adds to a fall in the step: that counts neither before nor after, or bounces would
+    /// gain energy.
+    double rebound(double v, double gravity) const {
+        if (v <= threshold) return 0.0;
+        const double e = fall != 0.0 ? e0 * std::pow(v / RESTITUTION_SPEED, -fall) : e0;
+        return std::max(0.0, std::min(1.0, e * (1 - threshold / v)) * v - gravity);
+    }
 };
 
 constexpr int MOST_FEATURES = 81;  ///< numbers that describe a contact to a learned law, at most

@@ -18,8 +18,6 @@ namespace stiction {
 /// vertices than these goes to soft_loads.hpp.
 constexpr int MOST_LOADED = 8;
 
-constexpr double RESTITUTION_SPEED = 0.5;  ///< [m/s] approach speed at which a coefficient of restitution is stated
-
 /// Speeds at which vertices are to separate.
 struct Targets {
     double rate = 0.0, cap = 0.0;  ///< rate > 0: min(rate * depth, cap) [1/s, m/s]; else as the vertex bounces
@@ -32,14 +30,10 @@ struct Targets {
     }
     bool bounces(const Contact& c) const { return bounce && c.restitution.e0 > 0.0; }
 
-    /// e(v) v for the approach speed v of a vertex before the step. What gravity adds in the step counts neither
-    /// before nor after, or bounces would gain energy.
+    /// The speed at which a vertex leaves again, which approached with the speed it has before the step.
     static double rebound(const Contact& c, const Vector& p) {
-        const auto& [e0, fall, threshold] = c.restitution;
         const double v = p.x * c.velocity.angular.y - p.y * c.velocity.angular.x - c.velocity.linear.z - c.fall;
-        if (v <= threshold) return 0.0;
-        const double e = fall != 0.0 ? e0 * std::pow(v / RESTITUTION_SPEED, -fall) : e0;
-        return std::max(0.0, std::min(1.0, e * (1 - threshold / v)) * v - c.fall);
+        return c.restitution.rebound(v, c.fall);
     }
 };
 

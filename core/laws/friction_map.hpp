@@ -51,8 +51,11 @@ class Spline {
     double low_ = -std::numeric_limits<double>::infinity(), high_ = std::numeric_limits<double>::infinity();
 };
 
+class FrictionMap;
+
 /// What is known of one point before friction is solved.
 struct SlidingPoint {
+    const FrictionMap* map = nullptr;  ///< of its surfaces
     double speed = 0.0;        ///< of slip at the begin of the step [m/s]
     double coefficient = 0.0;  ///< scale exp(S): without direction and load
     double viscous = 0.0;      ///< friction impulse that grows with speed alone [N s]
@@ -84,6 +87,7 @@ class FrictionMap {
     /// n0: the point's frictionless normal impulse [N s]
     SlidingPoint at(double slip_speed, double n0, double timestep) const {
         SlidingPoint point;
+        point.map = this;
         point.speed = slip_speed;
         point.coefficient = speed.exists() ? scale * std::exp(speed(std::log(std::max(slip_speed, 1e-300))).value) : scale;
         point.viscous = viscosity * slip_speed * timestep;

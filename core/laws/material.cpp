@@ -188,7 +188,7 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
         problem.points[k] = map_.at(slip_speed(points[k].place), loads[k], c.timestep);
         problem.x[3 * k] = loads[k];
     }
-    if (!problem.solve(map_)) ++unsolved_;
+    if (!problem.solve()) ++unsolved_;
     for (int k = 0; k < impulses.count; ++k) {
         const double n = problem.x[3 * k], x = problem.x[3 * k + 1], y = problem.x[3 * k + 2];
         points[k].impulse = {e.x * x - e.y * y, e.y * x + e.x * y, n};

@@ -1,0 +1,117 @@
+// Steps of MuJoCo with laws for pairs of geoms, for Python.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.hpp"
+#include "mujoco/point_step.hpp"
+
+namespace stiction {
+namespace {
+
+using namespace mujoco;
+
+/// MuJoCo's structs and numbers, as Python tells them: see robots/engine.py.
+struct EngineDescription {
+    Addresses functions;
+    std::map<std::string, int> constants;
+    Places model, data, contact;
+};
+
+Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescription& d, const Places& counts, bool sparse, int state_size) {
+    const auto constant = [&](const char* name) { return named(d.constants, name); };
+    Constants c{};
+    c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT");
+    c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
+    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY");
+    c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
+    c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
+    c.integration = constant("mjSTATE_INTEGRATION");
+    c.bad[0] = constant("mjWARN_BADQPOS"), c.bad[1] = constant("mjWARN_BADQVEL"), c.bad[2] = constant("mjWARN_BADQACC");
+    const void* m = reinterpret_cast<const void*>(model);
+    void* at = reinterpret_cast<void*>(data);
+    return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts, sparse), Data(at, d.data), state_size};
+}
+
+nb::object note_of(const PointStep& self, int k) {
+    const PairNote& note = self.notes.at(k);
+    return nb::make_tuple(note.touching, note.slipping, copy_of<double>(note.force, {3}), copy_of<double>(note.moment, {3}),
+                          note.steps, note.unsolved, note.outside);
+}
+
+/// Of the points of the last step that press: laws, places, normals, impulses in the world, whether they slip.
+nb::object points_of(const PointStep& self) {
+    std::vector<std::int64_t> law, slips;
+    std::vector<double> place, normal, impulse, distance;
+    for (const TouchingPoint& point : self.points) {
+        if (!(point.impulse.x > 0.0)) continue;
+        law.push_back(point.law), slips.push_back(point.slips), distance.push_back(point.distance);
+        const Vector p = point.impulse.x * point.z + point.impulse.y * point.x + point.impulse.z * point.y;
+        for (const auto& [list, v] : {std::pair{&place, point.place}, std::pair{&normal, point.z}, std::pair{&impulse, p}})
+            list->insert(list->end(), {v.x, v.y, v.z});
+    }
+    const std::size_t n = law.size();
+    return nb::make_tuple(copy_of<std::int64_t>(law, {n}), copy_of<double>(place, {n, 3}), copy_of<double>(normal, {n, 3}),
+                          copy_of<double>(impulse, {n, 3}), copy_of<std::int64_t>(slips, {n}), copy_of<double>(distance, {n}));
+}
+
+}  // namespace
+
+void bind_mujoco(nb::module_& m) {
+    nb::class_<EngineDescription>(m, "EngineDescription", "Where MuJoCo's functions are, and the fields of its structs.")
+        .def("__init__",
+             [](EngineDescription* self, Addresses functions, std::map<std::string, int> constants, Places model, Places data,
+                Places contact) {
+                 new (self) EngineDescription{std::move(functions), std::move(constants), std::move(model), std::move(data),
+                                        std::move(contact)};
+             },
+             nb::kw_only(), nb::arg("functions"), nb::arg("constants"), nb::arg("model"), nb::arg("data"), nb::arg("contact"));
+
+    nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
+        .def("__init__",
+             [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes) {
+                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes};
+             },
+             nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"));
+
+    nb::class_<PointStep>(m, "PointStep", "Steps of MuJoCo in which chosen pairs of geoms touch by laws.")
+        .def("__init__",
+             [](PointStep* self, std::uintptr_t model, std::uintptr_t data, const EngineDescription& description,
+                const Places& damping, bool sparse, int state_size, const std::vector<const PairLaw*>& laws,
+                std::vector<int> class_of, int classes, std::vector<int> table, double softness) {
+                 std::vector<PairLaw> own;
+                 for (const PairLaw* law : laws) own.push_back(*law);
+                 new (self) PointStep(engine_of(model, data, description, damping, sparse, state_size), std::move(own),
+                                      {std::move(class_of), classes, std::move(table)}, softness);
+             },
+             nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
+             nb::arg("sparse"), nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
+             nb::arg("table"), nb::arg("softness"))
+        .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
+             "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself.")
+        .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
+        .def("note", &note_of, nb::arg("law"))
+        .def("points", &points_of)
+        .def_prop_rw(
+            "memory",
+            [](const PointStep& self) {
+                static_assert(sizeof(Remembered) == 8 * sizeof(double));
+                const std::size_t n = self.memory.size();
+                return copy_of<double>({reinterpret_cast<const double*>(self.memory.data()), 8 * n}, {n, 8});
+            },
+            [](PointStep& self, Input<double, -1, 8> rows) {
+                self.memory.resize(rows.shape(0));
+                std::memcpy(static_cast<void*>(self.memory.data()), rows.data(), rows.size() * sizeof(double));
+            },
+            "Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.")
+        .def_prop_ro("uncovered", [](const PointStep& self) { return copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()}); },
+                     "Of each body, the steps in which it touched what its laws do not cover.")
+        .def_rw("forces_wanted", &PointStep::forces_wanted)
+        .def_rw("unsolved", &PointStep::unsolved)
+        .def_rw("contact_steps", &PointStep::contact_steps)
+        .def_ro("newton_steps", &PointStep::newton_steps)
+        .def_ro("rounds", &PointStep::rounds)
+        .def_ro("work", &PointStep::work);
+}
+
+}  // namespace stiction

@@ -1,0 +1,51 @@
+// Which law holds between two geoms, and where they touch.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "../contact.hpp"
+#include "../laws/friction_map.hpp"
+#include "../math.hpp"
+
+namespace stiction::mujoco {
+
+/// Friction and restitution between two surfaces. The law belongs to the first; slip is that of the first over the other.
+struct PairLaw {
+    FrictionMap map;
+    Restitution restitution;
+    bool body_axes = false;  ///< directions of slip are told in the axes of the first body, else in the world's
+};
+
+/// Geoms of one class have the same laws with all others.
+struct PairTable {
+    std::vector<int> class_of;  ///< of each geom
+    int classes = 0;
+    std::vector<int> laws;      ///< for each pair of classes: 2 law + (0 if the first geom is the law's first, else 1), or -1
+
+    int law(int geom1, int geom2) const { return laws[class_of[geom1] * classes + class_of[geom2]]; }
+};
+
+/// A point where two bodies touch by a law, or may touch before the step ends.
+struct TouchingPoint {
+    int law;
+    int own, other;       ///< bodies, the law's first and the other
+    int geom1, geom2;     ///< as MuJoCo lists them
+    double distance;      ///< below zero where the bodies overlap [m]
+    Vector place;         ///< in the world [m]
+    Vector z, x, y;       ///< the normal, into the own body, and the axes of friction
+    Vector surface;       ///< how the own surface runs over the other's while both bodies are still [m/s]
+    double rebound = 0;   ///< speed of separation that is wanted [m/s]
+    Vector impulse;       ///< (n, f_x, f_y) on the own body [N s]
+    bool slips = false;
+};
+
+/// Axes in the plane across a normal: the reference seen along it, or the other reference where that stands upright.
+inline void set_axes(TouchingPoint& point, const Vector& reference, const Vector& other) {
+    Vector x = reference - dot(reference, point.z) * point.z;
+    if (dot(x, x) < 0.01) x = other - dot(other, point.z) * point.z;
+    point.x = (1 / std::sqrt(dot(x, x))) * x;
+    point.y = cross(point.z, point.x);
+}
+
+}  // namespace stiction::mujoco

@@ -1,0 +1,585 @@
+#include "point_step.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace stiction::mujoco {
+namespace {
+
+constexpr double GREATEST = 1e10;         // MuJoCo takes no greater number in a state
+constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
+constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
+constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
+constexpr int MOST_STEPS = 60;            // of Newton's method, in all tries of a step
+
+std::vector<int> chain_of(const Model& model, int body) {
+    std::vector<int> dofs;
+    for (int b = body; b > 0; b = (*model.body_parentid)[b])
+        for (int k = (*model.body_dofnum)[b] - 1; k >= 0; --k) dofs.push_back((*model.body_dofadr)[b] + k);
+    std::sort(dofs.begin(), dofs.end());
+    return dofs;
+}
+
+}  // namespace
+
+PointStep::PointStep(Engine engine_, std::vector<PairLaw> laws, PairTable table, double softness)
+    : notes(laws.size()), uncovered(engine_.model.nbody), engine(engine_), laws_(std::move(laws)),
+      table_(std::move(table)), softness_(softness) {
+    for (int body = 0; body < engine.model.nbody; ++body) chains_.push_back(chain_of(engine.model, body));
+    state_.resize(engine.state_size);
+    problem_.most_steps = normals_.most_steps = MOST_STEPS;
+}
+
+void PointStep::forget() {
+    std::fill(notes.begin(), notes.end(), PairNote{});
+    std::fill(uncovered.begin(), uncovered.end(), 0);
+    memory.clear(), points.clear();
+    unsolved = contact_steps = newton_steps = rounds = 0;
+    work = 0.0;
+}
+
+Outcome PointStep::step() {
+    if (!is_finite()) return Outcome::NO_NUMBERS;
+    const std::array<int, 3> before = warnings();
+    withdraw();  // where the last step was not finished
+    for (PairNote& note : notes) note.touching = note.slipping = 0, std::fill_n(note.force, 3, 0.0), std::fill_n(note.moment, 3, 0.0);
+    work = 0.0;
+    positions_and_velocities();
+    find_points();
+    if (!points.empty()) {
+        engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
+        free_motion();
+        write_rows();
+        drop_far_points();
+    }
+    if (points.empty()) {
+        memory.clear();
+        engine.run(engine.functions.step2);
+        return was_reset(before) ? Outcome::RESET : Outcome::DONE;
+    }
+    write_problem();
+    ++contact_steps;
+    for (int round = 0; round < MOST_ROUNDS; ++round) {
+        ++rounds;
+        solve();
+        apply();
+        engine.run(engine.functions.step2);
+        if (was_reset(before)) break;
+        if (round == MOST_ROUNDS - 1 || foreseen()) break;
+        engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+    }
+    if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
+    withdraw();
+    if (was_reset(before)) return Outcome::RESET;
+    finish();
+    raise();
+    return Outcome::DONE;
+}
+
+/// The first half of MuJoCo's step, as mj_step1 does it, but for the contacts with laws, which are left out.
+void PointStep::positions_and_velocities() {
+    const Functions& f = engine.functions;
+    const bool energy = *engine.model.enableflags & engine.constants.energy;
+    for (const Stage stage : {f.fwdKinematics, f.makeM, f.factorM, f.collision}) engine.run(stage);
+    leave_out();
+    for (const Stage stage : {f.makeConstraint, f.island, f.projectConstraint, f.transmission, f.sensorPos}) engine.run(stage);
+    if (energy) engine.run(f.energyPos);
+    engine.run(f.fwdVelocity), engine.run(f.sensorVel);
+    if (energy) engine.run(f.energyVel);
+    if (*f.control && !(*engine.model.disableflags & engine.constants.no_actuation)) engine.run(*f.control);
+}
+
+/// Keep MuJoCo from solving the contacts with laws, and count what laws do not cover.
+void PointStep::leave_out() {
+    scratch_.assign(engine.model.nbody, 0.0);
+    for (int k = 0; k < *engine.data.ncon; ++k) {
+        const EngineContact contact = engine.contact(k);
+        const int g1 = contact.geom()[0], g2 = contact.geom()[1];
+        if (g1 < 0 || g2 < 0) continue;  // of something soft
+        if (table_.law(g1, g2) >= 0) {
+            contact.exclude() = 1;
+        } else if (!contact.exclude()) {
+            for (const int g : {g1, g2})
+                if (table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;
+        }
+    }
+    for (int body = 0; body < engine.model.nbody; ++body) uncovered[body] += scratch_[body] > 0.0;
+}
+
+void PointStep::find_points() {
+    points.clear();
+    for (int k = 0; k < *engine.data.ncon; ++k) {
+        const EngineContact contact = engine.contact(k);
+        const int g1 = contact.geom()[0], g2 = contact.geom()[1];
+        if (g1 < 0 || g2 < 0) continue;
+        if (const int law = table_.law(g1, g2); law >= 0) add_point(contact, law);
+    }
+}
+
+void PointStep::add_point(const EngineContact& contact, int law) {
+    const int *geom = contact.geom(), *body = *engine.model.geom_bodyid;
+    const bool second = law % 2;
+    TouchingPoint point{};
+    point.law = law / 2;
+    point.geom1 = geom[0], point.geom2 = geom[1];
+    point.own = body[geom[second]], point.other = body[geom[!second]];
+    if (chains_[point.own].empty() && chains_[point.other].empty()) return;
+    const double side = second ? 1.0 : -1.0, *frame = contact.frame();  // MuJoCo's normal points from first to second
+    point.distance = contact.dist();
+    point.place = vector_from(contact.pos());
+    point.z = side * vector_from(frame);
+    const double* runs = contact.surfacevel();
+    point.surface = side * (runs[0] * vector_from(frame + 3) + runs[1] * vector_from(frame + 6));
+    if (laws_[point.law].body_axes) {
+        const double* R = *engine.data.xmat + 9 * point.own;
+        set_axes(point, {R[0], R[3], R[6]}, {R[1], R[4], R[7]});
+    } else {
+        set_axes(point, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0});
+    }
+    points.push_back(point);
+}
+
+/// Find the velocities after a step without our contacts and without MuJoCo's constraints, and what meets impulses.
+void PointStep::free_motion() {
+    const Model& m = engine.model;
+    const Data& d = engine.data;
+    const TreeFactor::Pattern pattern{*m.M_rowadr, *m.M_rownnz, *m.M_colind, m.nv};
+    const double h = timestep();
+    inertia_.take(pattern, *d.qLD, *d.qLDiagInv);
+    engine.functions.getState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+    v_free_.resize(m.nv);
+    damped_ = true;
+    const bool euler = *m.integrator == engine.constants.euler;
+    if (!euler || m.has_curved_damping()) {
+        probe(euler ? engine.functions.Euler : engine.functions.implicit);
+        return;
+    }
+    const double* damping = *m.dof_damping;
+    const bool damps = !(*m.disableflags & (engine.constants.no_eulerdamp | engine.constants.no_damper));
+    damped_ = damps && std::any_of(damping, damping + m.nv, [](double x) { return x != 0.0; });
+    if (damped_) {
+        scratch_.assign(damping, damping + m.nv);
+        for (double& x : scratch_) x *= h;
+        effective_.factor(pattern, *d.M, scratch_);
+        std::copy(*d.qfrc_smooth, *d.qfrc_smooth + m.nv, v_free_.begin());
+        effective_.solve(v_free_.data());
+    } else {
+        std::copy(*d.qacc_smooth, *d.qacc_smooth + m.nv, v_free_.begin());
+    }
+    for (int k = 0; k < m.nv; ++k) v_free_[k] = (*d.qvel)[k] + h * v_free_[k];
+}
+
+/// The same by MuJoCo's own integrator, which is then taken back.
+void PointStep::probe(Stage integrate) {
+    const Model& m = engine.model;
+    const Data& d = engine.data;
+    std::copy(*d.qacc_smooth, *d.qacc_smooth + m.nv, *d.qacc);
+    std::fill(*d.qfrc_constraint, *d.qfrc_constraint + m.nv, 0.0);
+    engine.run(integrate);
+    std::copy(*d.qvel, *d.qvel + m.nv, v_free_.begin());
+    engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+    const TreeFactor::Pattern pattern{*m.M_rowadr, *m.M_rownnz, *m.M_colind, m.nv};
+    if (*m.integrator != engine.constants.implicit) {
+        effective_.take(pattern, *d.qH, *d.qHDiagInv);
+        return;
+    }
+    // The implicit integrator's own matrix is not symmetric; what its symmetric part leaves is corrected in rounds.
+    const int numbers = m.nv > 0 ? pattern.first[m.nv - 1] + pattern.count[m.nv - 1] : 0;
+    scratch_.assign(*d.M, *d.M + numbers);
+    for (int k = 0; k < numbers; ++k) scratch_[k] -= timestep() * (*d.qDeriv)[(*m.mapD2M)[k]];
+    const std::vector<double> H = scratch_;
+    effective_.factor(pattern, H.data(), {});
+}
+
+void PointStep::write_rows() {
+    rows_.clear();
+    for (const TouchingPoint& point : points) write_point(point);
+    constraints_.clear();
+    for (int k = 0; k < *engine.data.nefc; ++k)
+        if ((*engine.data.efc_type)[k] != engine.constants.elliptic) write_constraint(k);
+}
+
+/// How a point of the own body moves over the other, along z, x and y.
+void PointStep::write_point(const TouchingPoint& point) {
+    const std::vector<int>&own = chains_[point.own], &other = chains_[point.other];
+    std::vector<int> dofs;
+    std::set_union(own.begin(), own.end(), other.begin(), other.end(), std::back_inserter(dofs));
+    std::vector<Vector> velocity(dofs.size());
+    for (const auto& [chain, body, side] : {std::tuple{&own, point.own, 1.0}, std::tuple{&other, point.other, -1.0}}) {
+        const Vector arm = point.place - vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
+        std::size_t k = 0;
+        for (const int dof : *chain) {
+            while (dofs[k] != dof) ++k;
+            const double* motion = *engine.data.cdof + 6 * dof;
+            velocity[k] = velocity[k] + side * (vector_from(motion + 3) + cross(vector_from(motion), arm));
+        }
+    }
+    for (const Vector* axis : {&point.z, &point.x, &point.y}) {
+        double* row = rows_.add(dofs);
+        for (std::size_t k = 0; k < dofs.size(); ++k) row[k] = dot(*axis, velocity[k]);
+    }
+}
+
+/// A row of MuJoCo's, with all dofs that carry one of its own.
+void PointStep::write_constraint(int number) {
+    const Model& m = engine.model;
+    const Data& d = engine.data;
+    const int first = m.sparse ? (*d.efc_J_rowadr)[number] : number * m.nv;
+    const int count = m.sparse ? (*d.efc_J_rownnz)[number] : m.nv;
+    const double* J = *d.efc_J + first;
+    scratch_.assign(m.nv, std::numeric_limits<double>::quiet_NaN());
+    for (int k = 0; k < count; ++k) {
+        const int dof = m.sparse ? (*d.efc_J_colind)[first + k] : k;
+        if (J[k] == 0.0) continue;
+        scratch_[dof] = J[k];
+        for (int up = (*m.dof_parentid)[dof]; up >= 0 && std::isnan(scratch_[up]); up = (*m.dof_parentid)[up]) scratch_[up] = 0.0;
+    }
+    std::vector<int> dofs;
+    for (int dof = 0; dof < m.nv; ++dof)
+        if (!std::isnan(scratch_[dof])) dofs.push_back(dof);
+    double* row = rows_.add(dofs);
+    for (std::size_t k = 0; k < dofs.size(); ++k) row[k] = scratch_[dofs[k]];
+    constraints_.push_back(number);
+}
+
+/// Points that no impulse could bring together in this step need not be solved for.
+void PointStep::drop_far_points() {
+    const double h = timestep();
+    double fastest = 0.0;
+    const auto approach = [&](std::size_t k) { return -rows_.dot(static_cast<int>(3 * k), v_free_.data()); };
+    for (std::size_t k = 0; k < points.size(); ++k) fastest = std::max(fastest, approach(k));
+    std::vector<TouchingPoint> near;
+    bool any = false;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        if (points[k].distance > h * (approach(k) + 3 * fastest + 0.5)) continue;
+        near.push_back(points[k]);
+        any = any || points[k].distance <= h * approach(k) || points[k].distance <= 0.0;
+    }
+    if (near.size() == points.size() && any) return;
+    points = any ? near : std::vector<TouchingPoint>{};
+    if (any) write_rows();
+}
+
+void PointStep::write_problem() {
+    const int n = point_rows(), all = rows_.size(), nv = engine.model.nv;
+    const double h = timestep(), *v = *engine.data.qvel;
+    problem_.resize(n / 3, all - n);
+    problem_.timestep = h;
+    problem_.symmetric = !(damped_ && all > n);
+    rows_.whiten(damped_ ? effective_ : inertia_, nv, white_);
+    white_.products(0, n, 0, all, nv, problem_.A);
+    if (all > n) {
+        if (damped_) rows_.whiten(inertia_, nv, white_M_);
+        (damped_ ? white_M_ : white_).products(n, all, 0, all, nv, problem_.A);
+    }
+    w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous_.assign(n, 0.0);
+    for (int row = 0; row < n; ++row) w_free_[row] = rows_.dot(row, v_free_.data()), w_before_[row] = rows_.dot(row, v);
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        TouchingPoint& point = points[k];
+        const std::size_t z = 3 * k;
+        const double along = dot(point.surface, point.x), across = dot(point.surface, point.y);
+        for (std::vector<double>* w : {&w_free_, &w_before_}) (*w)[z + 1] += along, (*w)[z + 2] += across;
+        const PairLaw& law = laws_[point.law];
+        const double slip = std::hypot(w_before_[z + 1], w_before_[z + 2]);
+        problem_.points[k] = law.map.at(slip, 0.0, h);
+        // It comes back if it arrives within the step.
+        if (law.restitution.e0 > 0.0 && point.distance + h * w_free_[z] < 0.0)
+            point.rebound = law.restitution.rebound(-w_before_[z], std::max(0.0, w_before_[z] - w_free_[z]));
+    }
+    for (int k = n; k < all; ++k) write_constraint_problem(k);
+    recall();
+    for (int row = 0; row < n; ++row) {
+        double& own = problem_.A[row][row];
+        if (row % 3 == 0) {  // a point that cannot move along its normal yields a little
+            const double least = 1e-9 * (own + problem_.A[row + 1][row + 1] + problem_.A[row + 2][row + 2]);
+            own = std::max(own, least);
+        }
+        proximal_[row] = PROXIMAL * own;
+        own += proximal_[row] + softness_ * own;
+    }
+    limit_by_frictionless_loads();
+}
+
+/// One of MuJoCo's constraints: a spring on accelerations, with bounds on its force.
+void PointStep::write_constraint_problem(int k) {
+    const Data& d = engine.data;
+    const int number = constraints_[k - point_rows()], kind = (*d.efc_type)[number];
+    const double h = timestep(), infinite = std::numeric_limits<double>::infinity();
+    const double aref = (*d.efc_aref)[number];
+    problem_.A[k][k] += (*d.efc_R)[number];
+    problem_.b[k] = h * (rows_.dot(k, *d.qacc_smooth) - aref);
+    Bounds bounds{0.0, infinite};
+    if (kind == engine.constants.equality) bounds.low = -infinite;
+    if (kind == engine.constants.friction_dof || kind == engine.constants.friction_tendon)
+        bounds.high = h * (*d.efc_frictionloss)[number], bounds.low = -bounds.high;
+    problem_.bounded[k - point_rows()] = bounds;
+    // It begins with its force in the last step.
+    const double force = -(*d.efc_D)[number] * (rows_.dot(k, *d.qacc_warmstart) - aref);
+    problem_.x[k] = std::clamp(h * force, bounds.low, bounds.high);
+}
+
+/// Begin with the impulses of the last step, each at the point of the same geoms that is nearest.
+void PointStep::recall() {
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const TouchingPoint& point = points[k];
+        const double *R = *engine.data.xmat + 9 * point.own, *at = *engine.data.xipos + 3 * point.own;
+        const Remembered* nearest = nullptr;
+        double least = std::numeric_limits<double>::infinity();
+        const Vector r = point.place - vector_from(at);
+        const double local[3] = {R[0] * r.x + R[3] * r.y + R[6] * r.z, R[1] * r.x + R[4] * r.y + R[7] * r.z,
+                                 R[2] * r.x + R[5] * r.y + R[8] * r.z};
+        for (const Remembered& old : memory) {
+            if (old.geom1 != point.geom1 || old.geom2 != point.geom2) continue;
+            double far = 0.0;
+            for (int j = 0; j < 3; ++j) far += (local[j] - old.place[j]) * (local[j] - old.place[j]);
+            if (far < least) least = far, nearest = &old;
+        }
+        if (!nearest) continue;
+        const Vector impulse = vector_from(nearest->impulse);
+        previous_[3 * k] = std::max(0.0, dot(impulse, point.z));
+        previous_[3 * k + 1] = dot(impulse, point.x), previous_[3 * k + 2] = dot(impulse, point.y);
+    }
+    std::copy(previous_.begin(), previous_.end(), problem_.x.begin());
+}
+
+/// Where a law limits friction by the load that there would be without friction, find these loads.
+void PointStep::limit_by_frictionless_loads() {
+    const auto is_limited = [&](const TouchingPoint& point) { return laws_[point.law].map.frictionless_limit; };
+    if (std::none_of(points.begin(), points.end(), is_limited)) return;
+    std::vector<double> b(points.size());
+    for (std::size_t k = 0; k < points.size(); ++k) b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
+    solve_normals(b);
+    for (std::size_t k = 0; k < points.size(); ++k)
+        if (is_limited(points[k])) problem_.points[k].fixed = std::max(0.0, normals_.x[k]);
+}
+
+/// Solve for normal impulses alone, beside MuJoCo's constraints. b: velocities along the normals without them
+bool PointStep::solve_normals(const std::vector<double>& b) {
+    const int m = static_cast<int>(points.size()), n = point_rows(), others = rows_.size() - n;
+    normals_.resize(0, m + others);
+    normals_.timestep = timestep();
+    normals_.symmetric = problem_.symmetric;
+    const auto row = [&](int k) { return k < m ? 3 * k : n + k - m; };
+    for (int r = 0; r < m + others; ++r) {
+        for (int c = 0; c < m + others; ++c) normals_.A[r][c] = problem_.A[row(r)][row(c)];
+        normals_.bounded[r] = r < m ? Bounds{0.0, std::numeric_limits<double>::infinity()} : problem_.bounded[r - m];
+        normals_.b[r] = r < m ? b[r] : problem_.b[row(r)];
+        normals_.x[r] = problem_.x[row(r)];
+    }
+    return normals_.solve();
+}
+
+/// Solve for the impulses at all points.
+void PointStep::solve() {
+    const int n = point_rows();
+    const double h = timestep();
+    for (int row = 0; row < n; ++row) {
+        problem_.b[row] = w_free_[row] - proximal_[row] * previous_[row];
+        if (row % 3 == 0) problem_.b[row] += std::max(points[row / 3].distance, 0.0) / h;
+    }
+    const auto rebounds = [](const TouchingPoint& point) { return point.rebound > 0.0; };
+    const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
+    const bool solved = bounces ? solve_with_rebound() : problem_.solve();
+    newton_steps += problem_.steps();
+    if (!solved) guard();
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        points[k].impulse = vector_from(&problem_.x[3 * k]);
+        points[k].slips = problem_.slips(static_cast<int>(k)) && points[k].impulse.x > 0.0;
+    }
+    work = gained(problem_.x);
+    if (solved) return;
+    ++unsolved;
+    for (std::size_t k = 0; k < points.size(); ++k) notes[points[k].law].unsolved += k == 0 || points[k].law != points[k - 1].law;
+}
+
+/// By how much a row yields more than it truly does, so that its impulse is unique.
+double PointStep::yields(int row) const { return proximal_[row] + softness_ * (problem_.A[row][row] - proximal_[row]) / (1 + softness_); }
+
+/// The velocities after the step along the rows of all points.
+double PointStep::velocity_after(const std::vector<double>& x, int row) const {
+    double w = w_free_[row] - yields(row) * x[row];
+    for (int c = 0; c < rows_.size(); ++c) w += problem_.A[row][c] * x[c];
+    return w;
+}
+
+/// What impulses at the points give to the motion that there is without them [J].
+double PointStep::gained(const std::vector<double>& x) const {
+    double total = 0.0;
+    const int n = point_rows();
+    for (int r = 0; r < n; ++r) {
+        if (x[r] == 0.0) continue;
+        double change = -yields(r) * x[r];
+        for (int c = 0; c < n; ++c) change += problem_.A[r][c] * x[c];
+        total += x[r] * (velocity_after(x, r) - 0.5 * change);
+    }
+    return total;
+}
+
+/// Bounce as much as takes no more energy than there is: somewhere between no bounce at all and all that is wanted.
+bool PointStep::solve_with_rebound() {
+    const int n = point_rows();
+    bool solved = problem_.solve();
+    const std::vector<double> still = problem_.x;
+    for (std::size_t k = 0; k < points.size(); ++k)
+        if (points[k].rebound > 0.0) problem_.b[3 * k] -= std::max(points[k].distance, 0.0) / timestep() + points[k].rebound;
+    solved = problem_.solve() && solved;
+    if (gained(problem_.x) <= 0.0) return solved;
+    const std::vector<double> all = problem_.x;
+    double share = 0.0;
+    for (double part = 0.5; part > 1e-3; part *= 0.5) {
+        std::vector<double> mixed = still;
+        for (int r = 0; r < n; ++r) mixed[r] += (share + part) * (all[r] - still[r]);
+        if (gained(mixed) <= 0.0) share += part;
+    }
+    for (std::size_t r = 0; r < still.size(); ++r) problem_.x[r] = still[r] + share * (all[r] - still[r]);
+    return solved;
+}
+
+/// Where no solution was found: as much of the best friction as takes energy, under loads that keep the bodies apart.
+void PointStep::guard() {
+    const std::vector<double> best = problem_.x;
+    for (double share : {1.0, 0.5, 0.25, 0.0}) {
+        std::vector<double> b(points.size());
+        for (std::size_t k = 0; k < points.size(); ++k) {
+            const int z = static_cast<int>(3 * k);
+            double* f = &problem_.x[z + 1];
+            const PairLaw& law = laws_[points[k].law];
+            const double size = std::hypot(best[z + 1], best[z + 2]);
+            const double most = size > 0.0 ? law.map.limit(problem_.points[k], best[z], -best[z + 1] / size, -best[z + 2] / size, timestep()).size : 0.0;
+            const double scale = share * (size > most ? most / size : 1.0);
+            f[0] = scale * best[z + 1], f[1] = scale * best[z + 2];
+        }
+        for (std::size_t k = 0; k < points.size(); ++k) {
+            const int z = static_cast<int>(3 * k);
+            b[k] = problem_.b[z];
+            for (std::size_t j = 0; j < points.size(); ++j)
+                b[k] += problem_.A[z][3 * j + 1] * problem_.x[3 * j + 1] + problem_.A[z][3 * j + 2] * problem_.x[3 * j + 2];
+        }
+        solve_normals(b);
+        for (std::size_t k = 0; k < points.size(); ++k) {
+            problem_.x[3 * k] = std::max(0.0, normals_.x[k]);
+            if (!(problem_.x[3 * k] > 0.0)) problem_.x[3 * k + 1] = problem_.x[3 * k + 2] = 0.0;
+        }
+        if (gained(problem_.x) <= 0.0) return;
+    }
+}
+
+/// Forces on the bodies that bring the impulses within the step.
+void PointStep::apply() {
+    withdraw();
+    const double per_time = 1 / timestep();
+    for (const TouchingPoint& point : points) {
+        const Vector& p = point.impulse;
+        const Vector force = per_time * (p.x * point.z + p.y * point.x + p.z * point.y);
+        if (force.x == 0.0 && force.y == 0.0 && force.z == 0.0) continue;
+        for (const auto& [body, side] : {std::pair{point.own, 1.0}, std::pair{point.other, -1.0}}) {
+            if (chains_[body].empty()) continue;
+            double* now = *engine.data.xfrc_applied + 6 * body;
+            const auto is_body = [&, b = body](const Applied& one) { return one.body == b; };
+            if (std::none_of(applied_.begin(), applied_.end(), is_body)) {
+                applied_.push_back({body, {}});
+                std::copy(now, now + 6, applied_.back().before.begin());
+            }
+            const Vector f = side * force, moment = cross(point.place - vector_from(*engine.data.xipos + 3 * body), f);
+            now[0] += f.x, now[1] += f.y, now[2] += f.z;
+            now[3] += moment.x, now[4] += moment.y, now[5] += moment.z;
+        }
+    }
+}
+
+void PointStep::withdraw() {
+    for (const Applied& one : applied_) std::copy(one.before.begin(), one.before.end(), *engine.data.xfrc_applied + 6 * one.body);
+    applied_.clear();
+}
+
+/// Whether the velocities came out as was foreseen; if not, the difference is taken into account for the next round.
+bool PointStep::foreseen() {
+    if (*engine.data.nefc == static_cast<int>(constraints_.size()) && *engine.model.integrator == engine.constants.euler) return true;
+    const int n = point_rows();
+    double wrong = 0.0, size = 0.0;
+    scratch_.assign(n, 0.0);
+    for (int r = 0; r < n; ++r) {
+        const TouchingPoint& point = points[r / 3];
+        double w = rows_.dot(r, *engine.data.qvel);
+        if (r % 3 == 1) w += dot(point.surface, point.x);
+        if (r % 3 == 2) w += dot(point.surface, point.y);
+        const double expected = velocity_after(problem_.x, r);
+        scratch_[r] = w - expected;
+        wrong = std::max(wrong, std::fabs(scratch_[r])), size = std::max(size, std::fabs(expected - w_free_[r]));
+    }
+    if (wrong <= FORESEEN * size) return true;
+    for (int r = 0; r < n; ++r) w_free_[r] += scratch_[r];
+    return false;
+}
+
+/// Note what became of the contacts.
+void PointStep::finish() {
+    std::vector<char> touched(notes.size()), outside(notes.size());
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const TouchingPoint& point = points[k];
+        if (!(point.impulse.x > 0.0)) continue;
+        PairNote& note = notes[point.law];
+        ++note.touching, note.slipping += point.slips, touched[point.law] = 1;
+        const Vector p = point.impulse.x * point.z + point.impulse.y * point.x + point.impulse.z * point.y;
+        const Vector moment = cross(point.place, p);
+        note.force[0] += p.x, note.force[1] += p.y, note.force[2] += p.z;
+        note.moment[0] += moment.x, note.moment[1] += moment.y, note.moment[2] += moment.z;
+        if (point.slips && !laws_[point.law].map.covers(problem_.points[k], point.impulse.x, timestep())) outside[point.law] = 1;
+    }
+    for (std::size_t k = 0; k < notes.size(); ++k) notes[k].steps += touched[k], notes[k].outside += outside[k];
+    remember();
+}
+
+void PointStep::remember() {
+    memory.clear();
+    for (const TouchingPoint& point : points) {
+        if (!(point.impulse.x > 0.0)) continue;
+        const double *R = *engine.data.xmat + 9 * point.own, *at = *engine.data.xipos + 3 * point.own;
+        const Vector r = point.place - vector_from(at);
+        const Vector p = point.impulse.x * point.z + point.impulse.y * point.x + point.impulse.z * point.y;
+        memory.push_back({static_cast<double>(point.geom1), static_cast<double>(point.geom2),
+                          {R[0] * r.x + R[3] * r.y + R[6] * r.z, R[1] * r.x + R[4] * r.y + R[7] * r.z,
+                           R[2] * r.x + R[5] * r.y + R[8] * r.z},
+                          {p.x, p.y, p.z}});
+    }
+}
+
+/// Take back some of the depth to which bodies overlap: their positions move apart, their velocities stay.
+void PointStep::raise() {
+    constexpr double share = 0.1, fastest = 0.1, settled = 1e-9;  // of the depth in a step; [m/s]; [m]
+    const auto is_deep = [](const TouchingPoint& point) { return point.distance < -settled; };
+    if (std::none_of(points.begin(), points.end(), is_deep)) return;
+    const double h = timestep();
+    const int m = static_cast<int>(points.size());
+    normals_.resize(0, m);
+    normals_.symmetric = true;
+    for (int r = 0; r < m; ++r) {
+        const double distance = points[r].distance;
+        for (int c = 0; c < m; ++c) normals_.A[r][c] = problem_.A[3 * r][3 * c];
+        normals_.b[r] = is_deep(points[r]) ? -std::min(share * -distance / h, fastest) : std::max(distance, 0.0) / h;
+        normals_.bounded[r] = {0.0, std::numeric_limits<double>::infinity()};
+    }
+    normals_.solve();
+    scratch_.assign(engine.model.nv, 0.0);
+    for (int r = 0; r < m; ++r) rows_.add_to(scratch_.data(), 3 * r, normals_.x[r]);
+    (damped_ ? effective_ : inertia_).solve(scratch_.data());
+    engine.functions.integratePos(engine.model_address, *engine.data.qpos, scratch_.data(), h);
+}
+
+bool PointStep::is_finite() const {
+    const auto all_below = [](const double* values, int n) {
+        return std::all_of(values, values + n, [](double x) { return std::fabs(x) <= GREATEST; });
+    };
+    return all_below(*engine.data.qpos, engine.model.nq) && all_below(*engine.data.qvel, engine.model.nv);
+}
+
+std::array<int, 3> PointStep::warnings() const {
+    std::array<int, 3> counts;
+    for (int k = 0; k < 3; ++k) counts[k] = engine.data.warning[2 * engine.constants.bad[k] + 1];
+    return counts;
+}
+
+bool PointStep::was_reset(const std::array<int, 3>& before) const { return warnings() != before; }
+
+}  // namespace stiction::mujoco

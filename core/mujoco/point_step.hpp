@@ -1,0 +1,103 @@
+// A step of MuJoCo in which chosen pairs of geoms touch by laws of ours, at MuJoCo's own contact points.
+//
+// MuJoCo finds the contacts, and all that it would do without ours. Then one exact solver gives the impulses at all
+// points with laws together with MuJoCo's other constraints, and the step goes on with them as applied forces.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "../point_friction.hpp"
+#include "engine.hpp"
+#include "pair_laws.hpp"
+#include "system_rows.hpp"
+
+namespace stiction::mujoco {
+
+enum class Outcome { DONE = 0, NO_NUMBERS = 1, RESET = 2 };
+
+/// What became of the contacts of one law: of the last step, then counts since the start.
+struct PairNote {
+    std::int64_t touching = 0, slipping = 0;  ///< points that press; of these, points that slip
+    double force[3] = {}, moment[3] = {};     ///< impulse on the first body, its moment about the world's origin
+    std::int64_t steps = 0, unsolved = 0, outside = 0;
+};
+
+/// An impulse of the last step, by which the next one begins.
+struct Remembered {
+    double geom1, geom2;
+    double place[3];    ///< in the frame of the own body
+    double impulse[3];  ///< in the world
+};
+
+class PointStep {
+  public:
+    PointStep(Engine engine, std::vector<PairLaw> laws, PairTable table, double softness);
+
+    /// One step. After NO_NUMBERS nothing has happened; after RESET, MuJoCo has begun anew by itself.
+    Outcome step();
+    void forget();
+
+    std::vector<PairNote> notes;               ///< of each law
+    std::vector<std::int64_t> uncovered;       ///< of each body: steps in which it touched what its laws do not cover
+    std::vector<Remembered> memory;
+    std::vector<TouchingPoint> points;         ///< of the last step
+    std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0, rounds = 0;
+    double work = 0.0;                         ///< what contact gave to the motion in the last step [J]
+    bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
+    Engine engine;
+
+  private:
+    std::vector<PairLaw> laws_;
+    PairTable table_;
+    double softness_;
+    std::vector<std::vector<int>> chains_;     // of each body, the dofs that move it, ascending
+    TreeFactor inertia_, effective_;           // M; what meets impulses in the end, with damping
+    bool damped_ = false;                      // whether these differ
+    std::vector<double> v_free_, state_, scratch_;
+    SystemRows rows_, white_, white_M_;        // of all points (z, x, y each), then of MuJoCo's constraints
+    std::vector<int> constraints_;             // numbers of the latter
+    std::vector<double> w_free_, w_before_, proximal_, previous_;
+    PointFriction problem_, normals_;
+    struct Applied {
+        int body;
+        std::array<double, 6> before;
+    };
+    std::vector<Applied> applied_;             // forces on bodies that are not ours, while ours are applied
+
+    void positions_and_velocities();
+    void leave_out();
+    void find_points();
+    void drop_far_points();
+    void add_point(const EngineContact& contact, int law);
+    void free_motion();
+    void probe(Stage integrate);
+    void write_rows();
+    void write_point(const TouchingPoint& point);
+    void write_constraint(int number);
+    void write_problem();
+    void write_constraint_problem(int k);
+    void recall();
+    void limit_by_frictionless_loads();
+    void solve();
+    bool solve_with_rebound();
+    void guard();
+    bool solve_normals(const std::vector<double>& b);
+    double yields(int row) const;
+    double velocity_after(const std::vector<double>& x, int row) const;
+    double gained(const std::vector<double>& x) const;
+    void apply();
+    void withdraw();
+    bool foreseen();
+    void finish();
+    void remember();
+    void raise();
+    bool is_finite() const;
+    bool was_reset(const std::array<int, 3>& before) const;
+    std::array<int, 3> warnings() const;
+    double timestep() const { return *engine.model.timestep; }
+    int point_rows() const { return static_cast<int>(3 * points.size()); }
+};
+
+}  // namespace stiction::mujoco

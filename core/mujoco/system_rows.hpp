@@ -1,0 +1,76 @@
+// Rows of a Jacobian on trees of joints, and how impulses along some of them change the velocities along others.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "../dense.hpp"
+#include "tree_factor.hpp"
+
+namespace stiction::mujoco {
+
+/// Rows with numbers on some dofs only, each with all dofs that carry one of its own.
+class SystemRows {
+  public:
+    void clear() {
+        starts_.assign(1, 0);
+        dofs_.clear(), values_.clear();
+    }
+    int size() const { return static_cast<int>(starts_.size()) - 1; }
+
+    /// Add a row on these dofs (ascending); its numbers are to be written.
+    double* add(std::span<const int> dofs) {
+        dofs_.insert(dofs_.end(), dofs.begin(), dofs.end());
+        values_.resize(dofs_.size(), 0.0);
+        starts_.push_back(static_cast<int>(dofs_.size()));
+        return values_.data() + starts_[starts_.size() - 2];
+    }
+    std::span<const int> dofs(int row) const { return {dofs_.data() + starts_[row], length(row)}; }
+    std::span<const double> values(int row) const { return {values_.data() + starts_[row], length(row)}; }
+
+    /// The product of a row and a vector over all dofs.
+    double dot(int row, const double* y) const {
+        double total = 0.0;
+        for (int k = starts_[row]; k < starts_[row + 1]; ++k) total += values_[k] * y[dofs_[k]];
+        return total;
+    }
+
+    /// y += factor row
+    void add_to(double* y, int row, double factor) const {
+        for (int k = starts_[row]; k < starts_[row + 1]; ++k) y[dofs_[k]] += factor * values_[k];
+    }
+
+    /// Write the rows as `factor` whitens them.
+    void whiten(const TreeFactor& factor, int nv, SystemRows& out) {
+        out.starts_ = starts_, out.dofs_ = dofs_;
+        out.values_.resize(values_.size());
+        scattered_.assign(nv, 0.0);
+        for (int row = 0; row < size(); ++row) {
+            const std::span<const int> on = dofs(row);
+            for (int k = starts_[row]; k < starts_[row + 1]; ++k) scattered_[dofs_[k]] = values_[k];
+            factor.whiten(scattered_.data(), on);
+            for (int k = starts_[row]; k < starts_[row + 1]; ++k) {
+                out.values_[k] = scattered_[dofs_[k]];
+                scattered_[dofs_[k]] = 0.0;
+            }
+        }
+    }
+
+    /// out[a][b] = the product of rows a and b, for a from `first` to `last` and b from `begin` to `end`.
+    void products(int first, int last, int begin, int end, int nv, Matrix& out) {
+        scattered_.assign(nv, 0.0);
+        for (int a = first; a < last; ++a) {
+            for (int k = starts_[a]; k < starts_[a + 1]; ++k) scattered_[dofs_[k]] = values_[k];
+            for (int b = begin; b < end; ++b) out[a][b] = dot(b, scattered_.data());
+            for (int k = starts_[a]; k < starts_[a + 1]; ++k) scattered_[dofs_[k]] = 0.0;
+        }
+    }
+
+  private:
+    std::vector<int> starts_{0}, dofs_;
+    std::vector<double> values_, scattered_;
+
+    std::size_t length(int row) const { return static_cast<std::size_t>(starts_[row + 1] - starts_[row]); }
+};
+
+}  // namespace stiction::mujoco

@@ -1,0 +1,134 @@
+"""Laws for pairs of geoms: what a key of `laws` names, and which law holds between two geoms.
+
+A key is a body (by name or number), a geom, a MuJoCo material or a default class by name, or a pair of these; "*" is
+anything. "body:NAME", "geom:NAME", "material:NAME" and "class:NAME" say which is meant where a name is of several.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stiction.basics import checks
+from stiction.robots.mjcf import mujoco
+
+ANYTHING = "*"
+_KINDS = ("geom", "body", "material", "class")  # from the most special to the most general
+
+
+@dataclass(frozen=True)
+class Side:
+    """What one half of a key names: its geoms, and how special the name is (0: anything)."""
+
+    geoms: frozenset[int]
+    rank: int
+    bodies: tuple[int, ...]
+
+
+def side_of(model: Any, name: Hashable, classes: Mapping[str, set[int]]) -> Side:
+    """The geoms that one half of a key names. classes: geoms of each default class, where these are known"""
+    if name == ANYTHING:
+        return Side(frozenset(range(model.ngeom)), 0, ())
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if not 0 <= name < model.nbody:
+            raise checks.InputError(f"There is no body {name}: the model has bodies 0 to {model.nbody - 1}.")
+        return _of("body", int(name), model, classes)
+    if not isinstance(name, str):
+        raise checks.InputError(
+            f"A key of laws must be a name, the number of a body, or a pair of these, got {name!r:.80}."
+        )
+    kind, _, rest = name.partition(":")
+    if rest and kind in _KINDS:
+        found = _number(model, kind, rest, classes)
+        if found is None:
+            raise checks.InputError(f"The model has no {kind} {rest!r}.{_hint(model, kind, classes)}")
+        return _of(kind, found, model, classes)
+    for kind in ("body", "geom", "material", "class"):
+        found = _number(model, kind, name, classes)
+        if found is not None:
+            return _of(kind, found, model, classes)
+    raise checks.InputError(f"The model has no body, geom, material or class {name!r}.{_hint(model, 'body', classes)}")
+
+
+def _number(model: Any, kind: str, name: str, classes: Mapping[str, set[int]]) -> int | str | None:
+    if kind == "class":
+        return name if name in classes else None
+    found = mujoco.mj_name2id(model, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), name)
+    return found if found >= 0 else None
+
+
+def _of(kind: str, number: Any, model: Any, classes: Mapping[str, set[int]]) -> Side:
+    if kind == "geom":
+        geoms = {number}
+    elif kind == "body":
+        geoms = set(np.flatnonzero(model.geom_bodyid == number).tolist())
+    elif kind == "material":
+        geoms = set(np.flatnonzero(model.geom_matid == number).tolist())
+    else:
+        geoms = set(classes[number])
+    bodies = tuple(sorted({int(model.geom_bodyid[g]) for g in geoms} | ({number} if kind == "body" else set())))
+    return Side(frozenset(geoms), len(_KINDS) - _KINDS.index(kind), bodies)
+
+
+def _hint(model: Any, kind: str, classes: Mapping[str, set[int]]) -> str:
+    if kind == "class":
+        names = sorted(classes) or ["(none: classes are known only where an MjSpec is given)"]
+    else:
+        count, of = {"body": (model.nbody, model.body), "geom": (model.ngeom, model.geom), "material": (model.nmat, model.mat)}[kind]
+        names = [name for k in range(count) if (name := of(k).name)]
+    what = {"body": "bodies", "geom": "geoms", "material": "materials", "class": "classes"}[kind]
+    return f" Its {what} are {', '.join(names)[:200] or '(unnamed)'}."
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Which law holds between geoms: see the core's PairTable.
+
+    sides: of each law, what its key names
+    """
+
+    class_of: list[int]
+    classes: int
+    table: list[int]
+    sides: tuple[tuple[Side, Side], ...]
+
+    def covers(self, geom1: int, geom2: int) -> bool:
+        """Whether a law holds between two geoms."""
+        return self.table[self.class_of[geom1] * self.classes + self.class_of[geom2]] >= 0
+
+
+def pairs_of(model: Any, keys: Sequence[Hashable], classes: Mapping[str, set[int]]) -> Pairs:
+    """The table for these keys; the most special key that fits a pair wins."""
+    sides = []
+    for key in keys:
+        if isinstance(key, tuple) and len(key) != 2:
+            raise checks.InputError(f"A pair needs two names, got {len(key)}: {key!r:.80}.")
+        first, second = key if isinstance(key, tuple) else (key, ANYTHING)
+        sides.append((side_of(model, first, classes), side_of(model, second, classes)))
+        if not sides[-1][0].geoms or not sides[-1][1].geoms:
+            raise checks.InputError(f"The key {key!r} names no geom.")
+    member = np.array([[g in side.geoms for pair in sides for side in pair] for g in range(model.ngeom)], dtype=bool)
+    named = np.array([side.rank > 0 for pair in sides for side in pair], dtype=bool)
+    patterns, class_of = np.unique(member, axis=0, return_inverse=True)
+    # Class 0 is that of geoms without a law of their own, which only "*" names.
+    has_law = (patterns & named).any(axis=1)
+    order = np.argsort(has_law, kind="stable")
+    place = np.empty(len(order), dtype=int)
+    place[order] = np.arange(len(order)) + (1 if has_law.all() else 0)
+    patterns = patterns[order] if not has_law.all() else np.vstack([patterns[:1] & False, patterns[order]])
+    size = len(patterns)
+    table = [_law_of(patterns[a], patterns[b], sides) for a in range(size) for b in range(size)]
+    return Pairs(place[class_of.reshape(-1)].tolist(), size, table, tuple(sides))
+
+
+def _law_of(a: Any, b: Any, sides: Sequence[tuple[Side, Side]]) -> int:
+    """2 law + (0 if the first geom is the law's first, else 1), or -1, for geoms of two patterns."""
+    best, rank = -1, -1
+    for k, (first, second) in enumerate(sides):
+        straight, crossed = a[2 * k] and b[2 * k + 1], b[2 * k] and a[2 * k + 1]
+        # A pair that names both sides is more special than one that leaves the other open; of equals the first wins.
+        own = 10 * ((first.rank > 0) + (second.rank > 0)) + first.rank + second.rank
+        if (straight or crossed) and own > rank:
+            best, rank = 2 * k + (0 if straight else 1), own
+    return best
