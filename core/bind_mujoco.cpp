@@ -92,6 +92,14 @@ void bind_mujoco(nb::module_& m) {
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))
         .def("points", &points_of)
+        .def("problem", [](const PointStep& self) {
+            const PointFriction& p = self.problem();
+            const std::size_t n = p.b.size();
+            std::vector<double> bounds, mu;
+            for (const Bounds& b : p.bounded) bounds.push_back(b.low), bounds.push_back(b.high);
+            for (const SlidingPoint& q : p.points) mu.push_back(q.coefficient);
+            return nb::make_tuple(copy_of<double>({p.A[0], n * n}, {n, n}), copy_of<double>(p.b, {n}), copy_of<double>(p.x, {n}), copy_of<double>(bounds, {p.bounded.size(), 2}), copy_of<double>(mu, {mu.size()}));
+        })
         .def_prop_rw(
             "memory",
             [](const PointStep& self) {

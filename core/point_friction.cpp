@@ -52,7 +52,7 @@ bool PointFriction::try_from(int sweeps) {
     update_velocities();
     for (int k = 0; k < sweeps; ++k) sweep();
     swept_ = x;
-    for (double scale : {1.0, 0.1, 10.0}) {
+    for (double scale : {1.0, 100.0}) {  // the latter for points that slip slowly
         gain_ = scale;
         if (newton()) return true;
         x = swept_;
@@ -176,15 +176,37 @@ void PointFriction::sweep_cone(int k) {
 }
 
 bool PointFriction::newton() {
-    for (int iteration = 0; iteration <= NEWTON; ++iteration) {
-        update_velocities();
-        const double error = look();
+    update_velocities();
+    double error = look();
+    for (int iteration = 0;; ++iteration) {
         if (!std::isfinite(error)) return false;
         if (error < least_) least_ = error, best_ = x;
         if (error <= SOLVED * speed_) return true;
-        if (iteration == NEWTON || steps_ >= most_steps || !improve()) return false;
+        if (iteration == NEWTON || steps_ >= most_steps) return false;
+        from_ = x;
+        if (!improve()) return false;
+        error = shorten(error);
     }
-    return false;
+}
+
+/// Shorten the last step until less is left of the equations than before, or take the share of it that leaves least;
+/// what is left then.
+double PointFriction::shorten(double before) {
+    update_velocities();
+    double error = look();
+    if (error <= before) return error;
+    to_ = x;
+    double best = 1.0, least = error;
+    const auto go = [&](double share) {
+        for (std::size_t r = 0; r < x.size(); ++r) x[r] = from_[r] + share * (to_[r] - from_[r]);
+        update_velocities();
+        return error = look();
+    };
+    for (double share : {0.5, 0.25, 0.1, 0.03}) {
+        if (go(share) < least) best = share, least = error;
+        if (error < before) return error;
+    }
+    return go(best);
 }
 
 /// One Newton step; false if it leads out of the numbers.

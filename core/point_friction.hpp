@@ -7,8 +7,9 @@
 //
 // Gauss-Seidel sweeps come close to a solution, and Newton's method on these equations (Alart and Curnier, "A mixed
 // formulation for frictional contact problems prone to Newton like solution methods", 1991) makes it exact. The
-// equations have corners, between which Newton's method may go round in circles; from another start, or with another
-// scale of friction in the equations, it mostly leads on. So there are several tries, and their number is bounded.
+// equations have corners, between which Newton's method may go round in circles: its steps are shortened where they lead
+// away, and from another start, or with another scale of slip in the equations, it mostly leads on. So there are several
+// tries, and their number is bounded.
 #pragma once
 
 #include <vector>
@@ -56,7 +57,7 @@ class PointFriction {
     std::vector<int> unknown_, place_;  // rows whose x is not known; where each row stands among them, or -1
     std::vector<double> w_, residual_;  // velocities; what is left of the equations [m/s]
     std::vector<double> best_, swept_;  // the x with the least residual so far; where Newton's method began
-    std::vector<double> step_;
+    std::vector<double> step_, from_, to_;
     double least_ = 0.0;                // that residual
     double speed_ = 0.0, other_ = 0.0;  // the greatest number in b, of points and of rows with bounds
     double gain_ = 1.0;                 // scale of `gain`: where Newton's method cycles with one, another may lead on
@@ -72,6 +73,7 @@ class PointFriction {
     void sweep_box(int k);
     void sweep_cone(int k);
     bool newton();
+    double shorten(double before);
     double look();
     void equations(int k);
     void cone_equations(int k, double pushed);

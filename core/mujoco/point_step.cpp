@@ -380,9 +380,15 @@ void PointStep::solve() {
     }
     const auto rebounds = [](const TouchingPoint& point) { return point.rebound > 0.0; };
     const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
-    const bool solved = bounces ? solve_with_rebound() : problem_.solve();
+    bool solved = bounces ? solve_with_rebound() : problem_.solve();
     newton_steps += problem_.steps();
-    if (!solved) guard();
+    if (!solved) {
+        guard();
+        // What the guards leave is near enough to a solution that Newton's method mostly finds it from there.
+        const std::vector<double> guarded = problem_.x;
+        solved = !bounces && problem_.solve();
+        if (!solved) problem_.x = guarded;
+    }
     for (std::size_t k = 0; k < points.size(); ++k) {
         points[k].impulse = vector_from(&problem_.x[3 * k]);
         points[k].slips = problem_.slips(static_cast<int>(k)) && points[k].impulse.x > 0.0;

@@ -47,6 +47,7 @@ class PointStep {
     double work = 0.0;                         ///< what contact gave to the motion in the last step [J]
     bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
     Engine engine;
+    const PointFriction& problem() const { return problem_; }
 
   private:
     std::vector<PairLaw> laws_;
