@@ -4,7 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
-#include "mujoco/point_step.hpp"
+#include "mujoco/rollouts.hpp"
 
 namespace stiction {
 namespace {
@@ -21,7 +21,7 @@ struct EngineDescription {
 Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescription& d, const Places& counts, bool sparse, int state_size) {
     const auto constant = [&](const char* name) { return named(d.constants, name); };
     Constants c{};
-    c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT");
+    c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
     c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
     c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
@@ -88,18 +88,11 @@ void bind_mujoco(nb::module_& m) {
              nb::arg("sparse"), nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
              nb::arg("table"), nb::arg("softness"))
         .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
-             "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself.")
+             "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 "
+             "nothing happened, since the integrator is not one of Euler, implicit and implicitfast.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))
         .def("points", &points_of)
-        .def("problem", [](const PointStep& self) {
-            const PointFriction& p = self.problem();
-            const std::size_t n = p.b.size();
-            std::vector<double> bounds, mu;
-            for (const Bounds& b : p.bounded) bounds.push_back(b.low), bounds.push_back(b.high);
-            for (const SlidingPoint& q : p.points) mu.push_back(q.coefficient);
-            return nb::make_tuple(copy_of<double>({p.A[0], n * n}, {n, n}), copy_of<double>(p.b, {n}), copy_of<double>(p.x, {n}), copy_of<double>(bounds, {p.bounded.size(), 2}), copy_of<double>(mu, {mu.size()}));
-        })
         .def_prop_rw(
             "memory",
             [](const PointStep& self) {
@@ -120,6 +113,39 @@ void bind_mujoco(nb::module_& m) {
         .def_ro("newton_steps", &PointStep::newton_steps)
         .def_ro("rounds", &PointStep::rounds)
         .def_ro("work", &PointStep::work);
+
+    m.def("run_motions",
+          [](std::vector<PointStep*> workers, Input<double, -1, -1> initial, nb::object warmstart, nb::object control,
+             Output<double, -1, -1, -1> state, Output<double, -1, -1, -1> sensors, int state_kind, int control_kind) {
+              Motions all{};
+              const auto optional = [](nb::object array, std::size_t& last) -> const double* {
+                  if (array.is_none()) return nullptr;
+                  const auto numbers = nb::cast<nb::ndarray<const double, nb::c_contig, nb::device::cpu>>(array);
+                  last = numbers.shape(numbers.ndim() - 1);
+                  return numbers.data();
+              };
+              std::size_t dofs = 0, controls = 0;
+              all.warmstart = optional(warmstart, dofs), all.control = optional(control, controls);
+              all.count = static_cast<int>(state.shape(0)), all.steps = static_cast<int>(state.shape(1));
+              all.state_kind = state_kind, all.state_size = static_cast<int>(state.shape(2));
+              all.control_kind = control_kind, all.control_size = static_cast<int>(controls);
+              all.sensor_size = static_cast<int>(sensors.shape(2));
+              all.initial = initial.data(), all.state = state.data(), all.sensors = sensors.data();
+              auto lasted = new_array<std::int64_t>({state.shape(0)}, &all.lasted);
+              const auto check = [] {
+                  const nb::gil_scoped_acquire acquired;
+                  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+              };
+              {
+                  const nb::gil_scoped_release released;
+                  run_motions(all, std::move(workers), check);
+              }
+              return lasted;
+          },
+          nb::arg("workers"), nb::arg("initial"), nb::arg("warmstart").none(), nb::arg("control").none(), nb::arg("state"),
+          nb::arg("sensors"), nb::kw_only(), nb::arg("state_kind"), nb::arg("control_kind"),
+          "Run motions (n, steps) in as many threads as there are workers; state and sensors are written. Returns after "
+          "how many steps each ended (n,).");
 }
 
 }  // namespace stiction

@@ -1,12 +1,45 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <csetjmp>
+#include <cstring>
+#include <mutex>
 
 namespace stiction::mujoco {
 namespace {
 
 template <class Function> Function function(const Addresses& all, const char* name) {
     return reinterpret_cast<Function>(named(all, name));
+}
+
+// MuJoCo calls its log handler where it cannot go on, and expects it not to return. Ours leaps back to where MuJoCo was
+// called from; all other messages go to the handler that was there before.
+using Handler = void (*)(const void* message);
+constexpr int ERROR_LEVEL = 3;
+constexpr std::size_t SUBJECT = 2 * sizeof(int), LONGEST = 1024;  // where the text of a message begins, and its size
+thread_local std::jmp_buf* landing = nullptr;
+thread_local char complaint[LONGEST];
+Handler others = nullptr;
+
+void handle(const void* message) {
+    int level;
+    std::memcpy(&level, message, sizeof level);
+    if (level == ERROR_LEVEL && landing) {
+        std::memcpy(complaint, static_cast<const char*>(message) + SUBJECT, LONGEST);
+        complaint[LONGEST - 1] = 0;
+        std::longjmp(*landing, 1);
+    }
+    if (others) others(message);
+}
+
+/// Whether a stage ran to its end. Nothing here has a destructor, over which the leap back would go.
+bool runs(Stage stage, const void* model, void* data) {
+    std::jmp_buf here, *const outer = landing;  // a callback may come by here again
+    landing = &here;
+    const bool done = setjmp(here) == 0;
+    if (done) stage(model, data);
+    landing = outer;
+    return done;
 }
 
 }  // namespace
@@ -19,7 +52,9 @@ Functions::Functions(const Addresses& all) {
     sensorPos = stage("mj_sensorPos"), energyPos = stage("mj_energyPos"), fwdVelocity = stage("mj_fwdVelocity");
     sensorVel = stage("mj_sensorVel"), energyVel = stage("mj_energyVel"), fwdActuation = stage("mj_fwdActuation");
     fwdAcceleration = stage("mj_fwdAcceleration"), Euler = stage("mj_Euler"), implicit = stage("mj_implicit");
-    step2 = stage("mj_step2"), rnePostConstraint = stage("mj_rnePostConstraint");
+    step2 = stage("mj_step2"), rnePostConstraint = stage("mj_rnePostConstraint"), resetData = stage("mj_resetData");
+    static std::once_flag once;
+    std::call_once(once, [&] { others = function<Handler (*)(Handler)>(all, "mju_setLogHandler")(&handle); });
     control = function<const Stage*>(all, "mjcb_control");
     getState = function<decltype(getState)>(all, "mj_getState");
     setState = function<decltype(setState)>(all, "mj_setState");
@@ -36,7 +71,7 @@ Data::Data(void* data, const Places& places) {
     at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
     at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
     at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type");
-    at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind");
+    at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind"), at(sensordata, "sensordata");
 }
 
 Model::Model(const void* model, const Places& places, const Places& counts, bool sparse_) : sparse(sparse_) {
@@ -70,6 +105,8 @@ ContactPlaces::ContactPlaces(const Places& places)
     : size(named(places, "size")), dist(named(places, "dist")), pos(named(places, "pos")), frame(named(places, "frame")),
       surfacevel(named(places, "surfacevel")), geom(named(places, "geom")), exclude(named(places, "exclude")) {}
 
-void Engine::run(Stage stage) const { stage(model_address, data_address); }
+void Engine::run(Stage stage) const {
+    if (!runs(stage, model_address, data_address)) throw std::runtime_error(complaint);
+}
 
 }  // namespace stiction::mujoco

@@ -30,7 +30,7 @@ template <class Value> const Value& named(const std::map<std::string, Value>& al
 struct Functions {
     Stage fwdKinematics, makeM, factorM, collision, makeConstraint, island, projectConstraint, transmission, sensorPos,
         energyPos, fwdVelocity, sensorVel, energyVel, fwdActuation, fwdAcceleration, Euler, implicit, step2,
-        rnePostConstraint;
+        rnePostConstraint, resetData;
     const Stage* control;  ///< mjcb_control, the callback of the user's, or null
     void (*getState)(const void* model, const void* data, double* state, int what);
     void (*setState)(const void* model, void* data, const double* state, int what);
@@ -41,7 +41,7 @@ struct Functions {
 
 /// Numbers of MuJoCo's that have a meaning.
 struct Constants {
-    int euler, implicit;  ///< integrators
+    int euler, implicit, implicitfast;  ///< integrators
     int no_actuation, no_eulerdamp, no_damper, energy;  ///< flags of options
     int equality, friction_dof, friction_tendon, elliptic;  ///< kinds of constraints
     int integration;     ///< all that a state is, for getState
@@ -54,7 +54,7 @@ struct Data {
     double* const *qpos, *const *qvel, *const *qacc, *const *qacc_warmstart, *const *qacc_smooth, *const *qfrc_smooth,
         *const *qfrc_constraint, *const *xfrc_applied, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
         *const *M, *const *qLD, *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J,
-        *const *efc_R, *const *efc_D, *const *efc_aref, *const *efc_frictionloss;
+        *const *efc_R, *const *efc_D, *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
     int *const *efc_type, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
     char* const* contact;
     const double* time;

@@ -41,6 +41,9 @@ void PointStep::forget() {
 
 Outcome PointStep::step() {
     if (!is_finite()) return Outcome::NO_NUMBERS;
+    const int integrator = *engine.model.integrator;
+    const Constants& known = engine.constants;
+    if (integrator != known.euler && integrator != known.implicit && integrator != known.implicitfast) return Outcome::OTHER_INTEGRATOR;
     const std::array<int, 3> before = warnings();
     withdraw();  // where the last step was not finished
     for (PairNote& note : notes) note.touching = note.slipping = 0, std::fill_n(note.force, 3, 0.0), std::fill_n(note.moment, 3, 0.0);

@@ -15,7 +15,7 @@
 
 namespace stiction::mujoco {
 
-enum class Outcome { DONE = 0, NO_NUMBERS = 1, RESET = 2 };
+enum class Outcome { DONE = 0, NO_NUMBERS = 1, RESET = 2, OTHER_INTEGRATOR = 3 };
 
 /// What became of the contacts of one law: of the last step, then counts since the start.
 struct PairNote {
@@ -35,7 +35,7 @@ class PointStep {
   public:
     PointStep(Engine engine, std::vector<PairLaw> laws, PairTable table, double softness);
 
-    /// One step. After NO_NUMBERS nothing has happened; after RESET, MuJoCo has begun anew by itself.
+    /// One step. After RESET, MuJoCo has begun anew by itself; after NO_NUMBERS and OTHER_INTEGRATOR nothing has happened.
     Outcome step();
     void forget();
 
@@ -47,7 +47,6 @@ class PointStep {
     double work = 0.0;                         ///< what contact gave to the motion in the last step [J]
     bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
     Engine engine;
-    const PointFriction& problem() const { return problem_; }
 
   private:
     std::vector<PairLaw> laws_;

@@ -20,10 +20,10 @@ _STAGES = (
     "mj_fwdKinematics", "mj_makeM", "mj_factorM", "mj_collision", "mj_makeConstraint", "mj_island",
     "mj_projectConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity", "mj_sensorVel",
     "mj_energyVel", "mj_fwdActuation", "mj_fwdAcceleration", "mj_Euler", "mj_implicit", "mj_step2",
-    "mj_rnePostConstraint", "mj_getState", "mj_setState", "mj_integratePos",
+    "mj_rnePostConstraint", "mj_getState", "mj_setState", "mj_integratePos", "mju_setLogHandler", "mj_resetData",
 )  # fmt: skip
 _CONSTANTS = {
-    "mjtIntegrator": ("mjINT_EULER", "mjINT_IMPLICIT"),
+    "mjtIntegrator": ("mjINT_EULER", "mjINT_IMPLICIT", "mjINT_IMPLICITFAST"),
     "mjtDisableBit": ("mjDSBL_ACTUATION", "mjDSBL_EULERDAMP", "mjDSBL_DAMPER"),
     "mjtEnableBit": ("mjENBL_ENERGY",),
     "mjtConstraint": (

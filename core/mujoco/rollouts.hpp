@@ -1,0 +1,79 @@
+// Many motions of one model, in threads: each worker has data of its own.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "../threads.hpp"
+#include "point_step.hpp"
+
+namespace stiction::mujoco {
+
+/// What goes in and comes out, row after row; all memory is the caller's.
+struct Motions {
+    int count, steps;
+    int state_kind, state_size;      ///< what of a state goes in and comes out, for getState, and its numbers
+    int control_kind, control_size;
+    int sensor_size;
+    const double* initial;           ///< (count, state_size)
+    const double* warmstart;         ///< (count, dofs), or null
+    const double* control;           ///< (count, steps, control_size), or null
+    double* state;                   ///< (count, steps, state_size)
+    double* sensors;                 ///< (count, steps, sensor_size)
+    std::int64_t* lasted;            ///< (count,) steps before MuJoCo gave up, or all
+};
+
+inline void run_motion(const Motions& all, int k, PointStep& worker, const std::function<void()>& pause) {
+    const Engine& e = worker.engine;
+    e.run(e.functions.resetData);
+    e.functions.setState(e.model_address, e.data_address, all.initial + static_cast<std::ptrdiff_t>(k) * all.state_size, all.state_kind);
+    if (all.warmstart) std::copy_n(all.warmstart + static_cast<std::ptrdiff_t>(k) * e.model.nv, e.model.nv, *e.data.qacc_warmstart);
+    worker.memory.clear();
+    int step = 0;
+    for (; step < all.steps; ++step) {
+        if (step % 64 == 0) pause();
+        const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(k) * all.steps + step;
+        if (all.control) e.functions.setState(e.model_address, e.data_address, all.control + row * all.control_size, all.control_kind);
+        if (worker.step() != Outcome::DONE) break;
+        e.functions.getState(e.model_address, e.data_address, all.state + row * all.state_size, all.state_kind);
+        std::copy_n(*e.data.sensordata, all.sensor_size, all.sensors + row * all.sensor_size);
+    }
+    all.lasted[k] = step;
+    for (; step < all.steps; ++step) {  // what has no numbers any more keeps the last that it had
+        const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(k) * all.steps + step;
+        const double* last = step > 0 ? all.state + (row - 1) * all.state_size : all.initial + static_cast<std::ptrdiff_t>(k) * all.state_size;
+        std::copy_n(last, all.state_size, all.state + row * all.state_size);
+        if (step > 0) std::copy_n(all.sensors + (row - 1) * all.sensor_size, all.sensor_size, all.sensors + row * all.sensor_size);
+    }
+}
+
+/// Run all motions; which worker does which changes nothing.
+template <class Check> void run_motions(const Motions& all, std::vector<PointStep*> workers, Check check) {
+    std::mutex guard;
+    const int threads = static_cast<int>(workers.size());
+    share_out(
+        all.count, threads,
+        [&](int k, const std::function<void()>& pause) {
+            PointStep* worker;
+            {
+                const std::lock_guard lock(guard);
+                worker = workers.back();
+                workers.pop_back();
+            }
+            struct Return {
+                std::mutex& guard;
+                std::vector<PointStep*>& workers;
+                PointStep* worker;
+                ~Return() {
+                    const std::lock_guard lock(guard);
+                    workers.push_back(worker);
+                }
+            } back{guard, workers, worker};
+            run_motion(all, k, *worker, pause);
+        },
+        check);
+}
+
+}  // namespace stiction::mujoco
