@@ -13,10 +13,7 @@ auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 
     if (position.shape(0) != std::size_t(links.size()) || rotation.shape(0) != position.shape(0))
         throw nb::value_error("position and rotation must have a row for each link.");
     links.touch([&](int i) { return vector_from(position.data() + 3 * i); },
-                [&](int i) {
-                    const double* R = rotation.data() + 9 * i;
-                    return Rotation{vector_from(R), vector_from(R + 3), vector_from(R + 6)};
-                });
+                [&](int i) { return rotation_from(rotation.data() + 9 * i); });
     return touching(links);
 }
 

@@ -64,19 +64,49 @@ void check_inertia(const Arrays& get, int dofs) {
     }
 }
 
+Ground new_ground(Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
+                  const std::vector<bool>& endless, Input<double, -1, 3> centre, Input<double, -1, 3, 3> turn, Input<double, -1, 3> half,
+                  const std::vector<std::array<int, 6>>& faces, const std::vector<std::vector<bool>>& meets) {
+    const std::size_t n = axes.shape(0), boxes = centre.shape(0);
+    if (n == 0 || height.shape(0) != n || support.size() != n || endless.size() != n)
+        throw nb::value_error("axes, height, support and endless must have a row for each plane, and there must be one.");
+    if (turn.shape(0) != boxes || half.shape(0) != boxes || faces.size() != boxes)
+        throw nb::value_error("centre, turn, half and faces must have a row for each box.");
+    std::vector<GroundPlane> planes;
+    for (std::size_t p = 0; p < n; ++p) {
+        const Rotation R = rotation_from(axes.data() + 9 * p);
+        planes.push_back({R, height.data()[p], support[p], endless[p], R.x.x == 1.0 && R.y.y == 1.0 && R.z.z == 1.0});
+    }
+    std::vector<GroundBox> all;
+    for (std::size_t b = 0; b < boxes; ++b) {
+        const auto is_none = [&](int plane) { return plane < 0 || plane >= static_cast<int>(n); };
+        if (std::any_of(faces[b].begin(), faces[b].end(), is_none))
+            throw nb::value_error("A face names a plane that is not there.");
+        all.push_back({vector_from(centre.data() + 3 * b), rotation_from(turn.data() + 9 * b),
+                       vector_from(half.data() + 3 * b), faces[b]});
+    }
+    std::vector<char> may_touch;
+    for (const auto& link : meets) {
+        if (link.size() != boxes) throw nb::value_error("meets must have a value for each link and box.");
+        may_touch.insert(may_touch.end(), link.begin(), link.end());
+    }
+    return {std::move(planes), std::move(all), std::move(may_touch), static_cast<int>(meets.size())};
+}
+
 void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, nb::dict arrays,
                     const std::vector<int>& body, const std::vector<int>& root,
-                    const std::vector<std::vector<int>>& dofs, Input<double, -1, 3, 3> frame, double ground,
+                    const std::vector<std::vector<int>>& dofs, Input<double, -1, 3, 3> frame, Ground ground,
                     double tolerance, const std::vector<std::array<int, 2>>& spins, int quadratic, int cone) {
     const std::size_t n = static_cast<std::size_t>(links->size());
     if (body.size() != n || root.size() != n || dofs.size() != n || frame.shape(0) != n)
         throw nb::value_error("body, root, dofs and frame must have a row for each link.");
+    if (ground.links() != static_cast<int>(n)) throw nb::value_error("The ground is for another number of links.");
     const EngineArrays engine = engine_arrays(Arrays(arrays));
     const int bodies = static_cast<int>(Arrays(arrays).numbers<double>("xipos").size() / 3);
     std::vector<PlacedLink> placed;
     for (std::size_t i = 0; i < n; ++i) {
         const double* R = frame.data() + 9 * i;
-        placed.push_back({body[i], root[i], dofs[i], {vector_from(R), vector_from(R + 3), vector_from(R + 6)}, {}, {}});
+        placed.push_back({.body = body[i], .root = root[i], .dofs = dofs[i], .frame = rotation_from(R)});
         const auto is_no_dof = [&](int d) { return d < 0 || d >= static_cast<int>(engine.qvel.size()); };
         if (std::min(body[i], root[i]) < 0 || std::max(body[i], root[i]) >= bodies ||
             std::any_of(dofs[i].begin(), dofs[i].end(), is_no_dof))
@@ -87,7 +117,7 @@ void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, n
             throw nb::value_error("A spin lies outside of qpos and qvel.");
     check_inertia(Arrays(arrays), static_cast<int>(engine.qvel.size()));
     const EngineConstraints constraints{.quadratic = quadratic, .cone = cone};
-    auto step = std::make_unique<RobotStep>(links, engine, std::move(placed), ground, tolerance, spins);
+    auto step = std::make_unique<RobotStep>(links, engine, std::move(placed), std::move(ground), tolerance, spins);
     new (self) PythonRobotStep(std::move(arrays), constraints, std::move(links), std::move(step));
 }
 
@@ -102,6 +132,7 @@ nb::object notes_of(nb::handle_t<PythonRobotStep> self) {
     fields.add("asked", "i8", offsetof(ContactNote, asked));
     fields.add("unsolved", "i8", offsetof(ContactNote, unsolved));
     fields.add("outside", "i8", offsetof(ContactNote, outside));
+    fields.add("uncovered", "i8", offsetof(ContactNote, uncovered));
     fields.add("impulse", "6f8", offsetof(ContactNote, impulse));
     fields.add("asked_at", "6f8", offsetof(ContactNote, asked_at));
     const std::size_t shape[1] = {notes.size() * sizeof(ContactNote)};
@@ -122,6 +153,19 @@ void bind_robots(nb::module_& m) {
     nb::enum_<Progress>(m, "Progress", nb::is_arithmetic(), "What a round of a step's contact part says.")
         .value("AGAIN", Progress::AGAIN).value("DONE", Progress::DONE).value("UNKNOWN", Progress::UNKNOWN);
     m.attr("MOST_ROUNDS") = MOST_ROUNDS;
+    nb::class_<Ground>(m, "Ground", "Planes and boxes that do not move, on which links stand.")
+        .def("__init__",
+             [](Ground* self, Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
+                const std::vector<bool>& endless, Input<double, -1, 3> centre, Input<double, -1, 3, 3> turn,
+                Input<double, -1, 3> half, const std::vector<std::array<int, 6>>& faces,
+                const std::vector<std::vector<bool>>& meets) {
+                 new (self) Ground(new_ground(axes, height, support, endless, centre, turn, half, faces, meets));
+             },
+             nb::kw_only(), nb::arg("axes"), nb::arg("height"), nb::arg("support"), nb::arg("endless"),
+             nb::arg("centre"), nb::arg("turn"), nb::arg("half"), nb::arg("faces"), nb::arg("meets"),
+             "axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: how far "
+             "it looks up, (p,); endless: whether more than faces of boxes carry, (p,). centre, turn, half: of each box, rows of turn are its axes, (b, 3), "
+             "(b, 3, 3), (b, 3); faces: the planes of +x, -x, +y ..., (b, 6); meets: whether a link may touch a box, (n, b).");
     nb::class_<Self>(m, "RobotStep", "The part of an engine's step in which links touch the ground.")
         .def("__init__", &new_robot_step, nb::arg("links"), nb::arg("arrays"), nb::kw_only(), nb::arg("body"),
              nb::arg("root"), nb::arg("dofs"), nb::arg("frame"), nb::arg("ground"), nb::arg("tolerance"),
@@ -150,21 +194,29 @@ void bind_robots(nb::module_& m) {
              "After the engine's step. True if the engine must move `before` by `rise`, and `take_positions` follow.")
         .def("take_positions", [](Self& s) { s.robot->take_positions(); })
         .def("forget", [](Self& s) { s.robot->forget(); }, "Set all counts to zero.")
-        .def("position",
+        .def("points",
              [](const Self& s, int link) {
                  if (link < 0 || link >= s.links->size()) throw nb::index_error("There is no link of that number.");
+                 const std::vector<Vector> points = s.robot->points(link);
                  double* out;
-                 auto result = new_array<double>({3}, &out);
-                 write(s.robot->placed(link).position, out);
+                 auto result = new_array<double>({points.size(), 3}, &out);
+                 for (const Vector& p : points) write(p, out), out += 3;
                  return result;
              },
-             "Centre of mass of a link above the ground at the begin of the last step [m], (3,).")
+             "Contact points of a link at the begin of the last step, world axes [m], (k, 3).")
+        .def_prop_ro("planes",
+             [](const Self& s) {
+                 std::int64_t* out;
+                 auto result = new_array<std::int64_t>({std::size_t(s.links->size())}, &out);
+                 for (int i = 0; i < s.links->size(); ++i) *out++ = s.robot->placed(i).plane;
+                 return result;
+             }, nb::rv_policy::automatic, "Number of the plane that each link stands on in this step; -1: none.")
         .def_prop_ro("touching", [](const Self& s) { return touching(*s.links); }, nb::rv_policy::automatic,
                      "Numbers of the links that touch.")
         .def_prop_ro("V_free", [](const Self& s) {
                  const std::span<double> V = s.robot->V_free();
                  return copy_of<double>(V, {V.size()});
-             }, nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step without contact.")
+             }, nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step without contact, axes of their planes.")
         .def_prop_ro("L", [](const Self& s) {
                  const Matrix& L = s.robot->linear().L;
                  const std::size_t n = L.rows();

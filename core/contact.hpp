@@ -1,7 +1,7 @@
 // A contact: what all algorithms and laws speak of.
 //
-// A contact has a frame of its own, z along its normal and its origin at the body's centre of mass. On level ground,
-// the only case so far, its axes are the world's. Algorithms see contact points, the twist and the mobility in this
+// A contact has a frame of its own, z along its normal and its origin at the body's centre of mass. On level ground its
+// axes are the world's; links of robots may stand on others (ground.hpp). Algorithms see contact points, the twist and the mobility in this
 // frame, and nothing else of the body or the ground.
 #pragma once
 

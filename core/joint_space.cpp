@@ -22,7 +22,7 @@ template <class Visit> void for_dofs(const EngineArrays& engine, const PlacedLin
     const Vector arm = vector_from(engine.xipos + 3 * link.body) - vector_from(engine.subtree_com + 3 * link.root);
     for (const int d : link.dofs) {
         const Vector w = vector_from(engine.cdof + 6 * d);
-        visit(d, Twist{vector_from(engine.cdof + 6 * d + 3) + cross(w, arm), w});
+        visit(d, link.to_plane(Twist{vector_from(engine.cdof + 6 * d + 3) + cross(w, arm), w}));
     }
 }
 
@@ -116,6 +116,24 @@ bool LinearStep::find(const EngineArrays& engine, const EngineConstraints& const
         }
     }
     return true;
+}
+
+void LinearStep::turn_to_planes(std::span<const PlacedLink* const> links) {
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        const PlacedLink& link = *links[i];
+        if (!link.turned) continue;
+        const int first = 6 * static_cast<int>(i);
+        const auto turn = [&](double* six) { write(link.to_plane(twist_from(six)), six); };
+        turn(V.data() + first);
+        for (int d = 0; d < R.rows(); ++d) turn(R[d] + first);
+        for (int r = 0; r < L.rows(); ++r) turn(L[r] + first);  // its columns, then its rows
+        for (int c = 0; c < L.columns(); ++c) {
+            double column[6];
+            for (int k = 0; k < 6; ++k) column[k] = L[first + k][c];
+            turn(column);
+            for (int k = 0; k < 6; ++k) L[first + k][c] = column[k];
+        }
+    }
 }
 
 }  // namespace stiction

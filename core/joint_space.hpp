@@ -1,5 +1,8 @@
 // From an engine's joints to its links: where they are, and how their twists follow impulses on them.
 //
+// Twists of links and impulses on them are in the axes of the planes that they stand on: see ground.hpp. On level
+// ground these are the world's.
+//
 // Everything is read from the engine's own arrays, which it changes in place. Names and layout are MuJoCo's: a body's
 // numbers stand before those of the bodies it carries, and a joint's velocities ("dofs") likewise.
 #pragma once
@@ -44,8 +47,17 @@ struct PlacedLink {
     int root;                ///< the body whose subtree_com its dofs are about
     std::vector<int> dofs;   ///< the numbers of the dofs that move it
     Rotation frame;          ///< from its law's body frame to the engine's
-    Vector position;         ///< of its centre of mass above the ground, in this step
-    Rotation rotation;       ///< body to world, in this step
+    int plane = -1;          ///< number of the plane that it stands on, in this step; -1: none
+    bool turned = false;     ///< whether the axes of this plane are not the world's
+    Rotation axes;           ///< if so: rows, the plane's axes in world axes
+    Vector position;         ///< of its centre of mass, z above the plane, in this step
+    Rotation rotation;       ///< from its body to the plane's axes, in this step
+
+    /// A twist or an impulse in world axes, in those of the plane; and back.
+    template <class T> T to_plane(const T& a) const { return turned ? T{axes * a.linear, axes * a.angular} : a; }
+    template <class T> T to_world(const T& a) const {
+        return turned ? T{axes.inverse(a.linear), axes.inverse(a.angular)} : a;
+    }
 };
 
 /// The twist of a link with the present velocities of the joints.
@@ -61,6 +73,8 @@ struct LinearStep {
     /// damps: whether the engine takes joint damping implicitly, after its constraints
     bool find(const EngineArrays& engine, const EngineConstraints& constraints,
               std::span<const PlacedLink* const> links, double timestep, bool damps);
+    /// Where they were found in world axes: turn them into those of the links' planes.
+    void turn_to_planes(std::span<const PlacedLink* const> links);
 
   private:
     Matrix J_;                         // transposed: from the twists' directions to the joints', (dofs, 6 n)

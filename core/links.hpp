@@ -35,6 +35,7 @@ class Links {
     }
 
     int size() const { return static_cast<int>(laws_.size()); }
+    const Hull& hull(int link) const { return *hulls_[link]; }
 
     /// Find the links that touch the ground z = 0; how many do.
     /// position, rotation: of a link, by its number: of its centre of mass [m], and body to world

@@ -54,6 +54,11 @@ struct Rotation {
         return {x.x * v.x + y.x * v.y + z.x * v.z, x.y * v.x + y.y * v.y + z.y * v.z,
                 x.z * v.x + y.z * v.y + z.z * v.z};
     }
+    /// A rotation from other axes to these body axes, followed by this one.
+    Rotation operator*(const Rotation& R) const {
+        const auto row = [&](const Vector& a) { return a.x * R.x + a.y * R.y + a.z * R.z; };
+        return {row(x), row(y), row(z)};
+    }
     /// R A R^T: a tensor in body axes, expressed in world axes.
     Tensor turned(const Tensor& A) const {
         const Vector a = A * x, b = A * y, c = A * z;
@@ -156,6 +161,7 @@ using Mobility = MobilityOf<double>;
 inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }
 inline Twist twist_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
 inline Wrench wrench_from(const double* x) { return {vector_from(x), vector_from(x + 3)}; }
+inline Rotation rotation_from(const double* x) { return {vector_from(x), vector_from(x + 3), vector_from(x + 6)}; }
 inline Quaternion quaternion_from(const double* x) { return {x[0], x[1], x[2], x[3]}; }
 inline void write(const Vector& v, double* out) { out[0] = v.x, out[1] = v.y, out[2] = v.z; }
 inline void write(const Twist& v, double* out) { write(v.linear, out), write(v.angular, out + 3); }

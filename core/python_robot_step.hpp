@@ -80,6 +80,7 @@ class PythonRobotStep {
         linear.L.resize(static_cast<int>(n), static_cast<int>(n));
         std::copy_n(R.data(), dofs * n, linear.R[0]);
         std::copy_n(L.data(), n * n, linear.L[0]);
+        robot->turn_linear();
         stage_ = Stage::LINEAR;
     }
 

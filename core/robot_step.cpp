@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace stiction {
 namespace {
@@ -21,9 +22,9 @@ bool all_below(std::span<const double> values, double most) {
 }  // namespace
 
 RobotStep::RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, std::vector<PlacedLink> placed,
-                     double ground, double tolerance, std::vector<std::array<int, 2>> spins)
+                     Ground ground, double tolerance, std::vector<std::array<int, 2>> spins)
     : notes(placed.size()), rise(engine.qvel.size()), before(engine.qpos.size()), links_(std::move(links)),
-      engine_(engine), placed_(std::move(placed)), ground_(ground), tolerance_(tolerance), spins_(std::move(spins)) {}
+      engine_(engine), placed_(std::move(placed)), ground_(std::move(ground)), tolerance_(tolerance), spins_(std::move(spins)) {}
 
 bool RobotStep::is_finite() const { return all_below(engine_.qpos, GREATEST) && all_below(engine_.qvel, GREATEST); }
 
@@ -32,29 +33,55 @@ int RobotStep::touch() {
     for (std::size_t i = 0; i < placed_.size(); ++i) {
         ContactNote& note = notes[i];
         note.mode = Mode::NONE, note.kind = Kind::NONE, note.evaluations = 0, note.impulse = {};
-        PlacedLink& link = placed_[i];
-        const double* at = engine_.xipos + 3 * link.body;
-        link.position = {at[0], at[1], at[2] - ground_};
+        place(static_cast<int>(i));
     }
-    const auto position = [&](int i) -> const Vector& { return placed_[i].position; };
-    const auto rotation = [&](int i) -> const Rotation& {
-        PlacedLink& link = placed_[i];
-        const double* R = engine_.xmat + 9 * link.body;
-        const auto row = [&](const double* r) {
-            return Vector{r[0] * link.frame.x.x + r[1] * link.frame.y.x + r[2] * link.frame.z.x,
-                          r[0] * link.frame.x.y + r[1] * link.frame.y.y + r[2] * link.frame.z.y,
-                          r[0] * link.frame.x.z + r[1] * link.frame.y.z + r[2] * link.frame.z.z};
-        };
-        link.rotation = {row(R), row(R + 3), row(R + 6)};
-        return link.rotation;
-    };
-    const int n = links_->touch(position, rotation);
+    const int n = links_->touch([&](int i) -> const Vector& { return placed_[i].position; },
+                                [&](int i) -> const Rotation& { return placed_[i].rotation; });
     touching_.clear();
     for (Contact& c : links_->contacts()) {
         touching_.push_back(&placed_[c.index]);
         c.before = twist_of(engine_, placed_[c.index]);
     }
     return n;
+}
+
+/// Find where a link is, and on which plane it stands.
+void RobotStep::place(int i) {
+    PlacedLink& link = placed_[i];
+    const double* R = engine_.xmat + 9 * link.body;
+    const auto row = [&](const double* r) {
+        return Vector{r[0] * link.frame.x.x + r[1] * link.frame.y.x + r[2] * link.frame.z.x,
+                      r[0] * link.frame.x.y + r[1] * link.frame.y.y + r[2] * link.frame.z.y,
+                      r[0] * link.frame.x.z + r[1] * link.frame.y.z + r[2] * link.frame.z.z};
+    };
+    link.rotation = {row(R), row(R + 3), row(R + 6)};
+    link.position = vector_from(engine_.xipos + 3 * link.body);
+    link.plane = ground_.touched(i, links_->hull(i), link.position, link.rotation);
+    link.turned = false;
+    if (link.plane < 0) {
+        link.position.z = std::numeric_limits<double>::infinity();  // above all that it could touch
+        return;
+    }
+    const GroundPlane& plane = ground_.plane(link.plane);
+    if (!plane.level) {
+        link.turned = true;
+        link.axes = plane.axes;
+        link.position = plane.axes * link.position;
+        link.rotation = plane.axes * link.rotation;
+    }
+    link.position.z -= plane.height;
+}
+
+std::vector<Vector> RobotStep::points(int link) const {
+    std::vector<Vector> found;
+    const PlacedLink& own = placed_[link];
+    for (const Contact& c : links_->contacts())
+        for (int k = 0; c.index == link && k < c.count; ++k) {
+            Vector p = own.position + c.point(k);
+            p.z += ground_.plane(own.plane).height;
+            found.push_back(own.turned ? own.axes.inverse(p) : p);
+        }
+    return found;
 }
 
 Progress RobotStep::contact_part(const EngineConstraints& constraints, double timestep, bool damps, int round) {
@@ -103,7 +130,9 @@ Progress RobotStep::apply(double timestep, bool answers, int round) {
     for (int i = 0; i < contacts.size(); ++i) {
         double* forces = engine_.xfrc_applied + 6 * touching_[i]->body;
         if (round == 0) std::copy(forces, forces + 6, applied_[i].begin());
-        for (int k = 0; k < 6; ++k) forces[k] = applied_[i][k] + impulse_[6 * i + k] / timestep;
+        double impulse[6];
+        write(touching_[i]->to_world(wrench_from(&impulse_[6 * i])), impulse);
+        for (int k = 0; k < 6; ++k) forces[k] = applied_[i][k] + impulse[k] / timestep;
     }
     return !answers || round == MOST_ROUNDS - 1 ? Progress::DONE : Progress::AGAIN;
 }
@@ -142,8 +171,8 @@ bool RobotStep::finish(double timestep) {
         note.asked += evaluations_;
         note.unsolved += !solution.solved;
         note.outside += solution.outside[i];
-        note.impulse = wrench_from(impulse_.data() + 6 * i);
-        note.asked_at = c.velocity;
+        note.impulse = touching_[i]->to_world(wrench_from(impulse_.data() + 6 * i));
+        note.asked_at = touching_[i]->to_world(c.velocity);
     }
     return raised && qpos.size() > qvel.size();
 }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "ground.hpp"
 #include "joint_space.hpp"
 #include "links.hpp"
 
@@ -25,14 +26,15 @@ struct ContactNote {
     Mode mode = Mode::NONE;
     Kind kind = Kind::NONE;
     std::int64_t evaluations = 0, steps = 0, asked = 0, unsolved = 0, outside = 0;
-    Wrench impulse;
-    Twist asked_at;  ///< V1, about which the law was asked last
+    std::int64_t uncovered = 0;  ///< steps in which it touched what its law does not cover; whoever sees that counts
+    Wrench impulse;              ///< world axes, like the next one
+    Twist asked_at;              ///< V1, about which the law was asked last
 };
 
 class RobotStep {
   public:
-    /// ground: its height [m]; spins: places of quaternions in qpos, and of their spins in qvel
-    RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, std::vector<PlacedLink> placed, double ground,
+    /// spins: places of quaternions in qpos, and of their spins in qvel
+    RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, std::vector<PlacedLink> placed, Ground ground,
               double tolerance, std::vector<std::array<int, 2>> spins);
 
     /// Whether all positions and velocities of the joints are numbers that the engine takes.
@@ -67,24 +69,31 @@ class RobotStep {
 
     Links& links() { return *links_; }
     const PlacedLink& placed(int link) const { return placed_[link]; }
+    /// Contact points of a link that touches, world axes.
+    std::vector<Vector> points(int link) const;
     LinearStep& linear() { return linear_; }
+    /// The engine's step was tried out in world axes.
+    void turn_linear() { linear_.turn_to_planes(touching_); }
     std::span<double> V_free() { return V_free_; }
 
     std::vector<ContactNote> notes;      ///< of each link
     std::vector<double> rise, before;    ///< velocity of the joints that raises what has sunk in; qpos before the step
-    std::vector<double> foreseen;        ///< twists (6 n,) of the touching links after the step
+    std::vector<double> foreseen;        ///< twists (6 n,) of the touching links after the step, axes of their planes
 
   private:
     std::shared_ptr<Links> links_;
     EngineArrays engine_;
     std::vector<PlacedLink> placed_;
-    double ground_, tolerance_;
+    Ground ground_;
+    double tolerance_;
     std::vector<std::array<int, 2>> spins_;
     LinearStep linear_;
     std::vector<const PlacedLink*> touching_;
     std::vector<double> V_free_, impulse_, scratch_;
     std::vector<std::array<double, 6>> applied_;  // forces on the links that are not ours, while ours are applied
     int evaluations_ = 0;
+
+    void place(int link);
 };
 
 }  // namespace stiction

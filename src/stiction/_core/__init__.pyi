@@ -578,6 +578,26 @@ class Progress(enum.IntEnum):
 
 MOST_ROUNDS: int = 5
 
+class Ground:
+    """Planes and boxes that do not move, on which links stand."""
+
+    def __init__(
+        self,
+        *,
+        axes: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
+        height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        support: Sequence[float],
+        endless: Sequence[bool],
+        centre: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        turn: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
+        half: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        faces: Sequence[Sequence[int]],
+        meets: Sequence[Sequence[bool]],
+    ) -> None:
+        """
+        axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: how far it looks up, (p,); endless: whether more than faces of boxes carry, (p,). centre, turn, half: of each box, rows of turn are its axes, (b, 3), (b, 3, 3), (b, 3); faces: the planes of +x, -x, +y ..., (b, 6); meets: whether a link may touch a box, (n, b).
+        """
+
 class RobotStep:
     """The part of an engine's step in which links touch the ground."""
 
@@ -590,7 +610,7 @@ class RobotStep:
         root: Sequence[int],
         dofs: Sequence[Sequence[int]],
         frame: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
-        ground: float,
+        ground: Ground,
         tolerance: float,
         spins: Sequence[Sequence[int]],
         quadratic: int,
@@ -666,10 +686,14 @@ class RobotStep:
     def forget(self) -> None:
         """Set all counts to zero."""
 
-    def position(self, arg: int, /) -> NDArray[numpy.float64]:
+    def points(self, arg: int, /) -> NDArray[numpy.float64]:
         """
-        Centre of mass of a link above the ground at the begin of the last step [m], (3,).
+        Contact points of a link at the begin of the last step, world axes [m], (k, 3).
         """
+
+    @property
+    def planes(self) -> NDArray[numpy.int64]:
+        """Number of the plane that each link stands on in this step; -1: none."""
 
     @property
     def touching(self) -> NDArray[numpy.int64]:
@@ -677,7 +701,9 @@ class RobotStep:
 
     @property
     def V_free(self) -> NDArray[numpy.float64]:
-        """Twists (6 n,) of the touching links after the step without contact."""
+        """
+        Twists (6 n,) of the touching links after the step without contact, axes of their planes.
+        """
 
     @property
     def L(self) -> NDArray[numpy.float64]:

@@ -62,6 +62,11 @@ class BodyContact:
         """Steps whose last question lay outside of the law's training range."""
         return int(self._note["outside"])
 
+    @property
+    def uncovered(self) -> int:
+        """Steps in which it touched something that its law does not cover."""
+        return int(self._note["uncovered"])
+
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={self._note[name]}" for name in self._note.dtype.names)
         return f"BodyContact({values})"

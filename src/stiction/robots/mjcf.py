@@ -1,4 +1,4 @@
-"""What a MuJoCo model must be for a law to act in it: which geoms are the ground, and whether a body is the law's."""
+"""What a MuJoCo model must be for a law to act in it, and whether a body of it is the law's."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,6 @@ from stiction.bodies.body import Body
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 TOLERANCE = 0.01  # relative difference that a body may have from the law's
-_LEVEL = 1e-9  # how far the ground's normal may be from vertical
 _DIRECTIONS = 400  # in which shapes are compared
 _GEOM = mujoco.mjtGeom
 _ROUND = tuple(int(kind) for kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID))
@@ -69,22 +68,6 @@ def body_number(model: Any, name: str) -> int:
         names = [model.body(k).name for k in range(1, model.nbody)]
         raise checks.InputError(f"The model has no body {name!r}; it has {', '.join(filter(None, names))}.")
     return number
-
-
-def ground_planes(model: Any) -> tuple[list[int], float]:
-    """The geoms that are the ground, level planes fixed to the world at one height, and that height [m]."""
-    data = mujoco.MjData(model)
-    mujoco.mj_kinematics(model, data)
-    planes = [g for g in range(model.ngeom) if model.geom_type[g] == _GEOM.mjGEOM_PLANE]
-    fixed = [g for g in planes if model.body_weldid[model.geom_bodyid[g]] == 0]
-    level = [g for g in fixed if data.geom_xmat[g].reshape(3, 3)[2, 2] > 1 - _LEVEL]
-    heights = [float(data.geom_xpos[g, 2]) for g in level]
-    if not level or max(heights) - min(heights) > 1e-9:
-        raise checks.InputError(
-            f"A law needs the ground as one level plane fixed to the world; the model has {len(level)} "
-            f"such planes{' at different heights' if level else ''}."
-        )
-    return level, heights[0]
 
 
 def fit(model: Any, name: str, body: Body, tolerance: float = TOLERANCE) -> Fit:

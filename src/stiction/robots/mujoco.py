@@ -21,6 +21,7 @@ except ImportError as error:
 
 from stiction.robots import mjcf
 from stiction.robots.body_contact import BodyContact as BodyContact
+from stiction.robots.ground import find_ground
 from stiction.robots.links import TOLERANCE
 from stiction.robots.mjcf import body_of as body_of
 from stiction.robots.mujoco_step import ContactStep
@@ -33,8 +34,14 @@ _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 class Simulation:
     """A MuJoCo simulation in which the contacts of chosen bodies with the ground come from their laws.
 
-    model: an MjModel, or an MjSpec, which is compiled. From here on MuJoCo finds no contact of its own between
-        these bodies and the ground: the model's contact filter is changed.
+    The ground is every plane that is fixed to the world, at any angle and height, and every face of a box that is. A
+    body that touches two of them at once stands by its law on the one that looks up more (or, of two that do so alike,
+    on the one it lies deeper in), if that carries all of its corners below it. What a law does not cover stays
+    MuJoCo's own contact and is counted: see `uncovered`. A law is asked in the axes of the plane: z along its normal, x
+    the world's x projected on the plane. A law whose friction depends on the direction knows these axes only.
+
+    model: an MjModel, or an MjSpec, which is compiled. If one plane is all of the ground, MuJoCo finds no contact of
+        its own between these bodies and the plane from here on: the model's contact filter is changed.
     data: an MjData of that model; a new one by default
     laws: body name -> law, or the name or path of one; bodies may share a law
     method: "modes" (fast) or "powell" (the paper's)
@@ -59,7 +66,6 @@ class Simulation:
         if not laws:
             raise checks.InputError("laws must name at least one body.")
         mjcf.check_model(model)
-        ground, self._ground = mjcf.ground_planes(model)
         adapted = {id(law): law_of(law) for law in laws.values()}  # bodies that share a law still do
         laws = {name: adapted[id(law)] for name, law in laws.items()}
         for name, law in laws.items():
@@ -79,8 +85,10 @@ class Simulation:
                 raise checks.InputError(
                     f"The law of {name!r} is for steps of {law.timestep:g} s, the model has {model.opt.timestep:g} s."
                 )
-        geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
-        mjcf.leave_out(model, geoms, set(ground))
+        self._ground = find_ground(model, [one.body for one in fits])
+        if self._ground.is_one_plane:  # else each step looks which plane is touched
+            geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
+            mjcf.leave_out(model, geoms, self._ground.planes[0].geoms)
         self._begin(model, mujoco.MjData(model) if data is None else data, laws, fits, method, tolerance)
 
     def _begin(
@@ -136,6 +144,12 @@ class Simulation:
         """The MjData: what it holds may be changed between steps, not the object itself."""
         return self._data
 
+    @property
+    def uncovered(self) -> dict[str, int]:
+        """Of each body: steps in which it touched something that its law does not cover, so that MuJoCo's own contact
+        acted there; said once by a warning."""
+        return {name: contact.uncovered for name, contact in self.contacts.items()}
+
     def step(self) -> None:
         """Advance by one time step."""
         contact = self._step
@@ -174,11 +188,9 @@ class Simulation:
         """Contact points of a body at the beginning of the last step, world axes [m], (k, 3); none if it was free."""
         if name not in self.contacts:
             raise checks.InputError(f"The body {name!r} has no law; those with one are {', '.join(self.names)}.")
-        links, number = self._step.links, self.names.index(name)
-        rows = np.flatnonzero(links.contacts.record["index"] == number)
-        if not self.contacts[name].kind or not len(rows):
+        if not self.contacts[name].kind:
             return np.zeros((0, 3))
-        return links.points(int(rows[0])) + self._step.core.position(number) + np.array([0.0, 0.0, self._ground])
+        return self._step.core.points(self.names.index(name))
 
     def _stop(self) -> None:
         """Say where a number is lost, before MuJoCo would silently begin anew."""

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.laws.law import Law
 from stiction.robots import mjcf
+from stiction.robots.ground import Ground
 from stiction.robots.links import Links
 from stiction.robots.mjcf import mujoco
+from stiction.robots.own_contacts import OwnContacts
 from stiction.robots.powell import solve_powell
 
 _EULER = int(mujoco.mjtIntegrator.mjINT_EULER)
@@ -39,11 +41,11 @@ _OF_MODEL = (
 class ContactStep:
     """The links of a simulation, and what a step does with their contacts.
 
-    fits: how each law's body lies in its body of the model; ground: its height [m]; options: of Links
+    fits: how each law's body lies in its body of the model; options: of Links
     """
 
     def __init__(
-        self, model: Any, data: Any, laws: Sequence[Law], fits: Sequence[mjcf.Fit], ground: float, **options: Any
+        self, model: Any, data: Any, laws: Sequence[Law], fits: Sequence[mjcf.Fit], ground: Ground, **options: Any
     ) -> None:
         self.model, self.data = model, data
         self.links = Links(laws, **options)
@@ -56,13 +58,15 @@ class ContactStep:
             root=[int(model.body_rootid[one.body]) for one in fits],
             dofs=[mjcf.dofs_of(model, one.body) for one in fits],
             frame=np.array([one.turn for one in fits]),
-            ground=ground,
+            ground=ground.core,
             tolerance=self.links.tolerance,
             spins=mjcf.spins(model),
             quadratic=_QUADRATIC,
             cone=_CONE,
         )
         self._bodies = [one.body for one in fits]
+        self._own = OwnContacts(model, data, ground, self._bodies, core)
+        self._chooses = not ground.is_one_plane
         self._touch, self._part, self._finish, self.is_finite = (
             core.touch,
             core.contact_part,
@@ -80,12 +84,15 @@ class ContactStep:
         """A whole step."""
         model, data = self.model, self.data
         # Links that touched in the last step mostly do so again, and then accelerations are needed: one call for all.
-        ahead = self._touched and not self._sensors
+        # Which contacts MuJoCo is to solve must be known before, unless it never finds those of our links.
+        ahead = self._touched and not self._sensors and not self._chooses
         if ahead:
             _forward_skip(model, data, _NOTHING, 1)
         else:
             _step1(model, data)
         self._touched = self._touch()
+        if data.ncon:
+            self._own.look()
         if not self._touched:
             _step2(model, data)
             return

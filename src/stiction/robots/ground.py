@@ -1,0 +1,148 @@
+"""What the bodies of a MuJoCo model can stand on by a law: planes and faces of boxes that are fixed to the world."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.robots.mjcf import contact_geoms, mujoco
+
+_SAME = 1e-9  # how far normals and heights [m] may differ in one plane
+_PLANE, _BOX = int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_BOX)
+_NORMALS = np.kron(np.eye(3), [[1.0], [-1.0]])  # of a box's faces, in its own axes
+
+
+@dataclass
+class Plane:
+    """A plane at any angle and height; faces in one plane share it.
+
+    normal: world axes, (3,); height: along the normal, from the world's origin [m]
+    support: how far the normal looks up, against gravity: from 1, level, to -1, a ceiling
+    endless: whether it is a plane of the model; if not, only faces of boxes lie in it
+    geoms: the model's geoms in it
+    """
+
+    normal: NDArray[np.float64]
+    height: float
+    support: float
+    endless: bool
+    geoms: set[int]
+
+    @property
+    def axes(self) -> NDArray[np.float64]:
+        """Rows x, y and normal of the frame of its contacts, (3, 3): x is the world's x projected on the plane, or y
+        is the world's y projected on it where the plane stands across the world's x."""
+        x, y, n = np.eye(3)[0], np.eye(3)[1], self.normal
+        if abs(n[0]) < 0.9:
+            x = _unit(x - n[0] * n)
+            return np.stack([x, np.cross(n, x), n])
+        y = _unit(y - n[1] * n)
+        return np.stack([np.cross(y, n), y, n])
+
+
+@dataclass
+class Ground:
+    """All that links can stand on.
+
+    boxes: the model's geoms that are boxes; faces: numbers of the planes of their faces, +x, -x, +y ..., (b, 6)
+    centre, turn, half: of the boxes; rows of turn are their axes, (b, 3), (b, 3, 3), (b, 3)
+    meets: whether each link may touch each box, (n, b)
+    """
+
+    planes: list[Plane]
+    boxes: list[int]
+    faces: list[list[int]]
+    centre: NDArray[np.float64]
+    turn: NDArray[np.float64]
+    half: NDArray[np.float64]
+    meets: NDArray[np.bool_]
+
+    @property
+    def is_one_plane(self) -> bool:
+        """Whether a link that touches the ground touches this plane, so that there is nothing to choose."""
+        return len(self.planes) == 1 and not self.boxes
+
+    @property
+    def core(self) -> _core.Ground:
+        """The ground as the native core sees it."""
+        return _core.Ground(
+            axes=np.array([plane.axes for plane in self.planes]),
+            height=np.array([plane.height for plane in self.planes]),
+            support=[plane.support for plane in self.planes],
+            endless=[plane.endless for plane in self.planes],
+            centre=self.centre,
+            turn=self.turn,
+            half=self.half,
+            faces=self.faces,
+            meets=self.meets.tolist(),
+        )
+
+
+def find_ground(model: Any, bodies: Sequence[int]) -> Ground:
+    """What these bodies can stand on: all planes, and the boxes that the model lets them touch, fixed to the world."""
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    fixed = [g for g in range(model.ngeom) if model.body_weldid[model.geom_bodyid[g]] == 0]
+    boxes = [g for g in fixed if model.geom_type[g] == _BOX]
+    meets = np.array([[_may_touch(model, body, g) for g in boxes] for body in bodies]).reshape(len(bodies), len(boxes))
+    kept = np.flatnonzero(meets.any(axis=0))
+    boxes, meets = [boxes[k] for k in kept], meets[:, kept]
+    turn = data.geom_xmat[boxes].reshape(-1, 3, 3).transpose(0, 2, 1).copy()
+    half, centre = model.geom_size[boxes].copy(), data.geom_xpos[boxes].copy()
+    pull = model.opt.gravity
+    planes = _Planes(_unit(-pull) if pull.any() else np.array([0.0, 0.0, 1.0]))
+    for g in fixed:
+        if model.geom_type[g] == _PLANE:
+            planes.add(data.geom_xmat[g].reshape(3, 3)[:, 2], data.geom_xpos[g], g, endless=True)
+    faces = []
+    for k, g in enumerate(boxes):
+        normals = _NORMALS @ turn[k]
+        middles = centre[k] + normals * np.repeat(half[k], 2)[:, None]
+        faces.append([planes.add(normal, middle, g) for normal, middle in zip(normals, middles)])
+    if not planes.found:
+        raise checks.InputError(
+            "A law needs something to stand on, a plane or a box that is fixed to the world and that its body may "
+            "touch; the model has none."
+        )
+    return Ground(planes.found, boxes, faces, centre, turn, half, meets)
+
+
+class _Planes:
+    """Planes as they are found. up: a unit vector against gravity, (3,)"""
+
+    def __init__(self, up: NDArray[np.float64]) -> None:
+        self.up = up
+        self.found: list[Plane] = []
+
+    def add(self, normal: NDArray[np.float64], point: NDArray[np.float64], geom: int, endless: bool = False) -> int:
+        """The number of the plane with this normal (3,) through this point (3,), in which this geom lies as well."""
+        if abs(normal[2] - 1.0) < _SAME:  # level ground has exactly the world's axes
+            normal = np.array([0.0, 0.0, 1.0])
+        height = float(normal @ point)
+        for number, plane in enumerate(self.found):
+            if np.abs(plane.normal - normal).max() < _SAME and abs(plane.height - height) < _SAME:
+                plane.endless |= endless
+                plane.geoms.add(geom)
+                return number
+        support = round(float(normal @ self.up), 9)  # planes that differ by rounding only look up alike
+        self.found.append(Plane(normal.copy(), height, support, endless, {geom}))
+        return len(self.found) - 1
+
+
+def _may_touch(model: Any, body: int, geom: int) -> bool:
+    """Whether MuJoCo would look for contact of a body with a fixed geom: by its filter, or by a pair with a name."""
+    own, other = contact_geoms(model, body), int(model.geom_bodyid[geom])
+    signature = (min(body, other) << 16) + max(body, other)
+    if signature in model.exclude_signature:
+        return False
+    pairs = {frozenset(pair) for pair in zip(model.pair_geom1.tolist(), model.pair_geom2.tolist())}
+    kind, affinity = model.geom_contype, model.geom_conaffinity
+    return any(kind[g] & affinity[geom] or kind[geom] & affinity[g] or frozenset((g, geom)) in pairs for g in own)
+
+
+def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    return vector / np.linalg.norm(vector)
