@@ -55,6 +55,22 @@ nb::object points_of(const PointStep& self) {
                           copy_of<double>(impulse, {n, 3}), copy_of<std::int64_t>(slips, {n}), copy_of<double>(distance, {n}));
 }
 
+nb::object counts_of(const PointStep& self) {
+    std::vector<std::int64_t> all{self.unsolved, self.contact_steps, self.newton_steps, self.rounds};
+    for (const PairNote& note : self.notes) all.insert(all.end(), {note.steps, note.unsolved, note.outside});
+    all.insert(all.end(), self.uncovered.begin(), self.uncovered.end());
+    return nb::cast(copy_of<std::int64_t>(all, {all.size()}));
+}
+
+void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
+    if (counts.size() != 4 + 3 * self.notes.size() + self.uncovered.size())
+        throw nb::value_error("These counts are of other laws or bodies.");
+    const std::int64_t* next = counts.data();
+    for (std::int64_t* one : {&self.unsolved, &self.contact_steps, &self.newton_steps, &self.rounds}) *one = *next++;
+    for (PairNote& note : self.notes) note.steps = *next++, note.unsolved = *next++, note.outside = *next++;
+    std::copy_n(next, self.uncovered.size(), self.uncovered.begin());
+}
+
 }  // namespace
 
 void bind_mujoco(nb::module_& m) {
@@ -90,6 +106,7 @@ void bind_mujoco(nb::module_& m) {
         .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
              "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 "
              "nothing happened, since the integrator is not one of Euler, implicit and implicitfast.")
+        .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))
         .def("points", &points_of)
@@ -107,6 +124,16 @@ void bind_mujoco(nb::module_& m) {
             "Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.")
         .def_prop_ro("uncovered", [](const PointStep& self) { return copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()}); },
                      "Of each body, the steps in which it touched what its laws do not cover.")
+        .def_prop_ro("any_uncovered",
+                     [](const PointStep& self) {
+                         return std::any_of(self.uncovered.begin(), self.uncovered.end(), [](auto n) { return n > 0; });
+                     })
+        .def("centre",
+             [](const PointStep& self, int body) {
+                 return copy_of<double>({*self.engine.data.xipos + 3 * body, 3}, {3});
+             },
+             nb::arg("body"), "Of mass of a body at the begin of the last step [m], (3,).")
+        .def_prop_rw("counts", &counts_of, &set_counts, "All counts, (n,).")
         .def_rw("forces_wanted", &PointStep::forces_wanted)
         .def_rw("unsolved", &PointStep::unsolved)
         .def_rw("contact_steps", &PointStep::contact_steps)

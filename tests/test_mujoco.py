@@ -74,7 +74,7 @@ def test_velocity_is_foreseen(inside, rest, option, limit):
         sim.step()
         if not sim.contacts["foot"].kind:
             continue
-        foreseen = sim._step.core.foreseen[:6]
+        foreseen = sim.contact_part._step.core.foreseen[:6]
         touched += 1
         if inside == FREE:  # its spin is kept in body axes, which the correction of its pose may turn: look at the end
             copy.qpos[:] = sim.data.qpos
@@ -409,7 +409,7 @@ def test_error_of_a_law_leaves_no_force():
         ({"laws": {LAST: stiction.load("cube")}}, "bounces and cuts its steps"),
         ({"laws": {LAST: ImpactLaw(LINK, substeps=0)}}, "bounces, which Algorithm 2 cannot do"),
         ({"laws": {LAST: LAW}, "method": "magic"}, "method must be one of"),
-        ({"laws": {LAST: LAW}, "xml": CHAIN.replace('cone="elliptic"', 'integrator="RK4"')}, "RK4"),
+        ({"laws": {LAST: LAW}, "xml": CHAIN.replace('cone="elliptic"', 'integrator="discrete"')}, "cannot be split"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('type="plane"', 'type="sphere"')}, "something to stand on"),
     ],
 )  # fmt: skip
@@ -418,6 +418,13 @@ def test_refuses(change, message):
     with pytest.raises(InputError, match=message) as caught:
         Simulation(model, **change)
     assert "\n" not in str(caught.value)
+
+
+def test_euler_in_place_of_rk4():
+    model = mujoco.MjModel.from_xml_string(CHAIN.replace('cone="elliptic"', 'integrator="RK4"'))
+    with pytest.warns(UserWarning, match="RK4 evaluates contact four times"):
+        Simulation(model, laws={LAST: LAW})
+    assert model.opt.integrator == mujoco.mjtIntegrator.mjINT_EULER
 
 
 def test_stops_at_nan():
@@ -459,5 +466,5 @@ def test_laws_by_name_and_what_is_no_model():
     with pytest.raises(InputError, match="There is no law 'nonsense'"):
         Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: "nonsense"})
     assert Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: "link"}).names == (LAST,)
-    with pytest.raises(InputError, match="model must be an MjModel or an MjSpec, got str"):
+    with pytest.raises(InputError, match="model must be an MjModel or an MjSpec, got the path"):
         Simulation("robot.xml", laws={LAST: "link"})

@@ -49,7 +49,7 @@ def step():
     model = mujoco.MjModel.from_xml_string(MODEL)
     sim = Simulation(model, laws={name: CoulombLaw(body_of(model, name), 0.5) for name in "ab"})
     mujoco.mj_forward(sim.model, sim.data)
-    return sim._step
+    return sim.contact_part._step
 
 
 PARTS = {

@@ -38,6 +38,8 @@ class PointStep {
     /// One step. After RESET, MuJoCo has begun anew by itself; after NO_NUMBERS and OTHER_INTEGRATOR nothing has happened.
     Outcome step();
     void forget();
+    /// Whether all positions and velocities are numbers that MuJoCo takes.
+    bool is_finite() const;
 
     std::vector<PairNote> notes;               ///< of each law
     std::vector<std::int64_t> uncovered;       ///< of each body: steps in which it touched what its laws do not cover
@@ -93,7 +95,6 @@ class PointStep {
     void finish();
     void remember();
     void raise();
-    bool is_finite() const;
     bool was_reset(const std::array<int, 3>& before) const;
     std::array<int, 3> warnings() const;
     double timestep() const { return *engine.model.timestep; }

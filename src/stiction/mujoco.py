@@ -1,5 +1,6 @@
-"""MuJoCo with learned feet: `stiction.mujoco.Simulation`. Needs the extra `mujoco`."""
+"""MuJoCo with contact laws: `stiction.mujoco.Simulation`, `stiction.mujoco.rollout`. Needs the extra `mujoco`."""
 
-from stiction.robots.mujoco import BodyContact, Simulation, body_of
+from stiction.robots.mujoco import BodyContact, PairContact, Simulation, body_of
+from stiction.robots.rollouts import rollout
 
-__all__ = ["BodyContact", "Simulation", "body_of"]
+__all__ = ["BodyContact", "PairContact", "Simulation", "body_of", "rollout"]

@@ -1,5 +1,5 @@
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -724,6 +724,118 @@ class RobotStep:
     @property
     def before(self) -> NDArray[numpy.float64]:
         """Positions of the joints before the step, a view."""
+
+class EngineDescription:
+    """Where MuJoCo's functions are, and the fields of its structs."""
+
+    def __init__(
+        self,
+        *,
+        functions: Mapping[str, int],
+        constants: Mapping[str, int],
+        model: Mapping[str, int],
+        data: Mapping[str, int],
+        contact: Mapping[str, int],
+    ) -> None: ...
+
+class PairLaw:
+    """Friction and restitution between two surfaces."""
+
+    def __init__(self, *, map: FrictionMap, e0: float, fall: float, threshold: float, body_axes: bool) -> None: ...
+
+class PointStep:
+    """Steps of MuJoCo in which chosen pairs of geoms touch by laws."""
+
+    def __init__(
+        self,
+        *,
+        model: int,
+        data: int,
+        description: EngineDescription,
+        damping: Mapping[str, int],
+        sparse: bool,
+        state_size: int,
+        laws: Sequence[PairLaw],
+        class_of: Sequence[int],
+        classes: int,
+        table: Sequence[int],
+        softness: float,
+    ) -> None: ...
+    def step(self) -> int:
+        """
+        One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 nothing happened, since the integrator is not one of Euler, implicit and implicitfast.
+        """
+
+    def is_finite(self) -> bool:
+        """Whether the state consists of numbers that MuJoCo takes."""
+
+    def forget(self) -> None:
+        """Set all counts to zero, and begin without memory."""
+
+    def note(self, law: int) -> object: ...
+    def points(self) -> object: ...
+    @property
+    def memory(self) -> NDArray[numpy.float64]:
+        """
+        Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.
+        """
+
+    @memory.setter
+    def memory(
+        self, arg: Annotated[NDArray[numpy.float64], dict(shape=(None, 8), order="C", device="cpu", writable=False)], /
+    ) -> None: ...
+    @property
+    def uncovered(self) -> NDArray[numpy.int64]:
+        """
+        Of each body, the steps in which it touched what its laws do not cover.
+        """
+
+    @property
+    def any_uncovered(self) -> bool: ...
+    def centre(self, body: int) -> NDArray[numpy.float64]:
+        """Of mass of a body at the begin of the last step [m], (3,)."""
+
+    @property
+    def counts(self) -> object:
+        """All counts, (n,)."""
+
+    @counts.setter
+    def counts(
+        self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
+    ) -> None: ...
+    @property
+    def forces_wanted(self) -> bool: ...
+    @forces_wanted.setter
+    def forces_wanted(self, arg: bool, /) -> None: ...
+    @property
+    def unsolved(self) -> int: ...
+    @unsolved.setter
+    def unsolved(self, arg: int, /) -> None: ...
+    @property
+    def contact_steps(self) -> int: ...
+    @contact_steps.setter
+    def contact_steps(self, arg: int, /) -> None: ...
+    @property
+    def newton_steps(self) -> int: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def work(self) -> float: ...
+
+def run_motions(
+    workers: Sequence[PointStep],
+    initial: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    warmstart: object | None,
+    control: object | None,
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    sensors: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    *,
+    state_kind: int,
+    control_kind: int,
+) -> NDArray[numpy.int64]:
+    """
+    Run motions (n, steps) in as many threads as there are workers; state and sensors are written. Returns after how many steps each ended (n,).
+    """
 
 def rollout(
     law: Law,

@@ -32,8 +32,6 @@ class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
             raise checks.InputError(
                 f"LearnedFeet needs an environment made on Gymnasium's MujocoEnv, got {type(inner).__name__}."
             )
-        if inner.model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
-            inner.model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
         self.simulation = Simulation(inner.model, inner.data, laws=laws, **options)
         inner._step_mujoco_simulation = self._steps
 

@@ -1,5 +1,6 @@
 """What a MuJoCo model must be for a law to act in it, and whether a body of it is the law's."""
 
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +17,14 @@ mujoco = cast(Any, compiled_module)  # its names are known at run time only
 TOLERANCE = 0.01  # relative difference that a body may have from the law's
 _DIRECTIONS = 400  # in which shapes are compared
 _GEOM = mujoco.mjtGeom
+_INTEGRATORS = tuple(
+    int(kind)
+    for kind in (
+        mujoco.mjtIntegrator.mjINT_EULER,
+        mujoco.mjtIntegrator.mjINT_IMPLICIT,
+        mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    )
+)
 _ROUND = tuple(int(kind) for kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID))
 
 
@@ -31,11 +40,63 @@ class Fit:
     turn: NDArray[np.float64]
 
 
+def compiled(model: Any) -> tuple[Any, dict[str, set[int]]]:
+    """A model, and the geoms of each default class where these are known: of an MjSpec, which is compiled."""
+    if isinstance(model, mujoco.MjModel):
+        return model, {}
+    if isinstance(model, str | Path):
+        raise checks.InputError(
+            f"model must be an MjModel or an MjSpec, got the path {str(model)!r:.80}: load it by "
+            "mujoco.MjModel.from_xml_path."
+        )
+    if not isinstance(model, mujoco.MjSpec):
+        raise checks.InputError(f"model must be an MjModel or an MjSpec, got {type(model).__name__}.")
+    made, classes = model.compile(), {}
+    for geom in model.geoms:
+        default = geom.classname
+        if default is not None and default.name:
+            classes.setdefault(default.name, set()).add(int(geom.id))
+    return made, classes
+
+
+def check_data(model: Any, data: Any) -> None:
+    """Refuse data of another model."""
+    if not isinstance(data, mujoco.MjData):
+        raise checks.InputError(f"data must be an MjData, got {type(data).__name__}.")
+    own, its = ((m.nq, m.nv, m.nbody, m.ngeom, m.signature) for m in (model, data.model))
+    if own != its:
+        raise checks.InputError(
+            f"data belongs to another model: one with {its[0]} positions, {its[2]} bodies and {its[3]} geoms, this one "
+            f"has {own[0]}, {own[2]} and {own[3]}."
+        )
+
+
+def raise_lost_numbers(model: Any, data: Any, steps: int) -> None:
+    """Say where a number is lost, before MuJoCo would silently begin anew."""
+    bad = ~(np.abs(data.qvel) < 1e10)
+    dof = int(bad.argmax()) if bad.any() else 0
+    body = model.body(int(model.dof_bodyid[dof])).name if model.nv else ""
+    raise checks.InputError(
+        f"The simulation has run out of numbers before step {steps} (t = {data.time:g} s), at body {body!r}: "
+        f"qpos = {data.qpos.tolist()!s:.300}, qvel = {data.qvel.tolist()!s:.300}."
+    )
+
+
+def prepare(model: Any) -> None:
+    """Take Euler's method where the model asks for RK4, and refuse settings with which a step cannot be split."""
+    if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
+        warnings.warn(
+            "The integrator RK4 evaluates contact four times a step; Euler's method is used instead.", stacklevel=4
+        )
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    check_model(model)
+
+
 def check_model(model: Any) -> None:
     """Refuse settings with which a step cannot be split."""
-    if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
+    if model.opt.integrator not in _INTEGRATORS:
         raise checks.InputError(
-            "The integrator RK4 evaluates contact four times a step; a law gives one impulse a step: use Euler, "
+            f"A step of the integrator {mujoco.mjtIntegrator(model.opt.integrator).name} cannot be split: use Euler, "
             "implicit or implicitfast."
         )
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
@@ -61,16 +122,22 @@ def dofs_of(model: Any, body: int) -> list[int]:
     return found[::-1]
 
 
-def body_number(model: Any, name: str) -> int:
-    """The number of a body by its name."""
-    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+def body_number(model: Any, name: str | int) -> int:
+    """The number of a body by its name, or as it is."""
+    if isinstance(name, int | np.integer) and not isinstance(name, bool):
+        if not 0 <= name < model.nbody:
+            raise checks.InputError(f"There is no body {name}: the model has bodies 0 to {model.nbody - 1}.")
+        return int(name)
+    if not isinstance(name, str):
+        raise checks.InputError(f"A body is named by its name or number, got {name!r:.80}.")
+    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name.removeprefix("body:"))
     if number < 0:
         names = [model.body(k).name for k in range(1, model.nbody)]
         raise checks.InputError(f"The model has no body {name!r}; it has {', '.join(filter(None, names))}.")
     return number
 
 
-def fit(model: Any, name: str, body: Body, tolerance: float = TOLERANCE) -> Fit:
+def fit(model: Any, name: Any, body: Body, tolerance: float = TOLERANCE) -> Fit:
     """How the law's `body` lies in the model's body of that name, or one sentence why it does not."""
     number = body_number(model, name)
     if model.body_weldid[number] == 0:
@@ -98,7 +165,7 @@ def fit(model: Any, name: str, body: Body, tolerance: float = TOLERANCE) -> Fit:
     return Fit(number, turn)
 
 
-def body_of(model: Any, name: str, points: int = 32) -> Body:
+def body_of(model: Any, name: str | int, points: int = 32) -> Body:
     """The body of that name as a stiction Body: the convex hull of its geoms with its mass properties, body frame.
 
     points: of each circle by which a round geom is described

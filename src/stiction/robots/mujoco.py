@@ -1,18 +1,22 @@
-"""MuJoCo with learned feet: chosen bodies touch the ground by their laws, everything else stays MuJoCo's.
+"""MuJoCo with contact laws of ours: chosen bodies or pairs touch by their laws, everything else stays MuJoCo's.
 
 A step is MuJoCo's own, split where it may be: positions and velocities, then what the velocities would become without
-contact of the chosen bodies, Algorithm 2, and the rest of the step with the contact impulse as an applied force.
+the contacts that have laws, these contacts, and the rest of the step with their impulses as applied forces.
 """
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from numbers import Real
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
-from stiction.laws.law import Law
+from stiction.laws.law import Law, as_law
+from stiction.laws.material import Material
+from stiction.laws.modelfile import load
 
 try:
     import mujoco as compiled_module
@@ -21,32 +25,43 @@ except ImportError as error:
 
 from stiction.robots import mjcf
 from stiction.robots.body_contact import BodyContact as BodyContact
-from stiction.robots.ground import find_ground
+from stiction.robots.link_contacts import LinkPlan
 from stiction.robots.links import TOLERANCE
 from stiction.robots.mjcf import body_of as body_of
-from stiction.robots.mujoco_step import ContactStep
-from stiction.simulation.rollout import law_of
+from stiction.robots.pair_contact import PairContact as PairContact
+from stiction.robots.point_contacts import PointPlan
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+_REMEMBERED = 8  # numbers of one impulse in the memory of a simulation
 
 
 class Simulation:
-    """A MuJoCo simulation in which the contacts of chosen bodies with the ground come from their laws.
+    """A MuJoCo simulation in which chosen contacts follow laws.
 
-    The ground is every plane that is fixed to the world, at any angle and height, and every face of a box that is. A
-    body that touches two of them at once stands by its law on the one that looks up more (or, of two that do so alike,
-    on the one it lies deeper in), if that carries all of its corners below it. What a law does not cover stays
-    MuJoCo's own contact and is counted: see `uncovered`. A law is asked in the axes of the plane: z along its normal, x
-    the world's x projected on the plane. A law whose friction depends on the direction knows these axes only.
-
-    model: an MjModel, or an MjSpec, which is compiled. If one plane is all of the ground, MuJoCo finds no contact of
-        its own between these bodies and the plane from here on: the model's contact filter is changed.
+    laws: what touches how. A key is a body (name or number), a geom, a MuJoCo material or, where an MjSpec is given, a
+        default class, or a pair of these; "*" is anything, and a single key K means (K, "*"). "body:NAME", "geom:NAME",
+        "material:NAME" and "class:NAME" say which is meant. A value is
+        - a Material, or a number (Coulomb's coefficient): contacts are MuJoCo's own points, between geoms of any kind,
+          and all of them are solved at once and exactly. The most special key that fits a pair wins, of equals the
+          first. Directions of slip are those of the first of the pair over the second.
+        - a law learned for that body, or the name or path of one: it stands on the ground by Algorithm 2. The ground is
+          every plane that is fixed to the world, at any angle and height, and every face of a box that is. A body that
+          touches two of them at once stands by its law on the one that looks up more (or, of two that do so alike, on
+          the one it lies deeper in), if that carries all of its corners below it. A law is asked in the axes of the
+          plane: z along its normal, x the world's x projected on the plane.
+    model: an MjModel, or an MjSpec, which is compiled. It is changed: contacts with materials are listed a little
+        before they touch (`geom_gap`), and bodies with laws of their own are left out of MuJoCo's contacts with the
+        ground.
     data: an MjData of that model; a new one by default
-    laws: body name -> law, or the name or path of one; bodies may share a law
-    method: "modes" (fast) or "powell" (the paper's)
-    tolerance: of the friction impulse, relative
+    softness: share of its own response by which a loaded point with a material yields; 0 is rigid and exact
+    gap: [m] at which contacts with materials are foreseen; by default 20 mm, or what 5 m/s cover in a step
+    method: of Algorithm 2: "modes" (fast) or "powell" (the paper's)
+    tolerance: of Algorithm 2's friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
+
+    What no law covers stays MuJoCo's own contact. Where a body with a law is part of such a contact, that is said once by
+    a warning and counted: see `uncovered`.
     """
 
     def __init__(
@@ -54,76 +69,49 @@ class Simulation:
         model: Any,
         data: Any = None,
         *,
-        laws: Mapping[str, Any],
+        laws: Mapping[Any, Any],
+        softness: float = 0.0,
+        gap: float | None = None,
         method: str = "modes",
         tolerance: float = TOLERANCE,
         fit: float = mjcf.TOLERANCE,
     ) -> None:
-        if isinstance(model, mujoco.MjSpec):
-            model = model.compile()
-        if not isinstance(model, mujoco.MjModel):
-            raise checks.InputError(f"model must be an MjModel or an MjSpec, got {type(model).__name__}.")
-        if not laws:
-            raise checks.InputError("laws must name at least one body.")
-        mjcf.check_model(model)
-        adapted = {id(law): law_of(law) for law in laws.values()}  # bodies that share a law still do
-        laws = {name: adapted[id(law)] for name, law in laws.items()}
-        for name, law in laws.items():
-            if law.substeps:
-                raise checks.InputError(
-                    f"The law of {name!r} bounces and cuts its steps where corners arrive, which a step of MuJoCo "
-                    "cannot do: train networks on it (`stiction collect --law`, `stiction train`) and use those."
-                )
-            if law.bounces:
-                raise checks.InputError(
-                    f"The law of {name!r} bounces, which Algorithm 2 cannot do inside a robot: set its restitution to "
-                    "zero, or train networks on it (`stiction collect --law`, `stiction train`) and use those."
-                )
-        fits = [mjcf.fit(model, name, law.body, fit) for name, law in laws.items()]
-        for name, law in laws.items():
-            if abs(law.timestep - model.opt.timestep) > 1e-12:
-                raise checks.InputError(
-                    f"The law of {name!r} is for steps of {law.timestep:g} s, the model has {model.opt.timestep:g} s."
-                )
-        self._ground = find_ground(model, [one.body for one in fits])
-        if self._ground.is_one_plane:  # else each step looks which plane is touched
-            geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
-            mjcf.leave_out(model, geoms, self._ground.planes[0].geoms)
-        self._begin(model, mujoco.MjData(model) if data is None else data, laws, fits, method, tolerance)
+        model, classes = mjcf.compiled(model)
+        if data is not None:
+            mjcf.check_data(model, data)
+        mjcf.prepare(model)
+        known = known_laws(laws)
+        if all(isinstance(law, Material) for law in known.values()):
+            plan = PointPlan.of(model, known, classes=classes, softness=softness, gap=gap)
+        else:
+            plan = LinkPlan.of(model, known, method=method, tolerance=tolerance, fit=fit)
+        self._begin(model, mujoco.MjData(model) if data is None else data, known, plan)
 
-    def _begin(
-        self, model: Any, data: Any, laws: dict[str, Law], fits: list[mjcf.Fit], method: str, tolerance: float
-    ) -> None:
+    def _begin(self, model: Any, data: Any, laws: dict[Hashable, Any], plan: PointPlan | LinkPlan) -> None:
         """Make what the native core needs for a model that is prepared."""
-        self._model, self._data, self._laws, self._fits = model, data, laws, fits
-        own = list(laws.values())
-        self._step = ContactStep(model, data, own, fits, self._ground, method=method, tolerance=tolerance)
-        self._notes = self._step.core.notes
+        self._model, self._data, self._laws, self._plan = model, data, laws, plan
+        self.contact_part = plan.begin(model, data, laws)
+        self._advance, self._is_finite = self.contact_part.step, self.contact_part.is_finite
         self.names = tuple(laws)
-        self.contacts = {name: BodyContact(note) for name, note in zip(laws, self._notes)}
+        self.contacts = self.contact_part.contacts
         self.steps = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """All that a copy or a pickle needs; the native core is made anew from it."""
-        links = self._step.links
         return {
             "model": self._model,
             "data": self._data,
             "laws": self._laws,
-            "fits": self._fits,
-            "ground": self._ground,
-            "method": links.method,
-            "tolerance": links.tolerance,
+            "plan": self._plan,
             "steps": self.steps,
-            "notes": self._notes.copy(),
+            "counts": self.contact_part.counts,
+            "memory": self.contact_part.memory,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._ground = state["ground"]
-        how = state["laws"], state["fits"], state["method"], state["tolerance"]
-        self._begin(state["model"], state["data"], *how)
+        self._begin(state["model"], state["data"], state["laws"], state["plan"])
         self.steps = state["steps"]
-        self._notes[:] = state["notes"]
+        self.contact_part.counts, self.contact_part.memory = state["counts"], state["memory"]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Simulation":
         """A simulation that goes on by itself; the laws, which no step changes, are shared."""
@@ -145,18 +133,23 @@ class Simulation:
         return self._data
 
     @property
-    def uncovered(self) -> dict[str, int]:
-        """Of each body: steps in which it touched something that its law does not cover, so that MuJoCo's own contact
-        acted there; said once by a warning."""
-        return {name: contact.uncovered for name, contact in self.contacts.items()}
+    def unsolved(self) -> int:
+        """Steps so far for which no exact solution was found, so that the guards decided."""
+        return self.contact_part.unsolved
 
-    def step(self) -> None:
-        """Advance by one time step."""
-        contact = self._step
-        if not contact.is_finite():
-            self._stop()
-        contact.step()
-        self.steps += 1
+    @property
+    def uncovered(self) -> dict[Any, int]:
+        """Of each body with a law: steps in which it touched something that its law does not cover, so that MuJoCo's
+        own contact acted there; said once by a warning."""
+        return self.contact_part.uncovered
+
+    def step(self, nstep: int = 1) -> None:
+        """Advance by one time step, or by several."""
+        for _ in range(nstep):
+            if not self._is_finite():
+                mjcf.raise_lost_numbers(self._model, self._data, self.steps)
+            self._advance()
+            self.steps += 1
 
     def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
         """Begin anew, from the model's own start or the given one; all counts return to zero."""
@@ -169,36 +162,52 @@ class Simulation:
         self.forget()
 
     def forget(self) -> None:
-        """Set all counts to zero."""
+        """Set all counts to zero, and let the next step begin without the impulses of the last."""
         self.steps = 0
-        self._step.core.forget()
+        self.contact_part.forget()
 
     def save(self) -> NDArray[np.float64]:
         """All that the next steps depend on, as numbers."""
         state = np.empty(mujoco.mj_stateSize(self.model, _STATE))
         mujoco.mj_getState(self.model, self.data, state, _STATE)
-        return state
+        return np.concatenate([state, self.contact_part.memory.ravel()])
 
     def restore(self, state: NDArray[np.float64]) -> None:
         """Go on from what `save` gave, bit for bit."""
         size = mujoco.mj_stateSize(self.model, _STATE)
-        mujoco.mj_setState(self.model, self.data, checks.array("state", state, (size,)), _STATE)
+        numbers = checks.array("state", state, (None,))
+        if len(numbers) < size or (len(numbers) - size) % _REMEMBERED:
+            raise checks.InputError(f"state must be what `save` gave: {size} numbers or more, got {len(numbers)}.")
+        self.contact_part.memory = numbers[size:].reshape(-1, _REMEMBERED)
+        mujoco.mj_setState(self.model, self.data, np.ascontiguousarray(numbers[:size]), _STATE)
 
-    def patch(self, name: str) -> NDArray[np.float64]:
-        """Contact points of a body at the beginning of the last step, world axes [m], (k, 3); none if it was free."""
-        if name not in self.contacts:
-            raise checks.InputError(f"The body {name!r} has no law; those with one are {', '.join(self.names)}.")
-        if not self.contacts[name].kind:
-            return np.zeros((0, 3))
-        return self._step.core.points(self.names.index(name))
+    def patch(self, key: Any) -> NDArray[np.float64]:
+        """Contact points of a key of `laws` in the last step, world axes [m], (k, 3); none where it did not touch."""
+        if key not in self.contacts:
+            known = ", ".join(str(name) for name in self.names)
+            raise checks.InputError(f"The body {key!r} has no law; those with one are {known}.")
+        return self.contact_part.patch(key)
 
-    def _stop(self) -> None:
-        """Say where a number is lost, before MuJoCo would silently begin anew."""
-        data = self._data
-        bad = ~(np.abs(data.qvel) < 1e10)
-        dof = int(bad.argmax()) if bad.any() else 0
-        body = self.model.body(int(self.model.dof_bodyid[dof])).name
+
+def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
+    """The laws and materials that are meant; what was one object stays one."""
+    if not isinstance(laws, Mapping) or not laws:
+        raise checks.InputError("laws must name at least one body.")
+    adapted = {id(value): _law(value) for value in laws.values()}
+    known = {key: adapted[id(value)] for key, value in laws.items()}
+    materials = [key for key, law in known.items() if isinstance(law, Material)]
+    others = [key for key, law in known.items() if not isinstance(law, Material)]
+    if materials and others:
         raise checks.InputError(
-            f"The simulation has run out of numbers before step {self.steps} (t = {data.time:g} s), at body {body!r}: "
-            f"qpos = {data.qpos.tolist()!s:.300}, qvel = {data.qvel.tolist()!s:.300}."
+            f"A simulation has either materials or laws learned for bodies, not both: {materials[0]!r} has a material, "
+            f"{others[0]!r} a law of its own."
         )
+    return known
+
+
+def _law(value: Any) -> Law | Material:
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return Material.coulomb(float(value))
+    if isinstance(value, str | Path):
+        value = load(value)
+    return value if isinstance(value, Material) else as_law(value)

@@ -1,0 +1,142 @@
+"""Bodies that touch the ground by laws learned for them: Algorithm 2 inside MuJoCo's steps."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.basics import checks
+from stiction.laws.law import Law
+from stiction.robots import mjcf
+from stiction.robots.body_contact import BodyContact
+from stiction.robots.ground import Ground, find_ground
+from stiction.robots.mujoco_step import ContactStep
+
+NOTHING = np.zeros((0, 8))
+
+
+@dataclass(frozen=True)
+class LinkPlan:
+    """How the bodies' laws are asked: see `Simulation`.
+
+    fits: how each law's body lies in its body of the model
+    """
+
+    fits: list[mjcf.Fit]
+    ground: Ground
+    method: str
+    tolerance: float
+
+    @classmethod
+    def of(
+        cls, model: Any, laws: Mapping[Hashable, Law], *, method: str, tolerance: float, fit: float
+    ) -> "LinkPlan":
+        """The plan for these laws; the model is prepared for it."""
+        for key, law in laws.items():
+            if isinstance(key, tuple):
+                raise checks.InputError(
+                    f"The law of {key!r} was learned for one body on the ground: its key must be that body, not a pair."
+                )
+            if law.substeps:
+                raise checks.InputError(
+                    f"The law of {key!r} bounces and cuts its steps where corners arrive, which a step of MuJoCo "
+                    "cannot do: train networks on it (`stiction collect --law`, `stiction train`) and use those."
+                )
+            if law.bounces:
+                raise checks.InputError(
+                    f"The law of {key!r} bounces, which Algorithm 2 cannot do inside a robot: set its restitution to "
+                    "zero, or train networks on it (`stiction collect --law`, `stiction train`) and use those."
+                )
+        fits = [mjcf.fit(model, key, law.body, fit) for key, law in laws.items()]
+        check_timestep(model, laws)
+        ground = find_ground(model, [one.body for one in fits])
+        if ground.is_one_plane:  # else each step looks which plane is touched
+            geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
+            mjcf.leave_out(model, geoms, ground.planes[0].geoms)
+        return cls(fits, ground, method, tolerance)
+
+    def begin(self, model: Any, data: Any, laws: dict[Hashable, Law]) -> "LinkContacts":
+        """Make what the native core needs, on a model that is prepared."""
+        return LinkContacts(model, data, laws, self)
+
+
+def check_timestep(model: Any, laws: Mapping[Hashable, Law]) -> None:
+    """Refuse a time step that is not the laws'."""
+    for key, law in laws.items():
+        if abs(law.timestep - model.opt.timestep) > 1e-12:
+            raise checks.InputError(
+                f"The law of {key!r} is for steps of {law.timestep:g} s, the model has {model.opt.timestep:g} s."
+            )
+
+
+class LinkContacts:
+    """The bodies with laws of a simulation, and what a step does with their contacts."""
+
+    def __init__(self, model: Any, data: Any, laws: dict[Hashable, Law], plan: LinkPlan) -> None:
+        self._model, self._laws = model, laws
+        self._step = ContactStep(
+            model, data, list(laws.values()), plan.fits, plan.ground, method=plan.method, tolerance=plan.tolerance
+        )
+        self.links = self._step.links
+        self._notes = self._step.core.notes
+        self._keys = tuple(laws)
+        self._setting = self._settings()
+        self.contacts = {key: BodyContact(note) for key, note in zip(laws, self._notes)}
+
+    def step(self) -> None:
+        """One time step."""
+        setting = self._settings()
+        if setting != self._setting:
+            mjcf.check_model(self._model)
+            check_timestep(self._model, self._laws)
+            self._setting = setting
+        self._step.step()
+
+    def _settings(self) -> tuple[float, int, int]:
+        option = self._model.opt
+        return option.timestep, option.integrator, option.enableflags
+
+    def is_finite(self) -> bool:
+        """Whether the state consists of numbers that MuJoCo takes."""
+        return self._step.is_finite()
+
+    def forget(self) -> None:
+        """Set all counts to zero."""
+        self._step.core.forget()
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """Nothing: the next step depends on MuJoCo's state alone."""
+        return NOTHING
+
+    @memory.setter
+    def memory(self, rows: NDArray[np.float64]) -> None:
+        if len(rows):
+            raise checks.InputError("This state is of a simulation with materials, this one has laws of bodies.")
+
+    @property
+    def counts(self) -> NDArray:
+        """All counts, for a copy."""
+        return self._notes.copy()
+
+    @counts.setter
+    def counts(self, notes: NDArray) -> None:
+        self._notes[:] = notes
+
+    @property
+    def unsolved(self) -> int:
+        """Steps so far in which no mode of some body was consistent, at most."""
+        return max((contact.unsolved for contact in self.contacts.values()), default=0)
+
+    @property
+    def uncovered(self) -> dict[Hashable, int]:
+        """Of each body: steps in which it touched something that its law does not cover."""
+        return {key: contact.uncovered for key, contact in self.contacts.items()}
+
+    def patch(self, key: Hashable) -> NDArray[np.float64]:
+        """Contact points of a body at the beginning of the last step, world axes [m], (k, 3); none if it was free."""
+        if not self.contacts[key].kind:
+            return np.zeros((0, 3))
+        return self._step.core.points(self._keys.index(key))

@@ -1,0 +1,164 @@
+"""Materials on pairs of geoms, at MuJoCo's own contact points: see core/mujoco/point_step.hpp."""
+
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.laws.material import Material
+from stiction.robots import engine
+from stiction.robots.pair_contact import PairContact
+from stiction.robots.pairs import Pairs, pairs_of
+
+LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
+FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
+
+
+@dataclass(frozen=True)
+class PointPlan:
+    """How materials act: which holds between which geoms, and how much loaded points yield."""
+
+    pairs: Pairs
+    softness: float
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        laws: Mapping[Hashable, Material],
+        *,
+        classes: Mapping[str, set[int]],
+        softness: float,
+        gap: float | None,
+    ) -> "PointPlan":
+        """The plan for these materials; the model is prepared for it."""
+        pairs = pairs_of(model, list(laws), classes)
+        usual = max(LEAST_GAP, FORESEEN_SPEED * model.opt.timestep)
+        foresee(model, pairs, usual if gap is None else checks.positive("gap [m]", gap))
+        return cls(pairs, checks.non_negative("softness", softness))
+
+    def begin(self, model: Any, data: Any, laws: dict[Hashable, Material]) -> "PointContacts":
+        """Make what the native core needs, on a model that is prepared."""
+        return PointContacts(model, data, laws, self)
+
+
+def foresee(model: Any, pairs: Pairs, gap: float) -> None:
+    """Change the model so that contacts with laws are listed before they touch.
+
+    Which are active stays as it is: MuJoCo lists what is nearer than margin and gap together, and acts on what is nearer
+    than the margin.
+    """
+    for g in range(model.ngeom):
+        if pairs.class_of[g] > 0:
+            model.geom_gap[g] = max(model.geom_gap[g], gap)
+    reach = model.geom_margin + model.geom_gap
+    np.maximum.at(model.body_margin, model.geom_bodyid, reach)
+    for k in range(model.npair):
+        if pairs.covers(int(model.pair_geom1[k]), int(model.pair_geom2[k])):
+            model.pair_gap[k] = max(model.pair_gap[k], gap)
+
+
+def native_law(material: Material) -> _core.PairLaw:
+    """A material as the core has it."""
+    bounce = material.restitution
+    return _core.PairLaw(
+        map=material.native,
+        e0=bounce.e0,
+        fall=bounce.fall,
+        threshold=bounce.threshold,
+        body_axes=material.axes == "body",
+    )
+
+
+class PointContacts:
+    """The pairs with materials of a simulation, and what a step does with their contacts."""
+
+    def __init__(self, model: Any, data: Any, laws: dict[Hashable, Material], plan: PointPlan) -> None:
+        pairs = plan.pairs
+        self._model, self._data, self._said = model, data, False
+        self.core = engine.point_step(
+            model,
+            data,
+            laws=[native_law(material) for material in laws.values()],
+            class_of=pairs.class_of,
+            classes=pairs.classes,
+            table=pairs.table,
+            softness=plan.softness,
+        )
+        bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in pairs.sides]
+        self.contacts = {key: PairContact(self.core, k, data, bodies[k]) for k, key in enumerate(laws)}
+        self._step = self.core.step
+
+    def step(self) -> None:
+        """One time step."""
+        outcome = self._step()
+        if outcome:
+            self._raise(outcome)
+        if self.core.any_uncovered and not self._said:
+            self._say()
+
+    def _raise(self, outcome: int) -> None:
+        if outcome == 3:
+            raise checks.InputError(
+                "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast."
+            )
+        raise checks.InputError(
+            "MuJoCo found a bad number in its accelerations and began anew by itself: the forces or the time step "
+            f"({self._model.opt.timestep:g} s) are too great for this model."
+        )
+
+    def _say(self) -> None:
+        """Warn once of contacts that no law covers."""
+        self._said = True
+        names = ", ".join(repr(name) for name in self.uncovered)
+        warnings.warn(
+            f"The body {names} has a law, but touches something that its law does not cover; that contact stays MuJoCo's.",
+            stacklevel=4,
+        )
+
+    def is_finite(self) -> bool:
+        """Whether the state consists of numbers that MuJoCo takes."""
+        return self.core.is_finite()
+
+    def forget(self) -> None:
+        """Set all counts to zero, and begin without memory."""
+        self.core.forget()
+        self._said = False
+
+    @property
+    def memory(self) -> NDArray[np.float64]:
+        """Impulses of the last step (n, 8), by which the next one begins."""
+        return self.core.memory
+
+    @memory.setter
+    def memory(self, rows: NDArray[np.float64]) -> None:
+        self.core.memory = rows
+
+    @property
+    def counts(self) -> NDArray:
+        """All counts, for a copy."""
+        return self.core.counts
+
+    @counts.setter
+    def counts(self, numbers: NDArray) -> None:
+        self.core.counts = numbers
+
+    @property
+    def unsolved(self) -> int:
+        """Steps so far in which the impulses were found by the guards alone."""
+        return self.core.unsolved
+
+    @property
+    def uncovered(self) -> dict[Hashable, int]:
+        """Of each body with a law: steps in which it touched something that no law covers."""
+        counts = self.core.uncovered
+        return {self._model.body(int(b)).name or int(b): int(counts[b]) for b in np.flatnonzero(counts)}
+
+    def patch(self, key: Hashable) -> NDArray[np.float64]:
+        """Places where it pressed in the last step, world axes [m], (k, 3)."""
+        return self.contacts[key].points
