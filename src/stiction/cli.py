@@ -44,6 +44,7 @@ def reproduce(
     materials: friction that no Coulomb law expresses, learned as a material and carried to other bodies.
     chain: a three-link chain that swings to the ground, its last link with a law learned from throws of that link.
     robot: a quadruped with learned feet stands and walks for a minute, beside itself with MuJoCo's own contact.
+    robots: models of Gymnasium, dm_control and robosuite, driven at random, with a material on their floor.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
     tosses: our law and the simulators, all fitted to recorded tosses of a cube, given by --data.
     all: all of these, on one page; tosses only if --data is given, ablation, which takes hours, only if --quick.

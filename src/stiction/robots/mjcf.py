@@ -171,13 +171,14 @@ def body_of(model: Any, name: str | int, points: int = 32) -> Body:
     points: of each circle by which a round geom is described
     """
     number = body_number(model, name)
-    corners = [_corners(model, g, checks.count("points", points, 3)) for g in contact_geoms(model, number)]
-    if not corners:
+    count = checks.count("points", points, 3)
+    found = [corners(model, g, count) for g in contact_geoms(model, number)]
+    if not found:
         raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
     axes = _matrix(model.body_iquat[number])
     inertia = axes @ np.diag(model.body_inertia[number]) @ axes.T
     mass, com = float(model.body_mass[number]), model.body_ipos[number].copy()
-    return Body.hull_of(np.concatenate(corners), mass, com=com, inertia=inertia)
+    return Body.hull_of(np.concatenate(found), mass, com=com, inertia=inertia)
 
 
 def body_in_file(path: str | Path, name: str, points: int = 32) -> Body:
@@ -193,7 +194,7 @@ def body_in_file(path: str | Path, name: str, points: int = 32) -> Body:
     return body_of(model, name, points)
 
 
-def _corners(model, g: int, points: int) -> NDArray[np.float64]:
+def corners(model, g: int, points: int) -> NDArray[np.float64]:
     """Points on a geom, body frame, (n, 3), whose hull is the geom or nearly so."""
     kind, size = model.geom_type[g], model.geom_size[g]
     if kind == _GEOM.mjGEOM_BOX:

@@ -30,6 +30,7 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     },
     "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "robot": {"mujoco": "mujoco", **_PAGE},
+    "robots": {"mujoco": "mujoco", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
     "tosses": {**_PAGE, "pyarrow": "record"},
 }
@@ -38,6 +39,7 @@ _ROOMS: dict[StudyName, str] = {
     "materials": "materials",
     "chain": "robots",
     "robot": "robots",
+    "robots": "robots",
     "tosses": "recordings",
 }
 

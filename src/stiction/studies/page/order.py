@@ -15,6 +15,7 @@ StudyName = Literal[
     "materials",
     "chain",
     "robot",
+    "robots",
     "tosses",
 ]
 ORDER: tuple[StudyName, ...] = get_args(StudyName)

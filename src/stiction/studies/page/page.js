@@ -68,7 +68,8 @@
     replay.querySelector(".start").hidden = false;
     replay.querySelector(".label").textContent = "Play in 3D";
     replay.querySelector(".close").hidden = true;
-    replay.querySelector(".head").hidden = true;
+    const head = replay.querySelector(".head");
+    if (head) head.hidden = true;
     replay.dataset.state = "poster";
   };
 
@@ -76,6 +77,13 @@
   const playedTime = (frame) => {
     const slider = frame.contentDocument?.querySelector("[role=slider]");
     return slider ? Number(slider.getAttribute("aria-valuenow")) : undefined;
+  };
+
+  // The line over the strips of modes; replays of whole robots have none.
+  const moveHead = (head, first, last, share) => {
+    head.hidden = false;
+    head.style.left = `${first.parentElement.clientWidth - first.clientWidth + first.clientWidth * Math.min(1, share)}px`;
+    head.style.height = `${last.getBoundingClientRect().bottom - first.getBoundingClientRect().top + 6}px`;
   };
 
   const follow = (replay, frame) => {
@@ -86,11 +94,7 @@
       replay.querySelector(".start").hidden = true;
       replay.dataset.time = time;
       const strips = replay.querySelectorAll(".strip"), head = replay.querySelector(".head");
-      const first = strips[0], last = strips[strips.length - 1];
-      head.hidden = false;
-      head.style.left = `${first.parentElement.clientWidth - first.clientWidth
-        + first.clientWidth * Math.min(1, time / replay.dataset.duration)}px`;
-      head.style.height = `${last.getBoundingClientRect().bottom - first.getBoundingClientRect().top + 6}px`;
+      if (head) moveHead(head, strips[0], strips[strips.length - 1], time / replay.dataset.duration);
     }
     requestAnimationFrame(() => follow(replay, frame));
   };

@@ -17,7 +17,7 @@ from stiction.basics import checks, files
 from stiction.basics.versions import versions
 from stiction.bodies.state import Trajectory
 from stiction.studies.page.order import ORDER
-from stiction.studies.page.section import Picture, Plot, Replay, Section, Table
+from stiction.studies.page.section import Motion, Picture, Plot, Replay, Scene, Section, Table
 from stiction.studies.page.shapes import MODE_COLORS, RUN_COLORS, hex_color
 
 _FORMAT = 1
@@ -80,7 +80,7 @@ def _content(section: Section) -> dict[str, Any]:
         "tables": [_table(table) for table in section.tables],
         "plots": [_plot(plot) for plot in section.plots],
         "pictures": [_picture(picture) for picture in section.pictures],
-        "replays": [_replay(replay) for replay in section.replays],
+        "replays": [_scene(one) if isinstance(one, Scene) else _replay(one) for one in section.replays],
     }
 
 
@@ -120,28 +120,49 @@ def _replay(replay: Replay) -> dict[str, Any]:
     if not replay.runs:
         raise checks.InputError(f"The replay {replay.title!r} has no runs.")
     stage = Stage.of(replay)
-    runs = [
-        {"name": name, "color": hex_color(RUN_COLORS[i % len(RUN_COLORS)]), "spans": mode_spans(run)}
-        for i, (name, run) in enumerate(replay.runs.items())
-    ]
+    spans = [mode_spans(run) for run in replay.runs.values()]
+    duration = stage.steps * next(iter(replay.runs.values())).timestep
+    return _played(replay, poster(stage), record(replay), duration) | {
+        "runs": [run | {"spans": own} for run, own in zip(_legend(replay), spans)],
+        "modes": True,
+        "steps": stage.steps,
+    }
+
+
+def _scene(scene: Scene) -> dict[str, Any]:
+    from stiction.studies.page.scene import SceneStage, record, scene_poster
+
+    if not scene.runs or not scene.pieces:
+        raise checks.InputError(f"The scene {scene.title!r} needs runs and pieces to draw.")
+    stage = SceneStage.of(scene)
+    duration = stage.frames * next(iter(scene.runs.values())).interval
+    return _played(scene, scene_poster(stage), record(scene), duration) | {"runs": _legend(scene), "modes": False}
+
+
+def _legend(replay: Replay | Scene) -> list[dict[str, Any]]:
+    """Names and colours of the runs."""
+    return [{"name": name, "color": hex_color(RUN_COLORS[i % len(RUN_COLORS)])} for i, name in enumerate(replay.runs)]
+
+
+def _played(replay: Replay | Scene, poster: str, recording: bytes, duration: float) -> dict[str, Any]:
     return {
         "title": replay.title,
         "caption": replay.caption,
-        "runs": runs,
-        "steps": stage.steps,
-        "duration": stage.steps * next(iter(replay.runs.values())).timestep,
-        "poster": poster(stage),
-        "recording": base64.b64encode(record(replay)).decode(),
+        "duration": duration,
+        "poster": poster,
+        "recording": base64.b64encode(recording).decode(),
     }
 
 
-def _arrays(replay: Replay) -> dict[str, Any]:
-    """The runs of a replay as arrays named after run and field, and its body as JSON."""
-    fields = [name for name in Trajectory.__dataclass_fields__]
+def _arrays(replay: Replay | Scene) -> dict[str, Any]:
+    """The runs of a replay as arrays named after run and field, and its body as JSON; of a scene the motions alone."""
+    kind = Motion if isinstance(replay, Scene) else Trajectory
     arrays = {
-        f"{name}.{field}": np.asarray(getattr(run, field)) for name, run in replay.runs.items() for field in fields
+        f"{name}.{field}": np.asarray(getattr(run, field))
+        for name, run in replay.runs.items()
+        for field in kind.__dataclass_fields__
     }
-    return {"body": np.array(json.dumps(replay.body.to_dict())), **arrays}
+    return arrays if isinstance(replay, Scene) else {"body": np.array(json.dumps(replay.body.to_dict())), **arrays}
 
 
 def _forget(folder: Path, count: int) -> None:

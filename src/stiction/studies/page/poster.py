@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.bodies.state import Mode, Trajectory
-from stiction.studies.page.replay import FIELD_OF_VIEW, Stage
+from stiction.studies.page.replay import Stage
 from stiction.studies.page.shapes import RUN_COLORS, Color, Solid, hex_color
+from stiction.studies.page.sight import FIELD_OF_VIEW, Sight
 
 WIDTH, HEIGHT = 960, 520  # of the poster [px]
 _POSES = 5  # of each body in the poster
@@ -14,8 +15,12 @@ _LIGHT = np.array([0.3, 0.2, 0.93])
 
 def poster(stage: Stage) -> str:
     """An SVG of all runs: their paths, and the bodies at a few times, the last one in full colour."""
-    view = _View(stage)
-    parts = [view.ground(), *_shapes(stage, view)]
+    view = View(stage.sight)
+    return svg([view.ground(), *_shapes(stage, view)])
+
+
+def svg(parts: list[str]) -> str:
+    """The parts of a poster as an SVG file."""
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
@@ -31,18 +36,18 @@ def mode_spans(run: Trajectory) -> list[tuple[int, int, str]]:
     return [(a, b, mode.name.lower()) for a, b, mode in spans if mode != Mode.NONE]
 
 
-class _View:
-    """The camera of the replay, for flat pictures."""
+class View:
+    """The camera of a replay, for flat pictures."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.eye, target = stage.camera
+    def __init__(self, sight: Sight) -> None:
+        self.eye, target = sight.camera
         back = self.eye - target
         back /= np.linalg.norm(back)
         right = np.cross([0.0, 0.0, 1.0], back)
         right /= np.linalg.norm(right)
         self._axes = np.stack([right, np.cross(back, right), back], axis=1)
         self._scale = HEIGHT / 2 / np.tan(FIELD_OF_VIEW / 2)
-        self._middle, self._half = stage.path[:, :2].mean(axis=0), np.abs(stage.path[:, :2]).max() + 2 * stage.reach
+        self._half = sight.extent / 2 + sight.reach
 
     def pixels(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """World points (n, 3) on the picture, shape (n, 2)."""
@@ -63,7 +68,7 @@ class _View:
         return f'<path d="{data}" fill="none" stroke="#d5dae2"/>'
 
 
-def _shapes(stage: Stage, view: _View) -> list[str]:
+def _shapes(stage: Stage, view: View) -> list[str]:
     """Paths and bodies of all runs, those farther away first."""
     found: list[tuple[float, str]] = []
     for number, (run, shift) in enumerate(zip(stage.runs.values(), stage.offset)):
@@ -87,7 +92,7 @@ def _moments(run: Trajectory) -> list[int]:
     return np.searchsorted(way, np.linspace(0.0, way[-1], _POSES)).tolist()
 
 
-def _solid(solid: Solid, corners: NDArray[np.float64], view: _View, color: Color, opacity: float) -> str:
+def _solid(solid: Solid, corners: NDArray[np.float64], view: View, color: Color, opacity: float) -> str:
     """The faces of a convex body that look at the camera."""
     parts = []
     for face in solid.faces:

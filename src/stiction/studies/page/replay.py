@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from stiction.bodies.state import Mode, Trajectory
 from stiction.studies.page.section import Replay
 from stiction.studies.page.shapes import MODE_COLORS, RUN_COLORS, Color, Solid, finite_part, shown_contact
+from stiction.studies.page.sight import FIELD_OF_VIEW, Sight
 
 FRAME = 0.01  # [s] between two recorded frames
 PAUSE = 0.6  # [s] at the end, before the player begins anew
-FIELD_OF_VIEW, ASPECT = np.radians(35.0), 1.2  # vertical; width over height of the picture on a phone
 _INK: Color = (30, 36, 46)
 _LIFT = 0.002  # [m] marks lie this high above the ground, so that it does not hide them
 
@@ -54,28 +54,10 @@ class Stage:
         return cls(Solid.of(replay.body), runs, offset, np.append(toward, 0.0) / np.linalg.norm(toward))
 
     @cached_property
-    def path(self) -> NDArray[np.float64]:
-        """Where the bodies' frames ever are, all lanes [m], shape (n, 3)."""
-        return np.concatenate([run.position + shift for run, shift in zip(self.runs.values(), self.offset)])
-
-    @cached_property
-    def reach(self) -> float:
-        """Greatest distance of a corner from the body's frame [m]."""
-        return float(np.linalg.norm(self.solid.vertices, axis=1).max())
-
-    @cached_property
-    def camera(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Position of the camera and the point it looks at [m]: everything is in view on a picture of aspect ASPECT."""
-        back = self.toward + np.array([0.0, 0.0, 0.5])
-        back /= np.linalg.norm(back)
-        right = np.cross([0.0, 0.0, 1.0], back)
-        right /= np.linalg.norm(right)
-        centre = (self.path.min(axis=0) + self.path.max(axis=0)) / 2
-        spread = self.path - centre
-        half = np.tan(FIELD_OF_VIEW / 2)
-        wide = (np.abs(spread @ right) + self.reach) / (half * ASPECT) + spread @ back
-        tall = (np.abs(spread @ np.cross(back, right)) + self.reach) / half + spread @ back
-        return centre + max(wide.max(), tall.max()) * back, centre
+    def sight(self) -> Sight:
+        """Where the bodies are, all lanes, and the camera."""
+        path = np.concatenate([run.position + shift for run, shift in zip(self.runs.values(), self.offset)])
+        return Sight(path, float(np.linalg.norm(self.solid.vertices, axis=1).max()), self.toward)
 
     @property
     def steps(self) -> int:
@@ -89,7 +71,7 @@ def record(replay: Replay) -> bytes:
     first = next(iter(stage.runs.values()))
     stride = max(1, round(FRAME / first.timestep))
     with quiet_server() as server:
-        _set_scene(server, stage)
+        set_scene(server, stage.sight)
         cast = [_Lane(server.scene, stage, i) for i in range(len(stage.runs))]
         for lane in cast:
             lane.show(0)
@@ -111,7 +93,7 @@ class _Lane:
         self._actor = Actor(scene, path, stage.solid, color=color, offset=shift)
         self._actor.trail(self._run)
         self._edges = Edges(scene, f"{path}/truth", stage.solid, offset=shift)
-        above = self._run.position[0] + shift + [0.0, 0.0, 1.2 * stage.reach]
+        above = self._run.position[0] + shift + [0.0, 0.0, 1.2 * stage.sight.reach]
         scene.add_label(f"{path}/name", list(stage.runs)[number], position=above, anchor="bottom-center")
 
     def show(self, step: int) -> None:
@@ -216,11 +198,12 @@ def quiet_server() -> Iterator[viser.ViserServer]:
             server.stop()
 
 
-def _set_scene(server: viser.ViserServer, stage: Stage) -> None:
+def set_scene(server: viser.ViserServer, sight: Sight) -> None:
+    """Light, camera and ground."""
     set_light(server.scene)
-    server.initial_camera.position, server.initial_camera.look_at = stage.camera
+    server.initial_camera.position, server.initial_camera.look_at = sight.camera
     server.initial_camera.fov = float(FIELD_OF_VIEW)
-    set_ground(server.scene, 2 * (float(np.abs(stage.path[:, :2]).max()) + stage.reach))
+    set_ground(server.scene, sight.extent)
 
 
 def set_light(scene: viser.SceneApi) -> None:

@@ -1,7 +1,11 @@
 """One study's part of the page: a short text, tables, plots, pictures and replays."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import Trajectory
@@ -55,6 +59,46 @@ class Replay:
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A convex piece of a body.
+
+    body: number of the body in a Motion
+    vertices: body frame [m], shape (V, 3); triangles: numbers of vertices, counter-clockwise from outside, (T, 3)
+    """
+
+    body: int
+    vertices: NDArray[np.float64]
+    triangles: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How many bodies move.
+
+    position: of their frames, world axes [m], shape (frames, bodies, 3); quaternion: shape (frames, bodies, 4)
+    interval: between two frames [s]
+    """
+
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    interval: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Motions of a whole robot, or of any bodies, to be watched side by side. The ground is z = 0.
+
+    pieces: what the bodies look like
+    runs: by the name that is shown
+    """
+
+    title: str
+    pieces: list[Piece]
+    runs: dict[str, Motion]
+    caption: str = ""
+
+
+@dataclass(frozen=True)
 class Section:
     """A study's part of the page.
 
@@ -69,5 +113,5 @@ class Section:
     command: str
     tables: list[Table] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
-    replays: list[Replay] = field(default_factory=list)
+    replays: Sequence[Replay | Scene] = ()
     pictures: list[Picture] = field(default_factory=list)

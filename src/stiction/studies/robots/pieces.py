@@ -1,0 +1,49 @@
+"""What a MuJoCo model looks like: each geom as a convex piece of its body."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull, QhullError
+
+from stiction.robots import mjcf
+from stiction.studies.page.section import Piece
+
+_RING = 16  # points of each circle of a round geom
+_CORNERS = 120  # of a mesh's hull at most: finer ones look the same and make the page heavy
+_HIDDEN = 3  # MuJoCo's viewer shows no geoms of this group and above
+_GEOM = mjcf.mujoco.mjtGeom
+_FLAT = (int(_GEOM.mjGEOM_PLANE), int(_GEOM.mjGEOM_HFIELD))
+
+
+def pieces_of(model: Any) -> list[Piece]:
+    """All geoms that MuJoCo's viewer shows or that can touch, but for planes and heightfields, as hulls."""
+    seen = (model.geom_group < _HIDDEN) & (model.geom_rgba[:, 3] > 0)
+    touching = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    drawn = np.flatnonzero((seen | touching) & ~np.isin(model.geom_type, _FLAT)).tolist()
+    pieces = [_piece(int(model.geom_bodyid[geom]), _thinned(mjcf.corners(model, geom, _RING))) for geom in drawn]
+    return [piece for piece in pieces if piece is not None]
+
+
+def _piece(body: int, points: NDArray[np.float64]) -> Piece | None:
+    """The hull of some points of a body; None if they lie in one plane."""
+    try:
+        hull = ConvexHull(points)
+    except QhullError:
+        return None
+    vertices, triangles = hull.points[hull.vertices], np.searchsorted(hull.vertices, hull.simplices)
+    a, b, c = (vertices[triangles[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
+    triangles[inward] = triangles[inward][:, ::-1]  # counter-clockwise seen from outside
+    return Piece(body, vertices, triangles)
+
+
+def _thinned(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of many points those that lie farthest in some direction."""
+    if len(points) <= _CORNERS:
+        return points
+    k = np.arange(_CORNERS) + 0.5  # a spiral over the sphere, evenly spread
+    height, angle = 1 - 2 * k / _CORNERS, np.pi * (1 + np.sqrt(5)) * k
+    wide = np.sqrt(1 - height**2)
+    directions = np.stack([wide * np.cos(angle), wide * np.sin(angle), height], axis=1)
+    return points[np.unique((points @ directions.T).argmax(axis=0))]

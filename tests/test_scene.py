@@ -1,0 +1,51 @@
+"""Replays of whole robots on the page."""
+
+import numpy as np
+import pytest
+
+from stiction import InputError
+from stiction.studies.page.section import Motion, Piece, Scene, Section
+
+pytest.importorskip("jinja2")
+pytest.importorskip("viser")
+publish = pytest.importorskip("stiction.studies.page.page").publish
+TETRAHEDRON = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]])
+FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+
+
+def a_motion(frames: int = 20) -> Motion:
+    """A fixed body, and one that moves along x."""
+    position, quaternion = np.zeros((frames, 2, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (frames, 2, 1))
+    position[:, 1, 0] = 0.1 * np.arange(frames)
+    return Motion(position, quaternion, 0.02)
+
+
+def a_scene(**runs: Motion) -> Scene:
+    return Scene("Two robots", [Piece(body, TETRAHEDRON, FACES) for body in (0, 1)], runs, "A caption.")
+
+
+def a_section(*scenes: Scene) -> Section:
+    return Section("robots", "Robots", ["Text."], "stiction reproduce robots", replays=list(scenes))
+
+
+def test_all_pieces_are_on_the_poster_and_the_motion_is_kept(tmp_path):
+    section = a_section(a_scene(ours=a_motion(), theirs=a_motion(10)))
+    before = publish(tmp_path, section).read_bytes()
+    text = before.decode()
+    poster = text[text.index("<svg xmlns", text.index("Two robots")) :].split("</svg>")[0]
+    assert poster.count("<path") == 1 + 2 * 2 * 2  # the ground; of each run two bodies, in the end and as they began
+    assert "static" not in text.split("Two robots")[1].split("<figure")[0].split("<script")[0]
+    with np.load(tmp_path / "robots" / "replay-1.npz", allow_pickle=False) as kept:
+        assert np.array_equal(kept["ours.position"], a_motion().position)
+    assert publish(tmp_path, section).read_bytes() == before
+
+
+def test_robots_that_leave_the_numbers_are_shown_until_then(tmp_path):
+    lost = a_motion()
+    lost.position[5:, 1] = np.nan
+    assert "lost" in publish(tmp_path, a_section(a_scene(kept=a_motion(), lost=lost))).read_text()
+
+
+def test_a_scene_of_nothing_is_refused(tmp_path):
+    with pytest.raises(InputError, match="needs runs and pieces"):
+        publish(tmp_path, a_section(a_scene()))
