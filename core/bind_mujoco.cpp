@@ -139,7 +139,7 @@ void bind_mujoco(nb::module_& m) {
         .def_rw("contact_steps", &PointStep::contact_steps)
         .def_ro("newton_steps", &PointStep::newton_steps)
         .def_ro("rounds", &PointStep::rounds)
-        .def_ro("work", &PointStep::work);
+        .def_prop_ro("work", &PointStep::work, "What contact gave to the motion in the last step [J].");
 
     m.def("run_motions",
           [](std::vector<PointStep*> workers, Input<double, -1, -1> initial, nb::object warmstart, nb::object control,

@@ -36,6 +36,11 @@ bool PointFriction::solve() {
     measure_speeds();
     gain_ = 1.0, share_ = 1.0, steps_ = 0;
     least_ = std::numeric_limits<double>::infinity();
+    update_velocities();
+    if (look() <= SOLVED * speed_) {  // what rests; from step to step it comes to rest ever better
+        sweep();
+        return true;
+    }
     for (int round = 0; round < ROUNDS && steps_ < most_steps; ++round) {
         if (round == COLD) std::fill(x.begin(), x.end(), 0.0);
         if (round == RAISED) raise_friction();

@@ -36,7 +36,6 @@ void PointStep::forget() {
     std::fill(uncovered.begin(), uncovered.end(), 0);
     memory.clear(), points.clear();
     unsolved = contact_steps = newton_steps = rounds = 0;
-    work = 0.0;
 }
 
 Outcome PointStep::step() {
@@ -47,7 +46,6 @@ Outcome PointStep::step() {
     const std::array<int, 3> before = warnings();
     withdraw();  // where the last step was not finished
     for (PairNote& note : notes) note.touching = note.slipping = 0, std::fill_n(note.force, 3, 0.0), std::fill_n(note.moment, 3, 0.0);
-    work = 0.0;
     positions_and_velocities();
     find_points();
     if (!points.empty()) {
@@ -271,10 +269,14 @@ void PointStep::write_problem() {
     problem_.timestep = h;
     problem_.symmetric = !(damped_ && all > n);
     rows_.whiten(damped_ ? effective_ : inertia_, nv, white_);
-    white_.products(0, n, 0, all, nv, problem_.A);
+    Matrix& A = problem_.A;
+    for (int r = 0; r < n; r += 3) white_.products(r, r + 3, 0, r + 3, n, nv, A);  // the rest by symmetry
+    for (int r = 0; r < n; ++r)
+        for (int c = r + 1; c < n; ++c) A[r][c] = A[c][r];
     if (all > n) {
+        white_.products(0, n, n, all, n, nv, A);
         if (damped_) rows_.whiten(inertia_, nv, white_M_);
-        (damped_ ? white_M_ : white_).products(n, all, 0, all, nv, problem_.A);
+        (damped_ ? white_M_ : white_).products(n, all, 0, all, n, nv, A);
     }
     w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous_.assign(n, 0.0);
     for (int row = 0; row < n; ++row) w_free_[row] = rows_.dot(row, v_free_.data()), w_before_[row] = rows_.dot(row, v);
@@ -396,7 +398,6 @@ void PointStep::solve() {
         points[k].impulse = vector_from(&problem_.x[3 * k]);
         points[k].slips = problem_.slips(static_cast<int>(k)) && points[k].impulse.x > 0.0;
     }
-    work = gained(problem_.x);
     if (solved) return;
     ++unsolved;
     for (std::size_t k = 0; k < points.size(); ++k) notes[points[k].law].unsolved += k == 0 || points[k].law != points[k - 1].law;

@@ -38,6 +38,8 @@ class PointStep {
     /// One step. After RESET, MuJoCo has begun anew by itself; after NO_NUMBERS and OTHER_INTEGRATOR nothing has happened.
     Outcome step();
     void forget();
+    /// What contact gave to the motion in the last step [J].
+    double work() const { return points.empty() ? 0.0 : gained(problem_.x); }
     /// Whether all positions and velocities are numbers that MuJoCo takes.
     bool is_finite() const;
 
@@ -46,7 +48,6 @@ class PointStep {
     std::vector<Remembered> memory;
     std::vector<TouchingPoint> points;         ///< of the last step
     std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0, rounds = 0;
-    double work = 0.0;                         ///< what contact gave to the motion in the last step [J]
     bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
     Engine engine;
 

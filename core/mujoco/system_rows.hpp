@@ -1,6 +1,7 @@
 // Rows of a Jacobian on trees of joints, and how impulses along some of them change the velocities along others.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -57,11 +58,14 @@ class SystemRows {
     }
 
     /// out[a][b] = the product of rows a and b, for a from `first` to `last` and b from `begin` to `end`.
-    void products(int first, int last, int begin, int end, int nv, Matrix& out) {
+    /// threes: the rows before this number come in threes with the same dofs, and begin is one of the first of three
+    void products(int first, int last, int begin, int end, int threes, int nv, Matrix& out) {
         scattered_.assign(nv, 0.0);
         for (int a = first; a < last; ++a) {
             for (int k = starts_[a]; k < starts_[a + 1]; ++k) scattered_[dofs_[k]] = values_[k];
-            for (int b = begin; b < end; ++b) out[a][b] = dot(b, scattered_.data());
+            int b = begin;
+            for (; b < std::min(end, threes); b += 3) three_dots(b, out[a] + b);
+            for (; b < end; ++b) out[a][b] = dot(b, scattered_.data());
             for (int k = starts_[a]; k < starts_[a + 1]; ++k) scattered_[dofs_[k]] = 0.0;
         }
     }
@@ -69,6 +73,19 @@ class SystemRows {
   private:
     std::vector<int> starts_{0}, dofs_;
     std::vector<double> values_, scattered_;
+
+    /// The products of three rows with the same dofs and what is scattered.
+    void three_dots(int row, double* out) const {
+        const int n = static_cast<int>(length(row));
+        const int* dof = dofs_.data() + starts_[row];
+        const double *z = values_.data() + starts_[row], *x = z + n, *y = x + n;
+        double total[3] = {};
+        for (int k = 0; k < n; ++k) {
+            const double value = scattered_[dof[k]];
+            total[0] += z[k] * value, total[1] += x[k] * value, total[2] += y[k] * value;
+        }
+        std::copy(total, total + 3, out);
+    }
 
     std::size_t length(int row) const { return static_cast<std::size_t>(starts_[row + 1] - starts_[row]); }
 };

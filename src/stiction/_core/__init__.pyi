@@ -820,7 +820,8 @@ class PointStep:
     @property
     def rounds(self) -> int: ...
     @property
-    def work(self) -> float: ...
+    def work(self) -> float:
+        """What contact gave to the motion in the last step [J]."""
 
 def run_motions(
     workers: Sequence[PointStep],

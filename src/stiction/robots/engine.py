@@ -70,7 +70,9 @@ def _library() -> ctypes.CDLL:
     ending = {"win32": "mujoco.dll", "darwin": "libmujoco*.dylib"}.get(sys.platform, "libmujoco.so*")
     found = sorted(Path(mujoco.__file__).parent.glob(ending))
     if not found:
-        raise checks.InputError(f"MuJoCo's library is not in its package: {Path(mujoco.__file__).parent} has no {ending}.")
+        raise checks.InputError(
+            f"MuJoCo's library is not in its package: {Path(mujoco.__file__).parent} has no {ending}."
+        )
     return ctypes.CDLL(str(found[0]))
 
 
@@ -80,7 +82,9 @@ def description() -> _core.EngineDescription:
     library = _library()
     functions = {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in _STAGES}
     functions["mjcb_control"] = ctypes.addressof(ctypes.c_void_p.in_dll(library, "mjcb_control"))
-    constants = {name: int(getattr(getattr(mujoco, kind), name)) for kind, names in _CONSTANTS.items() for name in names}
+    constants = {
+        name: int(getattr(getattr(mujoco, kind), name)) for kind, names in _CONSTANTS.items() for name in names
+    }
     option = _places(_struct("mjOption"))
     model = _places(_struct("mjModel"))
     model |= {f"opt.{name}": model["opt"] + place for name, place in option.items()}

@@ -30,9 +30,7 @@ class LinkPlan:
     tolerance: float
 
     @classmethod
-    def of(
-        cls, model: Any, laws: Mapping[Hashable, Law], *, method: str, tolerance: float, fit: float
-    ) -> "LinkPlan":
+    def of(cls, model: Any, laws: Mapping[Hashable, Law], *, method: str, tolerance: float, fit: float) -> "LinkPlan":
         """The plan for these laws; the model is prepared for it."""
         for key, law in laws.items():
             if isinstance(key, tuple):

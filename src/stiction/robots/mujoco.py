@@ -60,8 +60,8 @@ class Simulation:
     tolerance: of Algorithm 2's friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
 
-    What no law covers stays MuJoCo's own contact. Where a body with a law is part of such a contact, that is said once by
-    a warning and counted: see `uncovered`.
+    What no law covers stays MuJoCo's own contact. Where a body with a law is part of such a contact, that is said once
+    by a warning and counted: see `uncovered`.
     """
 
     def __init__(
@@ -90,10 +90,10 @@ class Simulation:
     def _begin(self, model: Any, data: Any, laws: dict[Hashable, Any], plan: PointPlan | LinkPlan) -> None:
         """Make what the native core needs for a model that is prepared."""
         self._model, self._data, self._laws, self._plan = model, data, laws, plan
-        self.contact_part = plan.begin(model, data, laws)
+        self.contact_part: Any = plan.begin(model, data, laws)
         self._advance, self._is_finite = self.contact_part.step, self.contact_part.is_finite
         self.names = tuple(laws)
-        self.contacts = self.contact_part.contacts
+        self.contacts: dict[Any, Any] = self.contact_part.contacts
         self.steps = 0
 
     def __getstate__(self) -> dict[str, Any]:

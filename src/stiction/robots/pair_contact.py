@@ -87,6 +87,7 @@ class PairContact:
 
     def __repr__(self) -> str:
         return (
-            f"PairContact(mode={self.mode.name}, points={self._note()[0]}, impulse={np.round(self.impulse, 6).tolist()}, "
-            f"steps={self.steps}, unsolved={self.unsolved}, outside={self.outside})"
+            f"PairContact(mode={self.mode.name}, points={self._note()[0]}, "
+            f"impulse={np.round(self.impulse, 6).tolist()}, steps={self.steps}, "
+            f"unsolved={self.unsolved}, outside={self.outside})"
         )

@@ -75,7 +75,11 @@ def _hint(model: Any, kind: str, classes: Mapping[str, set[int]]) -> str:
     if kind == "class":
         names = sorted(classes) or ["(none: classes are known only where an MjSpec is given)"]
     else:
-        count, of = {"body": (model.nbody, model.body), "geom": (model.ngeom, model.geom), "material": (model.nmat, model.mat)}[kind]
+        count, of = {
+            "body": (model.nbody, model.body),
+            "geom": (model.ngeom, model.geom),
+            "material": (model.nmat, model.mat),
+        }[kind]
         names = [name for k in range(count) if (name := of(k).name)]
     what = {"body": "bodies", "geom": "geoms", "material": "materials", "class": "classes"}[kind]
     return f" Its {what} are {', '.join(names)[:200] or '(unnamed)'}."

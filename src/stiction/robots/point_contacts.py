@@ -50,8 +50,8 @@ class PointPlan:
 def foresee(model: Any, pairs: Pairs, gap: float) -> None:
     """Change the model so that contacts with laws are listed before they touch.
 
-    Which are active stays as it is: MuJoCo lists what is nearer than margin and gap together, and acts on what is nearer
-    than the margin.
+    Which are active stays as it is: MuJoCo lists what is nearer than margin and gap together, and acts on what is
+    nearer than the margin.
     """
     for g in range(model.ngeom):
         if pairs.class_of[g] > 0:
@@ -117,7 +117,8 @@ class PointContacts:
         self._said = True
         names = ", ".join(repr(name) for name in self.uncovered)
         warnings.warn(
-            f"The body {names} has a law, but touches something that its law does not cover; that contact stays MuJoCo's.",
+            f"The body {names} has a law, but touches something that its law does not cover: there, MuJoCo's own "
+            "contact acts, and `uncovered` counts such steps.",
             stacklevel=4,
         )
 
@@ -142,7 +143,7 @@ class PointContacts:
     @property
     def counts(self) -> NDArray:
         """All counts, for a copy."""
-        return self.core.counts
+        return np.asarray(self.core.counts)
 
     @counts.setter
     def counts(self, numbers: NDArray) -> None:

@@ -60,7 +60,14 @@ def rollout(
     if all(isinstance(worker.contact_part, PointContacts) for worker in workers):
         cores = [worker.contact_part.core for worker in workers]
         _core.run_motions(
-            cores, initial, initial_warmstart, control, state, sensordata, state_kind=_PHYSICS, control_kind=control_spec
+            cores,
+            initial,
+            initial_warmstart,
+            control,
+            state,
+            sensordata,
+            state_kind=_PHYSICS,
+            control_kind=control_spec,
         )
     else:
         _in_python(workers, initial, initial_warmstart, control, control_spec, state, sensordata)
@@ -147,6 +154,11 @@ def _steps(given: int | None, in_control: int) -> int:
 def _output(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     if given is None:
         return np.zeros(shape)
-    if not (isinstance(given, np.ndarray) and given.shape == shape and given.dtype == np.float64 and given.flags.c_contiguous):
+    if not (
+        isinstance(given, np.ndarray)
+        and given.shape == shape
+        and given.dtype == np.float64
+        and given.flags.c_contiguous
+    ):
         raise checks.InputError(f"{name} must be a whole array of float64 of shape {shape}.")
     return given
