@@ -62,6 +62,18 @@ nb::object counts_of(const PointStep& self) {
     return nb::cast(copy_of<std::int64_t>(all, {all.size()}));
 }
 
+/// A, b, x, bounds (m, 2) and coefficients of the last problem.
+nb::object problem_of(const PointStep& self) {
+    const PointFriction& p = self.problem();
+    const std::size_t n = p.b.size();
+    std::vector<double> bounds, coefficients;
+    for (const Bounds& one : p.bounded) bounds.push_back(one.low), bounds.push_back(one.high);
+    for (const SlidingPoint& point : p.points) coefficients.push_back(point.coefficient);
+    return nb::make_tuple(copy_of<double>({n > 0 ? p.A[0] : nullptr, n * n}, {n, n}), copy_of<double>(p.b, {n}),
+                          copy_of<double>(p.x, {n}), copy_of<double>(bounds, {p.bounded.size(), 2}),
+                          copy_of<double>(coefficients, {coefficients.size()}));
+}
+
 void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
     if (counts.size() != 4 + 3 * self.notes.size() + self.uncovered.size())
         throw nb::value_error("These counts are of other laws or bodies.");
@@ -110,19 +122,20 @@ void bind_mujoco(nb::module_& m) {
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))
         .def("points", &points_of)
+        .def("problem", &problem_of, "What was solved in the last step with contact: A, b, x, bounds and coefficients.")
         .def_prop_rw(
             "memory",
             [](const PointStep& self) {
                 static_assert(sizeof(Remembered) == 8 * sizeof(double));
                 const std::size_t n = self.memory.size();
-                return copy_of<double>({reinterpret_cast<const double*>(self.memory.data()), 8 * n}, {n, 8});
+                return nb::cast(copy_of<double>({reinterpret_cast<const double*>(self.memory.data()), 8 * n}, {n, 8}));
             },
             [](PointStep& self, Input<double, -1, 8> rows) {
                 self.memory.resize(rows.shape(0));
                 std::memcpy(static_cast<void*>(self.memory.data()), rows.data(), rows.size() * sizeof(double));
             },
             "Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.")
-        .def_prop_ro("uncovered", [](const PointStep& self) { return copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()}); },
+        .def_prop_ro("uncovered", [](const PointStep& self) { return nb::cast(copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()})); },
                      "Of each body, the steps in which it touched what its laws do not cover.")
         .def_prop_ro("any_uncovered",
                      [](const PointStep& self) {

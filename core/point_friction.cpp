@@ -9,7 +9,7 @@
 namespace stiction {
 namespace {
 
-constexpr int ROUNDS = 8, SWEEPS = 3, NEWTON = 12;  // in each round twice as many sweeps, then iterations of Newton's method
+constexpr int ROUNDS = 8, SWEEPS = 3, NEWTON = 16;  // in each round twice as many sweeps, then iterations of Newton's method
 constexpr int COLD = 2, RAISED = 3;  // rounds that begin from no impulses, and with friction that is raised from none
 constexpr double SOLVED = 1e-12;     // share of the greatest velocity that may be left of the equations ...
 constexpr double NEARLY = 1e-11;     // ... that is let pass after a round, where points share a load in many ways ...
@@ -57,7 +57,7 @@ bool PointFriction::try_from(int sweeps) {
     update_velocities();
     for (int k = 0; k < sweeps; ++k) sweep();
     swept_ = x;
-    for (double scale : {1.0, 100.0}) {  // the latter for points that slip slowly
+    for (double scale : {0.1, 100.0}) {  // the latter for points that slip slowly
         gain_ = scale;
         if (newton()) return true;
         x = swept_;

@@ -11,7 +11,16 @@ constexpr double GREATEST = 1e10;         // MuJoCo takes no greater number in a
 constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
-constexpr int MOST_STEPS = 60;            // of Newton's method, in all tries of a step
+constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
+constexpr int MOST_STEPS = 60, LEAST_STEPS = 20;  // of Newton's method, in all tries for one solution ...
+constexpr int STEPPED_ROWS = 2400;        // ... the fewer, the more rows there are: no step may take very long
+
+/// Whether two points are one, found twice: as on the edge between two triangles of a surface.
+bool is_twin(const TouchingPoint& a, const TouchingPoint& b) {
+    const Vector apart = a.place - b.place, turned = a.z - b.z;
+    return a.own == b.own && a.other == b.other && a.law == b.law && dot(apart, apart) < SAME_PLACE * SAME_PLACE &&
+           dot(turned, turned) < SAME_NORMAL * SAME_NORMAL;
+}
 
 std::vector<int> chain_of(const Model& model, int body) {
     std::vector<int> dofs;
@@ -28,7 +37,6 @@ PointStep::PointStep(Engine engine_, std::vector<PairLaw> laws, PairTable table,
       table_(std::move(table)), softness_(softness) {
     for (int body = 0; body < engine.model.nbody; ++body) chains_.push_back(chain_of(engine.model, body));
     state_.resize(engine.state_size);
-    problem_.most_steps = normals_.most_steps = MOST_STEPS;
 }
 
 void PointStep::forget() {
@@ -102,10 +110,10 @@ void PointStep::leave_out() {
             contact.exclude() = 1;
         } else if (!contact.exclude()) {
             for (const int g : {g1, g2})
-                if (table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;
+                if (table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;  // it has a law with others
         }
     }
-    for (int body = 0; body < engine.model.nbody; ++body) uncovered[body] += scratch_[body] > 0.0;
+    for (int body = 0; body < engine.model.nbody; ++body) uncovered[body] += scratch_[body] > 0.0 && !chains_[body].empty();
 }
 
 void PointStep::find_points() {
@@ -137,6 +145,11 @@ void PointStep::add_point(const EngineContact& contact, int law) {
         set_axes(point, {R[0], R[3], R[6]}, {R[1], R[4], R[7]});
     } else {
         set_axes(point, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0});
+    }
+    for (TouchingPoint& twin : points) {
+        if (!is_twin(point, twin)) continue;
+        if (point.distance < twin.distance) twin = point;
+        return;
     }
     points.push_back(point);
 }
@@ -267,6 +280,7 @@ void PointStep::write_problem() {
     const double h = timestep(), *v = *engine.data.qvel;
     problem_.resize(n / 3, all - n);
     problem_.timestep = h;
+    problem_.most_steps = normals_.most_steps = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
     problem_.symmetric = !(damped_ && all > n);
     rows_.whiten(damped_ ? effective_ : inertia_, nv, white_);
     Matrix& A = problem_.A;
@@ -449,7 +463,7 @@ bool PointStep::solve_with_rebound() {
 /// Where no solution was found: as much of the best friction as takes energy, under loads that keep the bodies apart.
 void PointStep::guard() {
     const std::vector<double> best = problem_.x;
-    for (double share : {1.0, 0.5, 0.25, 0.0}) {
+    for (double share : {1.0, 0.3, 0.0}) {
         std::vector<double> b(points.size());
         for (std::size_t k = 0; k < points.size(); ++k) {
             const int z = static_cast<int>(3 * k);
@@ -473,6 +487,10 @@ void PointStep::guard() {
         }
         if (gained(problem_.x) <= 0.0) return;
     }
+    // Not even the loads were found: then as much of them as gains nothing.
+    const std::vector<double> all = problem_.x;
+    for (double share = 0.5; gained(problem_.x) > 0.0; share = share > 1e-3 ? 0.5 * share : 0.0)
+        for (int r = 0; r < point_rows(); ++r) problem_.x[r] = share * all[r];
 }
 
 /// Forces on the bodies that bring the impulses within the step.

@@ -50,6 +50,7 @@ class PointStep {
     std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0, rounds = 0;
     bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
     Engine engine;
+    const PointFriction& problem() const { return problem_; }
 
   private:
     std::vector<PairLaw> laws_;

@@ -774,8 +774,13 @@ class PointStep:
 
     def note(self, law: int) -> object: ...
     def points(self) -> object: ...
+    def problem(self) -> object:
+        """
+        What was solved in the last step with contact: A, b, x, bounds and coefficients.
+        """
+
     @property
-    def memory(self) -> NDArray[numpy.float64]:
+    def memory(self) -> object:
         """
         Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.
         """
@@ -785,7 +790,7 @@ class PointStep:
         self, arg: Annotated[NDArray[numpy.float64], dict(shape=(None, 8), order="C", device="cpu", writable=False)], /
     ) -> None: ...
     @property
-    def uncovered(self) -> NDArray[numpy.int64]:
+    def uncovered(self) -> object:
         """
         Of each body, the steps in which it touched what its laws do not cover.
         """

@@ -1,7 +1,7 @@
 """MuJoCo for the native core: where its functions are, and where the fields of its structs.
 
-MuJoCo's C interface is public, and its module `introspect` tells the fields of its structs. The addresses of a model and
-of its data follow from arrays that lie within these structs, which Python sees as NumPy arrays.
+MuJoCo's C interface is public, and its module `introspect` tells the fields of its structs. The addresses of a model
+and of its data follow from arrays that lie within these structs, which Python sees as NumPy arrays.
 """
 
 import ctypes
