@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "algorithm1.hpp"
-#include "energy.hpp"
 #include "labels.hpp"
+#include "normal_impulse.hpp"
 #include "static_impulse.hpp"
 
 namespace stiction {
@@ -23,12 +23,6 @@ double arm_of(const Contact& c) { return std::max(c.radius, 0.01 * c.diameter); 
 /// The five numbers of a friction, torques divided by an arm.
 std::array<double, 5> in_forces(const Friction& f, double arm) {
     return {f.p_x, f.p_y, f.m_z / arm, f.m_x / arm, f.m_y / arm};
-}
-
-Friction scaled(const Friction& f, double by) { return {by * f.p_x, by * f.p_y, by * f.m_z, by * f.m_x, by * f.m_y}; }
-
-bool is_nothing(const Friction& f) {
-    return f.p_x == 0.0 && f.p_y == 0.0 && f.m_z == 0.0 && f.m_x == 0.0 && f.m_y == 0.0;
 }
 
 /// What is no number counts as none.
@@ -112,13 +106,19 @@ bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts,
     has_start_ = at_start_ = start_is_known_ = false;
     balance_.begin(contacts, V_free, L, softness_);
     bool any = false;
+    arrival_.resize(6 * n);
     for (int i = 0; i < n; ++i) {
+        Contact& c = contacts_[i];
+        c.in_system = true;
+        c.free = twist_from(V_free + 6 * i);
+        write(c.before, &arrival_[6 * i]);
         links_[i].pressed = contacts[i].lowest_separation(twist_from(V_free + 6 * i)) < 0.0;
         links_[i].stopped_again = n == 1 ? STOPS : 0;  // one that was static alone would be no more so again
         assumed_[i].is_static = links_[i].pressed;
         any = any || links_[i].pressed;
     }
     if (!any) return false;
+    note_bounces();
     for (int i = 0; i < n; ++i) slidable_[i] = balance_.slidable(i);
     search_.begin(5 * n);
     return true;
@@ -278,38 +278,18 @@ bool Algorithm2::forced_links_stop(double tolerance) {
     return true;
 }
 
-/// The guards of Algorithm 1 for the whole system: no friction without normal impulse, no energy from contact.
-/// Friction is scaled down until both hold; whether nothing had to be.
-bool Algorithm2::guard_work() {
-    bool untouched = true;
-    for (int i = 0; i < size(); ++i)
-        if (!assumed_[i].is_static && !(solution_.impulse[6 * i + 2] > 0.0) && !is_nothing(assumed_[i].friction)) {
-            assumed_[i].friction = {};
-            untouched = false;
-        }
-    if (!untouched) balance_links();
-    const double gained_at_all = energy_gained();
-    if (gained_at_all <= 0.0) return untouched;
-    const auto gained = [&](double share) {
-        scaled_ = assumed_;
-        for (Assumption& link : scaled_) link.friction = scaled(link.friction, share);
-        balance_.solve(scaled_, solution_.impulse.data());
-        return energy_gained();
-    };
-    gained(largest_share(gained, gained(0.0), gained_at_all));
-    return false;
-}
-
-/// Kinetic energy that p adds to the system, p . (V_free + L p / 2) [J], beyond what rounding explains.
-double Algorithm2::energy_gained() {
-    const std::vector<double>& p = solution_.impulse;
-    multiply(*L_, p.data(), change_.data());
-    double gain = 0.0, scale = 0.0;
-    for (std::size_t k = 0; k < p.size(); ++k) {
-        gain += p[k] * (V_free_[k] + 0.5 * change_[k]);
-        scale += std::fabs(p[k] * V_free_[k]);
+/// Let the laws say how links bounce, asked about them as they would be without contact.
+void Algorithm2::note_bounces() {
+    bounces_ = false;
+    for (const auto& [law, first, count] : laws_) {
+        if (count == 0 || !law->bounces()) continue;
+        const Contacts own = contacts_.part(first, count);
+        for (Contact& c : own) c.velocity = c.free;
+        law->classify(own);
+        for (const Contact& c : own)
+            for (int k = 0; k < c.count && c.restitution.e0 > 0.0; ++k)
+                bounces_ = bounces_ || Targets::rebound(c, c.point(k)) > 0.0;
     }
-    return gain - ENERGY_SLACK * scale;
 }
 
 void Algorithm2::remember_best() {

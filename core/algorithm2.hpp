@@ -51,6 +51,9 @@ class Algorithm2 {
     /// linear problem: it stands if C, asked at its V1, agrees. Only links that slide iterate, on their friction alone:
     /// whatever p_f is, the normal impulse follows from the frictionless problem in L.
     ///
+    /// A law may let links bounce. How fast depends on how they arrive, with the twists in `before` of their contacts,
+    /// and on V_free, not on V1: so it is known before the search.
+    ///
     /// tolerance: of the friction impulse, relative to the contact's impulses
     const Solution& solve(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free,
                           const Matrix& L, double tolerance);
@@ -90,12 +93,13 @@ class Algorithm2 {
     double softness_ = 0.0;
     bool has_start_ = false, at_start_ = false;  // whether a rough law has given the friction; whether it is tried now
     bool start_is_known_ = false, start_slides_ = false;
+    bool bounces_ = false;  // whether any vertex is to separate faster than not at all
     Solution solution_;
     std::vector<Link> links_;
     std::vector<Assumption> assumed_, scaled_;
     std::vector<RoughFriction> rough_;
     std::vector<Slidable> slidable_;
-    std::vector<double> change_;
+    std::vector<double> change_, arrival_, bounced_;
     Balance balance_;
     StartingPoint start_;
     Broyden search_;
@@ -111,8 +115,12 @@ class Algorithm2 {
     bool stop_again();
     double write_mismatch();
     bool forced_links_stop(double tolerance);
+    void note_bounces();
     bool guard_work();
-    double energy_gained();
+    void guard_friction();
+    void guard_bounce();
+    double energy_gained(const std::vector<double>& p, const double* V);
+    double share_of_way(const std::vector<double>& p, const std::vector<double>& way, const double* V, double most);
     void remember_best();
     void return_to_best();
 };

@@ -1,7 +1,10 @@
 // Links of robots and Algorithm 2, for Python; and its parts alone, for tests.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
+
+#include <optional>
 
 #include "owned_contacts.hpp"
 #include "python_links.hpp"
@@ -9,11 +12,15 @@
 namespace stiction {
 namespace {
 
-auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 3, 3> rotation) {
-    if (position.shape(0) != std::size_t(links.size()) || rotation.shape(0) != position.shape(0))
-        throw nb::value_error("position and rotation must have a row for each link.");
+auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 3, 3> rotation,
+           std::optional<Input<double, -1, 6>> before) {
+    const std::size_t n = std::size_t(links.size());
+    if (position.shape(0) != n || rotation.shape(0) != n || (before && before->shape(0) != n))
+        throw nb::value_error("position, rotation and before must have a row for each link.");
     links.touch([&](int i) { return vector_from(position.data() + 3 * i); },
                 [&](int i) { return rotation_from(rotation.data() + 9 * i); });
+    for (Contact& c : links.contacts())
+        if (before) c.before = twist_from(before->data() + 6 * c.index);
     return touching(links);
 }
 
@@ -54,7 +61,7 @@ void bind_algorithm2(nb::module_& m) {
              },
              nb::arg("laws"), nb::arg("hulls"), nb::arg("timestep") = 0.002)
         .def("__len__", [](const PythonLinks& links) { return links.size(); })
-        .def("touch", &touch, nb::arg("position"), nb::arg("rotation"),
+        .def("touch", &touch, nb::arg("position"), nb::arg("rotation"), nb::arg("before") = nb::none(),
              "Numbers of the links that touch the ground, in the order in which `solve` wants them.")
         .def_prop_ro("contacts", [](const PythonLinks& links) { return OwnedContacts(links.contacts()); },
                      "Contacts of the last `touch`; the index of each is its link's number.")

@@ -173,7 +173,8 @@ void bind_robots(nb::module_& m) {
              "arrays: the engine's, by their names; they are looked at where they are.")
         .def("is_finite", [](const Self& s) { return s.robot->is_finite(); },
              "Whether all positions and velocities are numbers that the engine takes.")
-        .def("touch", &Self::touch, "Begin a step: how many links touch the ground.")
+        .def("touch", &Self::touch, nb::arg("timestep"), nb::arg("is_first") = true,
+             "Begin a step, or with is_first=False another part of one; timestep: of the part. How many links touch.")
         .def("set_constraints", &Self::set_constraints, nb::arg("J").noconvert(), nb::arg("D").noconvert(),
              nb::arg("state").noconvert(), nb::arg("layout").noconvert(), "The engine's own constraints in this step.")
         .def("contact_part", &Self::contact_part,

@@ -1,8 +1,8 @@
 // A contact: what all algorithms and laws speak of.
 //
 // A contact has a frame of its own, z along its normal and its origin at the body's centre of mass. On level ground its
-// axes are the world's; links of robots may stand on others (ground.hpp). Algorithms see contact points, the twist and the mobility in this
-// frame, and nothing else of the body or the ground.
+// axes are the world's; links of robots may stand on other planes (ground.hpp). Algorithms see contact points, the twist
+// and the mobility in this frame, and nothing else of the body or the ground.
 #pragma once
 
 #include <algorithm>
@@ -41,12 +41,12 @@ constexpr double RESTITUTION_SPEED = 0.5;  ///< [m/s] approach speed at which a 
 struct Restitution {
     double e0 = 0.0, fall = 0.0, threshold = 0.0;
 
-    /// e(v) v, less what gravity adds to a fall in the step: that counts neither before nor after, or bounces would
-    /// gain energy.
-    double rebound(double v, double gravity) const {
+    /// e(v) v, less what forces add to a fall in the step: that counts neither before nor after, or bounces would gain
+    /// energy.
+    double rebound(double v, double gained) const {
         if (v <= threshold) return 0.0;
         const double e = fall != 0.0 ? e0 * std::pow(v / RESTITUTION_SPEED, -fall) : e0;
-        return std::max(0.0, std::min(1.0, e * (1 - threshold / v)) * v - gravity);
+        return std::max(0.0, std::min(1.0, e * (1 - threshold / v)) * v - gained);
     }
 };
 
@@ -95,6 +95,8 @@ struct Contact {
     bool outside;               ///< whether it lies outside of what the law was trained on, if the law notes it
     Wrench impulse;             ///< p: of the contact, about the centre of mass
     Description description;
+    bool in_system;             ///< whether the body is a link inside a system: then v1 is V1 of Algorithm 2
+    Twist free;                 ///< if so: V_free, its twist after the step without any contact
 
     const Hull* hull;           ///< whose vertices touch
     int face;                   ///< the vertices are a run of this face's loop; -1: they are listed
@@ -135,6 +137,22 @@ struct Contact {
     double lowest_separation(const Twist& twist) const {
         const Vector p = point(lowest(-twist.angular.y, twist.angular.x));
         return twist.rise(p.x, p.y);
+    }
+
+    /// Speed with which a point above (x, y) arrives at the ground: at the begin of the step, before forces act. What
+    /// they add within the step is `gained`, so that it counts neither before a bounce nor after it. A link arrives as
+    /// it moves inside its system: its V1 says nothing of that.
+    double approach(double x, double y) const {
+        if (in_system) return -before.rise(x, y);
+        return x * velocity.angular.y - y * velocity.angular.x - velocity.linear.z - fall;
+    }
+    /// The greatest of them.
+    double greatest_approach() const {
+        return in_system ? -lowest_separation(before) : -lowest_separation(velocity) - fall;
+    }
+    /// Speed towards the ground that a point above (x, y) gains in the step without contact [m/s].
+    double gained(double x, double y) const {
+        return in_system ? std::max(0.0, before.rise(x, y) - free.rise(x, y)) : fall;
     }
 
     /// v1 + M^-1 p: the twist after an impulse.

@@ -165,6 +165,7 @@ void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix
     }
     static_.forget();
     loads_.forget();
+    bounce_ = true;
     stiffen();
 }
 
@@ -268,7 +269,7 @@ void Balance::separate(Targets targets, double* p) {
 }
 
 void Balance::solve_normal(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets) {
-    targets.bounce = false;
+    targets.bounce = bounce_;
     if (softness_ > 0.0 && most_vertices_ > MOST_LOADED) return push_springs(L, V, links, targets);
     if (!carries_again(L, V, links, targets)) loads_.forget();
     const auto worst = [&](const Loads<0>&) { return most_violated(L, V, links, targets); };

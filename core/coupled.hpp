@@ -83,11 +83,15 @@ class Balance {
     Slidable slidable(int link) const;
 
     /// Impulses p (6 n,) in the system itself that stop the patches of the static links and give the others their
-    /// friction, and the normal impulse with which nothing approaches. A static patch may pull: the caller looks.
+    /// friction, and the normal impulse with which nothing approaches and what bounces does. A static patch may pull: the
+    /// caller looks.
     ///
     /// Feet that push against each other through the robot may be stopped by many impulses. Of these the one nearest
     /// to the static links' friction is taken, so that what a law has agreed to stays.
     void solve(std::span<const Assumption> links, double* p);
+
+    /// Whether vertices separate as fast as they bounce, as at the begin of each step, or not at all.
+    void let_bounce(bool bounce) { bounce_ = bounce; }
 
     /// Impulses p (6 n,) without friction after which the vertices of all links separate at their target speeds, if
     /// nothing moved before.
@@ -98,6 +102,7 @@ class Balance {
     const double* V_free_ = nullptr;
     const Matrix* L_ = nullptr;
     double softness_ = 0.0, share_ = 0.0;
+    bool bounce_ = true;
     int vertices_ = 0, most_vertices_ = 0;  // of all patches, and of the largest
     Matrix stiffened_;
     StaticPatches static_;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "energy.hpp"
 #include "labels.hpp"
 #include "normal_impulse.hpp"
 #include "step.hpp"
@@ -62,9 +63,7 @@ void bounce_within_energy(Contact& c, double h, const Vector& gravity) {
     const Wrench plain{{0.0, 0.0, normal.p_z}, {normal.m_x, normal.m_y, 0.0}}, rest = c.impulse - plain;
     // At a share s of the way, the gain is least + slope s + curve s^2.
     const double least = gained(plain), slope = dot(rest, c.after(plain) - fall), curve = gain - least - slope;
-    const double root = std::sqrt(std::max(0.0, slope * slope - 4.0 * curve * std::min(0.0, least)));
-    const double share = (-slope + root) / (2.0 * curve);
-    c.impulse = plain + std::min(1.0, std::max(0.0, share)) * rest;
+    c.impulse = plain + share_within(least, slope, curve) * rest;
 }
 
 /// One body that moves in parts of time steps.

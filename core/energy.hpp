@@ -1,6 +1,8 @@
 // The guard on energy: contact takes energy from a motion, and never adds any.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace stiction {
@@ -29,6 +31,13 @@ template <class Gained> double largest_share(Gained gained, double at_none, doub
         }
     }
     return low;
+}
+
+/// The largest share of a way, from 0 to 1, up to which a gain of least + slope share + curve share^2 stays below zero:
+/// a convex gain that is not above zero where the way begins, and is where it ends.
+inline double share_within(double least, double slope, double curve) {
+    const double root = std::sqrt(std::max(0.0, slope * slope - 4.0 * curve * std::min(0.0, least)));
+    return std::min(1.0, std::max(0.0, (-slope + root) / (2.0 * curve)));
 }
 
 }  // namespace stiction

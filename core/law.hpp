@@ -28,6 +28,8 @@ class Law {
     /// Whether contact i, as classified last, lies outside of what the law was trained on.
     virtual bool outside(const Contacts& /*contacts*/, int /*i*/) { return false; }
     virtual RoughFriction rough() const { return {}; }
+    /// Whether contacts may bounce: then `classify` writes how, which must not depend on v1 of links in a system.
+    virtual bool bounces() const { return false; }
     /// Whether a contact that rests gets the same answer whenever it is asked about again.
     virtual bool repeats_itself() const { return true; }
 

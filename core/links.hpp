@@ -50,6 +50,9 @@ class Links {
         return memory_->size();
     }
 
+    /// Length of the steps from here on [s].
+    void set_timestep(double timestep) { timestep_ = timestep; }
+
     /// How often `touch` was called.
     std::int64_t touches() const { return touches_; }
 

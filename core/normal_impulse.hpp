@@ -32,8 +32,7 @@ struct Targets {
 
     /// The speed at which a vertex leaves again, which approached with the speed it has before the step.
     static double rebound(const Contact& c, const Vector& p) {
-        const double v = p.x * c.velocity.angular.y - p.y * c.velocity.angular.x - c.velocity.linear.z - c.fall;
-        return c.restitution.rebound(v, c.fall);
+        return c.restitution.rebound(c.approach(p.x, p.y), c.gained(p.x, p.y));
     }
 };
 

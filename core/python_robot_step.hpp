@@ -28,8 +28,8 @@ class PythonRobotStep {
     std::shared_ptr<PythonLinks> links;
     std::unique_ptr<RobotStep> robot;
 
-    int touch() {
-        const int n = robot->touch();
+    int touch(double timestep, bool is_first) {
+        const int n = robot->touch(timestep, is_first);
         stage_ = Stage::TOUCHED, applied_ = false, touch_ = links->touches();
         constraints_.count = 0;
         return n;

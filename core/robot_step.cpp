@@ -28,11 +28,11 @@ RobotStep::RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, s
 
 bool RobotStep::is_finite() const { return all_below(engine_.qpos, GREATEST) && all_below(engine_.qvel, GREATEST); }
 
-int RobotStep::touch() {
+int RobotStep::touch(double timestep, bool is_first) {
     withdraw();  // where the last step was not finished
+    links_->set_timestep(timestep);
     for (std::size_t i = 0; i < placed_.size(); ++i) {
-        ContactNote& note = notes[i];
-        note.mode = Mode::NONE, note.kind = Kind::NONE, note.evaluations = 0, note.impulse = {};
+        if (is_first) notes[i].begin_step();
         place(static_cast<int>(i));
     }
     const int n = links_->touch([&](int i) -> const Vector& { return placed_[i].position; },
@@ -164,14 +164,10 @@ bool RobotStep::finish(double timestep) {
     for (int i = 0; i < contacts.size(); ++i) {
         const Contact& c = contacts[i];
         ContactNote& note = notes[c.index];
-        note.mode = solution.mode[i];
-        note.kind = c.kind;
-        note.evaluations = evaluations_;
-        ++note.steps;
-        note.asked += evaluations_;
-        note.unsolved += !solution.solved;
-        note.outside += solution.outside[i];
-        note.impulse = touching_[i]->to_world(wrench_from(impulse_.data() + 6 * i));
+        note.add(solution.mode[i], c.kind, touching_[i]->to_world(wrench_from(&impulse_[6 * i])), impulse_[6 * i + 2]);
+        note.evaluations += evaluations_, note.asked += evaluations_;
+        note.count(note.is_unsolved, !solution.solved, note.unsolved);
+        note.count(note.is_outside, solution.outside[i] != 0, note.outside);
         note.asked_at = touching_[i]->to_world(c.velocity);
     }
     return raised && qpos.size() > qvel.size();

@@ -29,6 +29,26 @@ struct ContactNote {
     std::int64_t uncovered = 0;  ///< steps in which it touched what its law does not cover; whoever sees that counts
     Wrench impulse;              ///< world axes, like the next one
     Twist asked_at;              ///< V1, about which the law was asked last
+    double pressed = 0.0;        ///< normal impulse of this step so far
+    bool is_unsolved = false, is_outside = false;  ///< whether any part of this step was
+
+    void begin_step() {
+        mode = Mode::NONE, kind = Kind::NONE, evaluations = 0, impulse = {}, pressed = 0.0;
+        is_unsolved = is_outside = false;
+    }
+    /// Add a part of a step: impulses add up, the greatest names mode and kind. normal: of the part's impulse
+    void add(Mode its_mode, Kind its_kind, const Wrench& its_impulse, double normal) {
+        const bool is_first = kind == Kind::NONE;
+        steps += is_first;
+        if (is_first || normal > 0.5 * pressed) mode = its_mode, kind = its_kind;
+        impulse = is_first ? its_impulse : impulse + its_impulse;
+        pressed += normal;
+    }
+    /// Count a step once, whichever part of it it was counted for.
+    static void count(bool& is_counted, bool now, std::int64_t& steps) {
+        steps += now && !is_counted;
+        is_counted = is_counted || now;
+    }
 };
 
 class RobotStep {
@@ -39,8 +59,9 @@ class RobotStep {
 
     /// Whether all positions and velocities of the joints are numbers that the engine takes.
     bool is_finite() const;
-    /// Begin a step: look where the links are; how many touch.
-    int touch();
+    /// Begin a step, or another part of one that is taken in parts: look where the links are; how many touch.
+    /// timestep: of this part [s]
+    int touch(double timestep, bool is_first = true);
 
     /// One round: find how the links follow impulses, solve Algorithm 2 and apply forces that bring its impulses.
     Progress contact_part(const EngineConstraints& constraints, double timestep, bool damps, int round);

@@ -55,6 +55,7 @@ bool append_contact(ContactMemory& memory, const Hull& hull, int index, double t
     c.restitution = {};
     c.outside = false;
     c.impacts = 0, c.is_impact = false;
+    c.in_system = false;
     c.mode = Mode::NONE;
     memory.admit();
     return true;

@@ -11,7 +11,6 @@ mujoco = pytest.importorskip("mujoco")
 
 import stiction  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Law, Mode, State  # noqa: E402
-from stiction.laws.impact import ImpactLaw  # noqa: E402
 from stiction.robots import mjcf  # noqa: E402
 from stiction.robots.mujoco import Simulation, body_of  # noqa: E402
 from stiction.studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS, TIMESTEP  # noqa: E402
@@ -406,8 +405,6 @@ def test_error_of_a_law_leaves_no_force():
         ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, com=(0.02, 0, 0)))}}, "centre of mass"),
         ({"laws": {LAST: CoulombLaw(Body.box(LINK.size, 1.0, inertia=np.diag([0.002, 0.03, 0.03])))}}, "inertia"),
         ({"laws": {LAST: CoulombLaw(LINK, timestep=0.001)}}, "steps of 0.001 s, the model has 0.002"),
-        ({"laws": {LAST: stiction.load("cube")}}, "bounces and cuts its steps"),
-        ({"laws": {LAST: ImpactLaw(LINK, substeps=0)}}, "bounces, which Algorithm 2 cannot do"),
         ({"laws": {LAST: LAW}, "method": "magic"}, "method must be one of"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('cone="elliptic"', 'integrator="discrete"')}, "cannot be split"),
         ({"laws": {LAST: LAW}, "xml": CHAIN.replace('type="plane"', 'type="sphere"')}, "something to stand on"),

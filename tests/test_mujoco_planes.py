@@ -1,6 +1,7 @@
 """Laws on fixed planes at any angle and on faces of fixed boxes, inside MuJoCo models."""
 
 import copy
+import re
 import warnings
 from typing import Any
 
@@ -15,6 +16,7 @@ from stiction import CoulombLaw, InputError, Mode  # noqa: E402
 from stiction.robots.ground import Plane, find_ground  # noqa: E402
 from stiction.robots.mujoco import Simulation  # noqa: E402
 from stiction.studies.robots.chain_model import LINK  # noqa: E402
+from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
 FREE = f'<body name="foot" pos="0 0 0.2"><freejoint/><geom {BOX}/></body>'
@@ -193,6 +195,28 @@ def test_what_does_not_touch_is_mujocos_own_step():
         mujoco.mj_step(model, plain)
         assert sim.data.qpos.tobytes() == plain.qpos.tobytes()
     assert plain.ncon > 2
+
+
+@pytest.mark.parametrize(
+    "ground",
+    ['type="plane" size="9 9 1" euler="0 6 0"', 'type="box" size="3 3 0.1" pos="0 0 -0.1" euler="0 6 0"'],
+    ids=["slope", "ramp"],
+)
+def test_a_robot_stands_on_a_slope_by_its_learned_feet(ground):
+    """Its law was learned from throws of a foot on level ground; it does not creep."""
+    level = model_text()
+    tilted = re.sub(r'<geom name="ground"[^>]*>', f'<geom {ground} contype="1" conaffinity="1"/>', level)
+    assert tilted != level
+    sim = Simulation(mujoco.MjModel.from_xml_string(tilted), laws=dict.fromkeys(FEET, "foot"))
+    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
+    sim.data.qpos[2] = STANCE + 0.09
+    feet = [sim.model.body(foot).id for foot in FEET]
+    steps_of(sim, 3200)  # until the correction of what has sunk in has done its work
+    before = sim.data.xpos[feet].copy()
+    steps_of(sim, 300)
+    assert np.abs(sim.data.xpos[feet] - before).max() < 1e-9
+    assert all(contact.mode == Mode.STATIC for contact in sim.contacts.values())
+    assert not any(sim.uncovered.values())
 
 
 def test_copies_know_their_planes():

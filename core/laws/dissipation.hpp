@@ -16,7 +16,7 @@ namespace stiction {
 struct Sliding {
     Tensor response;  ///< of the slip to an impulse
     Vector slip;      ///< before the contact
-    Vector push;      ///< what the normal impulse adds to it
+    Vector push;      ///< what the normal impulse adds to it, and in a system, what the system does
 
     /// at: the centre of pressure, relative to the centre of mass
     Sliding(const Contact& c, const Vector& at, const Normal& normal) {
@@ -26,10 +26,16 @@ struct Sliding {
         const Vector x = W.angular * along_x, y = W.angular * along_y, s = W.angular * spin;
         response = {W.linear.x + dot(along_x, x), dot(along_x, y), dot(along_x, s),
                     W.linear.y + dot(along_y, y), dot(along_y, s), dot(spin, s)};
-        const Vector v = c.velocity.at(at);
-        slip = {v.x, v.y, c.velocity.angular.z};
+        const Twist& begin = c.in_system ? c.free : c.velocity;
+        const Vector v = begin.at(at);
+        slip = {v.x, v.y, begin.angular.z};
         const Vector turned = W.angular * Vector{normal.m_x, normal.m_y, 0.0};
         push = {dot(along_x, turned), dot(along_y, turned), dot(spin, turned)};
+        if (c.in_system) {  // what the system does about the contact comes with the impact
+            const Twist answer = c.velocity - c.free;
+            const Vector more = answer.at(at);
+            push += Vector{more.x, more.y, answer.angular.z};
+        }
     }
 };
 

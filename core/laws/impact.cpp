@@ -19,9 +19,11 @@ constexpr double IMPACT_TIME = 1.7e-3;  // [s] over which the normal impulse of 
 constexpr double LEAST_SPIN = 1e-3;     // [m] radius of friction against spinning of a patch that is a point
 constexpr double STILL = 2e-3;          // [m/s] a surface that sticks at less than this speed is stopped exactly
 
+/// Whether a body moves no faster than one that has just come to rest. A link is pushed by its system while it rests.
 bool is_slow(const Contact& c) {
     const auto size = [](const Vector& v) { return std::fabs(v.x) + std::fabs(v.y) + std::fabs(v.z); };
-    return size(c.velocity.linear) + size(c.velocity.angular) * c.diameter < STILL + 2 * c.fall;
+    const Twist& v = c.in_system ? c.before : c.velocity;
+    return size(v.linear) + size(v.angular) * c.diameter < STILL + 2 * c.fall;
 }
 
 }  // namespace
@@ -41,14 +43,16 @@ Mode ImpactLaw::solve(Contact& c) const {
     Normal normal = normal_impulse(c, c.velocity);
     if (!(normal.p_z > 0.0)) return Mode::DETACH;
 
-    const double approach = -c.lowest_separation(c.velocity) - c.fall;  // before the step
+    const double approach = c.greatest_approach();
     const bool impact = c.is_impact = approach > c.restitution.threshold;
     Load load{.duration = impact ? IMPACT_TIME : c.timestep,
               .parts = impact ? material_.parts : 1,
               .factor = each_.friction(c.index),
               .turn = impact ? each_.turn(c.index, c.impacts + 1) : 0.0};
-    if (!residual_.empty()) {
-        const Correction change = residual_.correction(c, normal, approach);
+    // A link bounces as it arrives, whatever V1 it is asked about.
+    const Normal arrival = c.in_system && !residual_.empty() ? normal_impulse(c, c.free) : normal;
+    if (!residual_.empty() && arrival.p_z > 0.0) {
+        const Correction change = residual_.correction(c, arrival, approach);
         load.factor *= std::exp(change.log_friction);
         load.turn += change.turn;
         if (impact) {

@@ -49,6 +49,7 @@ class AugmentedLaw final : public Law {
     }
 
     RoughFriction rough() const override { return recipe_.friction; }
+    bool bounces() const override { return recipe_.material && recipe_.material->bounces(); }
 
   private:
     Recipe recipe_;

@@ -37,6 +37,7 @@ class MaterialLaw final : public Law {
     }
 
     /// Solve each contact for its mode, and keep its friction.
+    bool bounces() const override { return restitution_.e0 > 0.0; }
     void classify(const Contacts& contacts) override;
     bool outside(const Contacts& contacts, int i) override { return contacts[i].outside; }
     RoughFriction rough() const override { return rough_; }

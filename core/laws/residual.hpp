@@ -56,8 +56,9 @@ class ResidualNetwork {
     static std::array<double, INPUTS> inputs(const Contact& c, const Normal& normal, double approach) {
         const double N = normal.p_z, half = 0.5 * c.diameter;
         const double mass = c.mobility.linear.x > 0.0 ? 1.0 / c.mobility.linear.x : 1.0;
-        const Vector at{-normal.m_y / N, normal.m_x / N, c.centre.z}, slip = c.velocity.at(at);
-        const Vector& w = c.velocity.angular;
+        const Twist& v = c.in_system ? c.free : c.velocity;
+        const Vector at{-normal.m_y / N, normal.m_x / N, c.centre.z}, slip = v.at(at);
+        const Vector& w = v.angular;
         const double s = std::sqrt(slip.x * slip.x + slip.y * slip.y);
         const double ex = s > 1e-9 ? slip.x / s : 1.0, ey = s > 1e-9 ? slip.y / s : 0.0;
         return {std::log10(std::max(s, 0.01) / 0.3),

@@ -490,6 +490,8 @@ class Links:
         self,
         position: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
         rotation: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
+        before: Annotated[NDArray[numpy.float64], dict(shape=(None, 6), order="C", device="cpu", writable=False)]
+        | None = None,
     ) -> NDArray[numpy.int64]:
         """
         Numbers of the links that touch the ground, in the order in which `solve` wants them.
@@ -625,8 +627,10 @@ class RobotStep:
         Whether all positions and velocities are numbers that the engine takes.
         """
 
-    def touch(self) -> int:
-        """Begin a step: how many links touch the ground."""
+    def touch(self, timestep: float, is_first: bool = True) -> int:
+        """
+        Begin a step, or with is_first=False another part of one; timestep: of the part. How many links touch.
+        """
 
     def set_constraints(
         self,

@@ -12,7 +12,7 @@ from stiction.laws.law import Law
 from stiction.robots import mjcf
 from stiction.robots.body_contact import BodyContact
 from stiction.robots.ground import Ground, find_ground
-from stiction.robots.mujoco_step import ContactStep
+from stiction.robots.mujoco_step import ContactStep, check_timestep
 
 NOTHING = np.zeros((0, 8))
 
@@ -32,23 +32,13 @@ class LinkPlan:
     @classmethod
     def of(cls, model: Any, laws: Mapping[Hashable, Law], *, method: str, tolerance: float, fit: float) -> "LinkPlan":
         """The plan for these laws; the model is prepared for it."""
-        for key, law in laws.items():
+        for key in laws:
             if isinstance(key, tuple):
                 raise checks.InputError(
                     f"The law of {key!r} was learned for one body on the ground: its key must be that body, not a pair."
                 )
-            if law.substeps:
-                raise checks.InputError(
-                    f"The law of {key!r} bounces and cuts its steps where corners arrive, which a step of MuJoCo "
-                    "cannot do: train networks on it (`stiction collect --law`, `stiction train`) and use those."
-                )
-            if law.bounces:
-                raise checks.InputError(
-                    f"The law of {key!r} bounces, which Algorithm 2 cannot do inside a robot: set its restitution to "
-                    "zero, or train networks on it (`stiction collect --law`, `stiction train`) and use those."
-                )
         fits = [mjcf.fit(model, key, law.body, fit) for key, law in laws.items()]
-        check_timestep(model, laws)
+        check_timestep(model.opt.timestep, laws)
         ground = find_ground(model, [one.body for one in fits])
         if ground.is_one_plane:  # else each step looks which plane is touched
             geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
@@ -58,15 +48,6 @@ class LinkPlan:
     def begin(self, model: Any, data: Any, laws: dict[Hashable, Law]) -> "LinkContacts":
         """Make what the native core needs, on a model that is prepared."""
         return LinkContacts(model, data, laws, self)
-
-
-def check_timestep(model: Any, laws: Mapping[Hashable, Law]) -> None:
-    """Refuse a time step that is not the laws'."""
-    for key, law in laws.items():
-        if abs(law.timestep - model.opt.timestep) > 1e-12:
-            raise checks.InputError(
-                f"The law of {key!r} is for steps of {law.timestep:g} s, the model has {model.opt.timestep:g} s."
-            )
 
 
 class LinkContacts:
@@ -88,7 +69,7 @@ class LinkContacts:
         setting = self._settings()
         if setting != self._setting:
             mjcf.check_model(self._model)
-            check_timestep(self._model, self._laws)
+            check_timestep(self._model.opt.timestep, self._laws)
             self._setting = setting
         self._step.step()
 

@@ -55,6 +55,10 @@ class Links:
                     f"A {type(law).__name__} answers with whole impulses, without modes; Algorithm 2 needs a law with "
                     "classify and friction."
                 )
+            if law.bounces and method != "modes":
+                raise checks.InputError(
+                    f'A {type(law).__name__} bounces, which the method {method!r} does not know: use "modes".'
+                )
         native = {key: law.native for key, law in different.items()}
         each = [id(law) for law in laws]
         hulls = [different[key].body.hull for key in each]
@@ -69,12 +73,19 @@ class Links:
         """Of the last `touch`: one record a touching link, whose `index` is the link's number."""
         return self.core.contacts
 
-    def touch(self, position: NDArray[np.float64], rotation: NDArray[np.float64]) -> NDArray[np.int64]:
+    def touch(
+        self,
+        position: NDArray[np.float64],
+        rotation: NDArray[np.float64],
+        before: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.int64]:
         """Numbers of the links that touch the ground z = 0, in the order in which `solve` wants them.
 
         position: of the links' centres of mass [m], (n, 3); rotation: body to world, (n, 3, 3)
+        before: their twists at the begin of the step, (n, 6): laws that bounce, and materials whose friction depends on
+            the speed, need them
         """
-        return self.core.touch(position, rotation)
+        return self.core.touch(position, rotation, before)
 
     def solve(self, V_free: NDArray[np.float64], L: NDArray[np.float64]) -> Solution:
         """Contact impulses of the n links that touch.

@@ -279,8 +279,12 @@ def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
             back = _matrix(model.mesh_quat[mesh]).T
             turn = frame[0] @ back
             candidates.append((turn, frame[1] - turn @ model.mesh_pos[mesh]))
-    misfits = [np.abs((directions @ turn @ body.vertices.T).max(axis=1) + directions @ shift - reach).max()
-               for turn, shift in candidates]  # fmt: skip
+    # Rounded edges may be drawn as sharp ones: MuJoCo's boxes have no others.
+    sharp = body.reshaped(scale=1.0, rounding=0.0, com=body.com, inertia=body.inertia) if body.rounding else body
+    misfits = [
+        min(_misfit(one.vertices @ turn.T + shift, one.rounding, directions, reach) for one in (body, sharp))
+        for turn, shift in candidates
+    ]
     best = int(np.argmin(misfits))
     if misfits[best] > tolerance * body.diameter:
         raise checks.InputError(
@@ -288,6 +292,11 @@ def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
             f"{misfits[best]:.3g} m, allowed are {tolerance * body.diameter:.3g} m."
         )
     return candidates[best]
+
+
+def _misfit(corners: NDArray[np.float64], rounding: float, directions: NDArray[np.float64], reach: Any) -> float:
+    """Greatest difference to how far something reaches in each direction (n, 3), (n,), of these corners (k, 3) [m]."""
+    return float(np.abs((directions @ corners.T).max(axis=1) + rounding - reach).max())
 
 
 def _support(model, g: int, directions: NDArray[np.float64]) -> NDArray[np.float64]:

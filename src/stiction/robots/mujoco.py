@@ -49,7 +49,9 @@ class Simulation:
           every plane that is fixed to the world, at any angle and height, and every face of a box that is. A body that
           touches two of them at once stands by its law on the one that looks up more (or, of two that do so alike, on
           the one it lies deeper in), if that carries all of its corners below it. A law is asked in the axes of the
-          plane: z along its normal, x the world's x projected on the plane.
+          plane: z along its normal, x the world's x projected on the plane. A law that bounces does so here, too. One
+          that cuts its own steps where corners arrive, as `cube` does, takes any time step, in equal parts that are no
+          longer than its own: MuJoCo makes as many shorter steps. Gravity and the ground's height are the model's.
     model: an MjModel, or an MjSpec, which is compiled. It is changed: contacts with materials are listed a little
         before they touch (`geom_gap`), and bodies with laws of their own are left out of MuJoCo's contacts with the
         ground.

@@ -4,13 +4,15 @@ MuJoCo's own functions are called from Python, where their errors and users' cal
 between two of them is one call of the native core, which works on MuJoCo's arrays.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiction import _core
+from stiction.basics import checks
 from stiction.laws.law import Law
 from stiction.robots import mjcf
 from stiction.robots.ground import Ground
@@ -36,6 +38,31 @@ _OF_DATA = (
 _OF_MODEL = (
     "M_rowadr", "M_colind", "dof_damping", "dof_dampingpoly", "actuator_damping", "actuator_dampingpoly",
 )  # fmt: skip
+
+
+def parts_of(timestep: float, laws: Iterable[Law]) -> int:
+    """In how many equal parts a step is taken.
+
+    A law that cuts its own steps where corners arrive cannot do so inside MuJoCo. Instead, a step has parts that are no
+    longer than those in which the law takes its own steps.
+    """
+    longest = min((law.timestep / law.substeps for law in laws if law.substeps), default=np.inf)
+    return max(1, math.ceil(timestep / longest - 1e-6))
+
+
+def check_timestep(timestep: float, laws: Mapping[Any, Law]) -> None:
+    """Refuse a time step with which a law cannot be asked. Laws that cut their own steps take any."""
+    parts = parts_of(timestep, laws.values())
+    for name, law in laws.items():
+        if not law.substeps and abs(law.timestep - timestep) > 1e-12:
+            raise checks.InputError(
+                f"The law of {name!r} is for steps of {law.timestep:g} s, the model has {timestep:g} s."
+            )
+        if parts > 1 and not law.any_timestep:
+            raise checks.InputError(
+                f"The law of {name!r} holds for steps of {law.timestep:g} s only, and another law wants them in "
+                f"{parts} parts: use laws that hold for any time step, or one that wants no parts."
+            )
 
 
 class ContactStep:
@@ -79,9 +106,25 @@ class ContactStep:
         self._option, self._sensors = model.opt, model.nsensor
         self._modes = self.links.method == "modes"
         self._touched, self._constrained = 0, False
+        self._laws = laws if any(law.substeps for law in laws) else ()
 
     def step(self) -> None:
-        """A whole step."""
+        """A whole step, or several that add up to one."""
+        parts = parts_of(self._option.timestep, self._laws) if self._laws else 1
+        if parts == 1:
+            self._advance(True)
+            return
+        option, whole = self._option, self._option.timestep
+        option.timestep = whole / parts
+        try:
+            for k in range(parts):
+                if self.is_finite():  # else the next step says so
+                    self._advance(k == 0)
+        finally:
+            option.timestep = whole
+
+    def _advance(self, is_first: bool) -> None:
+        """One step of MuJoCo. is_first: whether it is no later part of one of ours"""
         model, data = self.model, self.data
         # Links that touched in the last step mostly do so again, and then accelerations are needed: one call for all.
         # Which contacts MuJoCo is to solve must be known before, unless it never finds those of our links.
@@ -90,14 +133,15 @@ class ContactStep:
             _forward_skip(model, data, _NOTHING, 1)
         else:
             _step1(model, data)
-        self._touched = self._touch()
+        option = self._option
+        timestep = option.timestep
+        self._touched = self._touch(timestep, is_first)
         if data.ncon:
-            self._own.look()
+            self._own.look(is_first)
         if not self._touched:
             _step2(model, data)
             return
-        option = self._option
-        timestep, damps = option.timestep, not option.disableflags & _UNDAMPED
+        damps = not option.disableflags & _UNDAMPED
         direct = self._modes and option.integrator == _EULER
         try:
             for number in _ROUNDS:

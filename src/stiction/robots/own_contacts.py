@@ -30,7 +30,7 @@ class OwnContacts:
             self._in_plane[k, list(plane.geoms)] = True
         self._said: set[int] = set()
 
-    def look(self) -> None:
+    def look(self, counts: bool = True) -> None:
         """Leave out the contacts with planes on which links stand in this step, and count links that touch more."""
         contact = self._data.contact
         pair = contact.geom
@@ -42,7 +42,8 @@ class OwnContacts:
         ]  # the first on the second, the second on the first
         taken = (stands & (link >= 0)).any(axis=1)
         others = np.unique(link[(contact.exclude == 0) & ~taken])
-        self._count(others[others >= 0])
+        if counts:
+            self._count(others[others >= 0])
         if taken.any():
             contact.exclude[taken], contact.efc_address[taken] = 1, -1
             model, data = self._model, self._data
@@ -60,5 +61,5 @@ class OwnContacts:
             warnings.warn(
                 f"The body {name!r} touches something that its law does not cover, from t = {self._data.time:g} s on: "
                 "there, MuJoCo's own contact acts, and `uncovered` counts such steps.",
-                stacklevel=5,
+                stacklevel=7,
             )
