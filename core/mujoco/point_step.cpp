@@ -11,9 +11,10 @@ constexpr double GREATEST = 1e10;         // MuJoCo takes no greater number in a
 constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
+constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
-constexpr int MOST_STEPS = 60, LEAST_STEPS = 20;  // of Newton's method, in all tries for one solution ...
-constexpr int STEPPED_ROWS = 2400;        // ... the fewer, the more rows there are: no step may take very long
+constexpr int MOST_STEPS = 60, LEAST_STEPS = 30;  // of Newton's method, in all tries for one solution ...
+constexpr int STEPPED_ROWS = 4000;        // ... the fewer, the more rows there are: no step may take very long
 
 /// Whether two points are one, found twice: as on the edge between two triangles of a surface.
 bool is_twin(const TouchingPoint& a, const TouchingPoint& b) {
@@ -389,14 +390,32 @@ bool PointStep::solve_normals(const std::vector<double>& b) {
     return normals_.solve();
 }
 
+/// Velocities without impulses, less those that are wanted. Points yield to what differs from `previous_`.
+void PointStep::set_right_side() {
+    for (int row = 0; row < point_rows(); ++row) {
+        problem_.b[row] = w_free_[row] - proximal_[row] * previous_[row];
+        if (row % 3 == 0) problem_.b[row] += std::max(points[row / 3].distance, 0.0) / timestep();
+    }
+}
+
+/// Where all is held, let it be held exactly: solve again for points that yield only to what differs from the solution.
+void PointStep::refine() {
+    double yielded = 0.0;
+    for (int row = 0; row < point_rows(); ++row)
+        yielded = std::max(yielded, proximal_[row] * std::fabs(problem_.x[row] - previous_[row]));
+    for (int k = 0; k < problem_.size(); ++k)
+        if (problem_.slips(k) && problem_.x[3 * k] > 0.0) return;
+    if (yielded < EXACT_SPEED) return;
+    const std::vector<double> held = problem_.x;
+    std::copy_n(held.begin(), point_rows(), previous_.begin());
+    set_right_side();
+    if (!problem_.solve()) problem_.x = held;
+    newton_steps += problem_.steps();
+}
+
 /// Solve for the impulses at all points.
 void PointStep::solve() {
-    const int n = point_rows();
-    const double h = timestep();
-    for (int row = 0; row < n; ++row) {
-        problem_.b[row] = w_free_[row] - proximal_[row] * previous_[row];
-        if (row % 3 == 0) problem_.b[row] += std::max(points[row / 3].distance, 0.0) / h;
-    }
+    set_right_side();
     const auto rebounds = [](const TouchingPoint& point) { return point.rebound > 0.0; };
     const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
     bool solved = bounces ? solve_with_rebound() : problem_.solve();
@@ -408,6 +427,7 @@ void PointStep::solve() {
         solved = !bounces && problem_.solve();
         if (!solved) problem_.x = guarded;
     }
+    if (solved && !bounces) refine();
     for (std::size_t k = 0; k < points.size(); ++k) {
         points[k].impulse = vector_from(&problem_.x[3 * k]);
         points[k].slips = problem_.slips(static_cast<int>(k)) && points[k].impulse.x > 0.0;

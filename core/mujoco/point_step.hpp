@@ -84,7 +84,9 @@ class PointStep {
     void write_constraint_problem(int k);
     void recall();
     void limit_by_frictionless_loads();
+    void set_right_side();
     void solve();
+    void refine();
     bool solve_with_rebound();
     void guard();
     bool solve_normals(const std::vector<double>& b);
