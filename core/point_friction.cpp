@@ -9,7 +9,8 @@
 namespace stiction {
 namespace {
 
-constexpr int ROUNDS = 8, SWEEPS = 3, NEWTON = 16;  // in each round twice as many sweeps, then iterations of Newton's method
+constexpr int ROUNDS = 8, NEWTON = 16;  // tries, and iterations of Newton's method in each
+constexpr int SWEEPS = 3, MORE_SWEEPS = 20;  // before the first try; later, each time twice as many as before
 constexpr int COLD = 2, RAISED = 3;  // rounds that begin from no impulses, and with friction that is raised from none
 constexpr double SOLVED = 1e-12;     // share of the greatest velocity that may be left of the equations ...
 constexpr double NEARLY = 1e-11;     // ... that is let pass after a round, where points share a load in many ways ...
@@ -44,7 +45,7 @@ bool PointFriction::solve() {
     for (int round = 0; round < ROUNDS && steps_ < most_steps; ++round) {
         if (round == COLD) std::fill(x.begin(), x.end(), 0.0);
         if (round == RAISED) raise_friction();
-        if (try_from(SWEEPS << round)) return true;
+        if (try_from(round == 0 ? SWEEPS : MORE_SWEEPS << round)) return true;
         if (least_ <= NEARLY * speed_ || pivot()) break;
     }
     x = best_;

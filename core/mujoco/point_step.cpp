@@ -13,7 +13,7 @@ constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is c
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
 constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
-constexpr int MOST_STEPS = 60, LEAST_STEPS = 30;  // of Newton's method, in all tries for one solution ...
+constexpr int MOST_STEPS = 60, LEAST_STEPS = 40;  // of Newton's method, in all tries for one solution ...
 constexpr int STEPPED_ROWS = 4000;        // ... the fewer, the more rows there are: no step may take very long
 
 /// Whether two points are one, found twice: as on the edge between two triangles of a surface.
