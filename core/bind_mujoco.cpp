@@ -1,5 +1,6 @@
 // Steps of MuJoCo with laws for pairs of geoms, for Python.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -118,6 +119,15 @@ void bind_mujoco(nb::module_& m) {
         .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
              "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 "
              "nothing happened, since the integrator is not one of Euler, implicit and implicitfast.")
+        .def("steps",
+             [](PointStep& self, int count) {
+                 Outcome outcome = Outcome::DONE;
+                 int done = 0;
+                 while (done < count && outcome == Outcome::DONE) done += (outcome = self.step()) == Outcome::DONE;
+                 return std::pair{static_cast<int>(outcome), done};
+             },
+             nb::arg("count"), nb::call_guard<nb::gil_scoped_release>(),
+             "As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.")
         .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))

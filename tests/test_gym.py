@@ -12,7 +12,7 @@ pytest.importorskip("glfw")
 from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from stiction import CoulombLaw, InputError  # noqa: E402
-from stiction.robots.gym import LearnedFeet  # noqa: E402
+from stiction.robots.gym import LearnedFeet, ThreadVectorEnv  # noqa: E402
 from stiction.robots.mujoco import body_of  # noqa: E402
 
 
@@ -55,3 +55,37 @@ def test_same_seed_same_episode():
 def test_refuses_other_environments():
     with pytest.raises(InputError, match="MujocoEnv, got CartPoleEnv"):
         LearnedFeet(gymnasium.make("CartPole-v1"), laws={})
+
+
+def ant(**options):
+    """Gymnasium's ant with a material on everything that meets the floor."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # RK4 becomes Euler
+        return LearnedFeet(gymnasium.make("Ant-v5", **options), laws={"geom:floor": 0.8})
+
+
+def test_observations_tell_contact_forces():
+    """The ant's weight is in the contact forces that it observes."""
+    env = ant()
+    env.reset(seed=0)
+    for _ in range(100):
+        observation = env.step(np.zeros(8, np.float32))[0]
+    inner = env.unwrapped
+    weight = inner.model.body_mass.sum() * 9.81
+    assert inner.data.cfrc_ext[1:, 5].sum() == pytest.approx(weight, rel=0.05)
+    assert np.abs(observation[27:]).max() > 0.5
+
+
+def test_threads_change_no_bit():
+    """Vector environments, one after another and in threads, through several episodes."""
+    runs = []
+    for make in (gymnasium.vector.SyncVectorEnv, ThreadVectorEnv):
+        envs = make([lambda: ant(max_episode_steps=20) for _ in range(3)])
+        observations = [envs.reset(seed=5)[0]]
+        rng = np.random.default_rng(0)
+        for _ in range(50):
+            observations.append(envs.step(rng.uniform(-1, 1, (3, 8)).astype(np.float32))[0])
+        envs.close()
+        runs.append(np.array(observations))
+    assert np.array_equal(runs[0], runs[1])
+    assert not np.array_equal(runs[0][-1, 0], runs[0][-1, 1])

@@ -294,7 +294,7 @@ def test_refuses_foreign_models_and_data():
     model, other = on_plane(box("part", "0 0 .1")), on_plane(box("part", "0 0 .1") + box("b", "1 0 .1"))
     with pytest.raises(InputError, match="data belongs to another model"):
         Simulation(model, mujoco.MjData(other), laws={"part": 0.5})
-    with pytest.raises(InputError, match="got the path 'robot.xml'"):
+    with pytest.raises(InputError, match=r"got the path 'robot\.xml'"):
         Simulation("robot.xml", laws={"part": 0.5})
     data = mujoco.MjData(model)
     with pytest.raises(InputError, match="an MjData of its own"):

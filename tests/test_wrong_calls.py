@@ -113,7 +113,7 @@ def test_constraints_that_name_what_is_not_there(step, wrong):
     columns = np.arange(12, dtype=np.int32)
     columns[5] = column
     layout = [np.array([length], np.int32), np.array([start], np.int32), columns]
-    step.core.touch()
+    step.core.touch(0.002)
     with pytest.raises(ValueError, match="A row of the constraints"):
         step.core.set_constraints(np.zeros(12), np.ones(1), np.zeros(1, np.int32), layout)
     step.core.contact_part(0.002, True, 0)  # without them

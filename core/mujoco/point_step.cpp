@@ -66,6 +66,7 @@ Outcome PointStep::step() {
     if (points.empty()) {
         memory.clear();
         engine.run(engine.functions.step2);
+        if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
         return was_reset(before) ? Outcome::RESET : Outcome::DONE;
     }
     write_problem();

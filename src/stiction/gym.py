@@ -1,5 +1,5 @@
-"""Gymnasium environments with learned feet: `stiction.gym.LearnedFeet`. Needs the extra `gym`."""
+"""Gymnasium environments with contact laws: `LearnedFeet`, and `ThreadVectorEnv` for many. Needs the extra `gym`."""
 
-from stiction.robots.gym import LearnedFeet
+from stiction.robots.gym import LearnedFeet, ThreadVectorEnv
 
-__all__ = ["LearnedFeet"]
+__all__ = ["LearnedFeet", "ThreadVectorEnv"]

@@ -770,6 +770,11 @@ class PointStep:
         One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 nothing happened, since the integrator is not one of Euler, implicit and implicitfast.
         """
 
+    def steps(self, count: int) -> tuple[int, int]:
+        """
+        As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.
+        """
+
     def is_finite(self) -> bool:
         """Whether the state consists of numbers that MuJoCo takes."""
 

@@ -54,7 +54,7 @@ class LinkContacts:
     """The bodies with laws of a simulation, and what a step does with their contacts."""
 
     def __init__(self, model: Any, data: Any, laws: dict[Hashable, Law], plan: LinkPlan) -> None:
-        self._model, self._laws = model, laws
+        self._model, self._data, self._laws = model, data, laws
         self._step = ContactStep(
             model, data, list(laws.values()), plan.fits, plan.ground, method=plan.method, tolerance=plan.tolerance
         )
@@ -64,8 +64,14 @@ class LinkContacts:
         self._setting = self._settings()
         self.contacts = {key: BodyContact(note) for key, note in zip(laws, self._notes)}
 
-    def step(self) -> None:
-        """One time step."""
+    def steps(self, count: int, before: int) -> None:
+        """Time steps. before: how many the simulation has made, for messages"""
+        for k in range(count):
+            if not self._step.is_finite():
+                mjcf.raise_lost_numbers(self._model, self._data, before + k)
+            self._one()
+
+    def _one(self) -> None:
         setting = self._settings()
         if setting != self._setting:
             mjcf.check_model(self._model)
@@ -77,9 +83,14 @@ class LinkContacts:
         option = self._model.opt
         return option.timestep, option.integrator, option.enableflags
 
-    def is_finite(self) -> bool:
-        """Whether the state consists of numbers that MuJoCo takes."""
-        return self._step.is_finite()
+    @property
+    def forces_wanted(self) -> bool:
+        """Whether MuJoCo's forces on bodies (`cfrc_ext` and others) are found in each step, ours included."""
+        return self._step.forces_wanted
+
+    @forces_wanted.setter
+    def forces_wanted(self, wanted: bool) -> None:
+        self._step.forces_wanted = wanted
 
     def forget(self) -> None:
         """Set all counts to zero."""

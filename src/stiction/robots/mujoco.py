@@ -93,7 +93,6 @@ class Simulation:
         """Make what the native core needs for a model that is prepared."""
         self._model, self._data, self._laws, self._plan = model, data, laws, plan
         self.contact_part: Any = plan.begin(model, data, laws)
-        self._advance, self._is_finite = self.contact_part.step, self.contact_part.is_finite
         self.names = tuple(laws)
         self.contacts: dict[Any, Any] = self.contact_part.contacts
         self.steps = 0
@@ -147,11 +146,8 @@ class Simulation:
 
     def step(self, nstep: int = 1) -> None:
         """Advance by one time step, or by several."""
-        for _ in range(nstep):
-            if not self._is_finite():
-                mjcf.raise_lost_numbers(self._model, self._data, self.steps)
-            self._advance()
-            self.steps += 1
+        self.contact_part.steps(nstep, self.steps)
+        self.steps += nstep
 
     def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
         """Begin anew, from the model's own start or the given one; all counts return to zero."""

@@ -106,6 +106,7 @@ class ContactStep:
         self._option, self._sensors = model.opt, model.nsensor
         self._modes = self.links.method == "modes"
         self._touched, self._constrained = 0, False
+        self.forces_wanted = False
         self._laws = laws if any(law.substeps for law in laws) else ()
 
     def step(self) -> None:
@@ -140,6 +141,8 @@ class ContactStep:
             self._own.look(is_first)
         if not self._touched:
             _step2(model, data)
+            if self.forces_wanted:
+                mujoco.mj_rnePostConstraint(model, data)
             return
         damps = not option.disableflags & _UNDAMPED
         direct = self._modes and option.integrator == _EULER
@@ -158,6 +161,8 @@ class ContactStep:
         except BaseException:  # of a law in Python, a callback of MuJoCo's, or Ctrl-C
             self.core.withdraw()
             raise
+        if self.forces_wanted:
+            mujoco.mj_rnePostConstraint(model, data)
         if self._finish(timestep):
             mujoco.mj_integratePos(model, self._before, self._rise, timestep)
             self.core.take_positions()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.laws.material import Material
-from stiction.robots import engine
+from stiction.robots import engine, mjcf
 from stiction.robots.pair_contact import PairContact
 from stiction.robots.pairs import Pairs, pairs_of
 
@@ -92,17 +92,18 @@ class PointContacts:
         )
         bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in pairs.sides]
         self.contacts = {key: PairContact(self.core, k, data, bodies[k]) for k, key in enumerate(laws)}
-        self._step = self.core.step
 
-    def step(self) -> None:
-        """One time step."""
-        outcome = self._step()
+    def steps(self, count: int, before: int) -> None:
+        """Time steps, all in one call of the core. before: how many the simulation has made, for messages"""
+        outcome, done = self.core.steps(count)
         if outcome:
-            self._raise(outcome)
+            self._raise(outcome, before + done)
         if self.core.any_uncovered and not self._said:
             self._say()
 
-    def _raise(self, outcome: int) -> None:
+    def _raise(self, outcome: int, steps: int) -> None:
+        if outcome == 1:
+            mjcf.raise_lost_numbers(self._model, self._data, steps)
         if outcome == 3:
             raise checks.InputError(
                 "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast."
@@ -122,14 +123,19 @@ class PointContacts:
             stacklevel=4,
         )
 
-    def is_finite(self) -> bool:
-        """Whether the state consists of numbers that MuJoCo takes."""
-        return self.core.is_finite()
-
     def forget(self) -> None:
         """Set all counts to zero, and begin without memory."""
         self.core.forget()
         self._said = False
+
+    @property
+    def forces_wanted(self) -> bool:
+        """Whether MuJoCo's forces on bodies (`cfrc_ext` and others) are found in each step, ours included."""
+        return self.core.forces_wanted
+
+    @forces_wanted.setter
+    def forces_wanted(self, wanted: bool) -> None:
+        self.core.forces_wanted = wanted
 
     @property
     def memory(self) -> NDArray[np.float64]:
