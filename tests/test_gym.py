@@ -1,6 +1,7 @@
 """stiction.gym: a Gymnasium environment with laws on its feet is still a proper one."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_observations_tell_contact_forces():
     env.reset(seed=0)
     for _ in range(100):
         observation = env.step(np.zeros(8, np.float32))[0]
-    inner = env.unwrapped
+    inner: Any = env.unwrapped
     weight = inner.model.body_mass.sum() * 9.81
     assert inner.data.cfrc_ext[1:, 5].sum() == pytest.approx(weight, rel=0.05)
     assert np.abs(observation[27:]).max() > 0.5

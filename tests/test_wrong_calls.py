@@ -85,7 +85,7 @@ def test_parts_of_a_step_in_a_wrong_order(step, before):
     core = step.core
     for name in PARTS:
         for done in before:
-            core.touch() if done == "touch" else PARTS[done](core)
+            core.touch(0.002) if done == "touch" else PARTS[done](core)
         if name in AFTER[before]:
             PARTS[name](core)
             continue
@@ -96,7 +96,7 @@ def test_parts_of_a_step_in_a_wrong_order(step, before):
 def test_links_that_were_moved_in_the_middle_of_a_step(step):
     """Somebody else asks the same links where they touch: then what the step knows is of other contacts."""
     core, links = step.core, step.links
-    core.touch()
+    core.touch(0.002)
     core.find_linear(0.002, True)
     links.touch(np.array([[0, 0, 1.0], [0, 0, 1.0]]), np.tile(np.eye(3), (2, 1, 1)))
     for name in PARTS:

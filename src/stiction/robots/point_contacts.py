@@ -140,7 +140,7 @@ class PointContacts:
     @property
     def memory(self) -> NDArray[np.float64]:
         """Impulses of the last step (n, 8), by which the next one begins."""
-        return self.core.memory
+        return np.asarray(self.core.memory)
 
     @memory.setter
     def memory(self, rows: NDArray[np.float64]) -> None:
@@ -163,7 +163,7 @@ class PointContacts:
     @property
     def uncovered(self) -> dict[Hashable, int]:
         """Of each body with a law: steps in which it touched something that no law covers."""
-        counts = self.core.uncovered
+        counts = np.asarray(self.core.uncovered)
         return {self._model.body(int(b)).name or int(b): int(counts[b]) for b in np.flatnonzero(counts)}
 
     def patch(self, key: Hashable) -> NDArray[np.float64]:
