@@ -1,10 +1,9 @@
-"""MuJoCo's own viewer on a simulation with laws: a cube that stays on a slope steeper than it looks.
+"""MuJoCo's own viewer on a simulation with laws: a cube that stays where it is, on a slope of 30 degrees.
 
     python examples/viewer.py [SECONDS]
 
-The viewer shows `sim.model` and `sim.data`; drag the cube with Ctrl and the mouse. It comes with mujoco-core, but needs
-the package glfw (`pip install glfw`, or the extra `gym`) and a screen; without one: `xvfb-run -a python
-examples/viewer.py`. On macOS, start it with `mjpython`.
+The viewer shows `sim.model` and `sim.data`. It comes with mujoco-core, but needs the package glfw (`pip install glfw`,
+or the extra `gym`) and a screen; without one: `xvfb-run -a python examples/viewer.py`.
 """
 
 import sys

@@ -60,7 +60,8 @@ def _replay(held: Held, hold: Hold, title: str, seen_from: tuple[float, float]) 
     poses = {name: _until_lost(hold, held[name, hold.name].poses) for name in _SHOWN if (name, hold.name) in held}
     thin = max(1, max(len(run) for run in poses.values()) // _FRAMES)
     fast = thin * EVERY * hold.scene.timestep / _INTERVAL
-    caption = f"Shown {fast:g} times as fast as it happened. " if fast > 1 else ""
+    caption = "A run ends where something is dropped. Faint: how it began."
+    caption = f"Shown {fast:g} times as fast as it happened. {caption}" if fast > 1 else caption
     model = engine.mujoco.MjModel.from_xml_string(mjcf(hold.scene))
     # Part 1 is body 1 of the model, whose body 0 is the world.
     plain = [part.slide is not None for part in hold.scene.parts]
@@ -71,13 +72,13 @@ def _replay(held: Held, hold: Hold, title: str, seen_from: tuple[float, float]) 
         pieces.append(Piece(len(plain), box.vertices, box.faces, plain=True))
         runs = {name: np.insert(run, len(plain), _slab_pose(hold.scene), axis=1) for name, run in runs.items()}
     motions = {name: Motion(run[..., :3], run[..., 3:], _INTERVAL) for name, run in runs.items()}
-    return Shown(title, pieces, motions, caption + "Faint: how it began.", seen_from, ground=not hold.scene.slope)
+    return Shown(title, pieces, motions, caption, seen_from, ground=not hold.scene.slope)
 
 
 def _until_lost(hold: Hold, poses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The run until something has fallen far; from there on it is not what is shown."""
-    far = np.flatnonzero(creep(hold, poses) > 2 * hold.lost)
-    return poses[: far[0]] if len(far) else poses
+    """The run until something is lost; where it then falls to is not what is shown."""
+    gone = np.flatnonzero(creep(hold, poses) > hold.lost)
+    return poses[: gone[0] + 1] if len(gone) else poses
 
 
 def _kept(frames: int, thin: int) -> NDArray[np.int64]:
