@@ -54,9 +54,9 @@ def exactness_table(content: dict[str, Any]) -> Table:
         rows.append([name, *still, f"{ours['unsolved_steps']:,} of {steps:,}", *costs])
     columns = ["", "Motion [m]", "Turn [rad]", "Unsolved steps", "µs a step", "MuJoCo, µs a step"]
     note = (
-        "Motion: of the centre in any direction, that of pressing included, in which contacts give way by up to about "
-        "1e-10 m. Unsolved: steps without a solution, taken under the guards. Costs: mean of the whole run, called "
-        "from Python, one step a call; what MuJoCo has dropped costs it little."
+        "Motion: of the centre in any direction, that of pressing included. Unsolved: steps without a solution, taken "
+        "under the guards. Costs: mean of the whole run, called from Python, one step a call; what MuJoCo has dropped "
+        "costs it little."
     )
     return Table("How still stiction holds, and what it costs", columns, rows, note)
 

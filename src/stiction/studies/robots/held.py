@@ -43,7 +43,7 @@ def creep(hold: Hold, poses: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def motion(hold: Hold, poses: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same, with motion in the direction of pressing, which softness allows, too [m], (frames,)."""
+    """The same in any direction, that of pressing included [m], (frames,)."""
     return np.linalg.norm(_moved(hold, poses), axis=-1).max(axis=1)
 
 
