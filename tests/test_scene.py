@@ -9,6 +9,10 @@ from stiction.studies.page.section import Motion, Piece, Scene, Section
 pytest.importorskip("jinja2")
 pytest.importorskip("viser")
 publish = pytest.importorskip("stiction.studies.page.page").publish
+
+from stiction.studies.page.scene import GREY, SceneStage  # noqa: E402, needs viser
+from stiction.studies.page.shapes import hex_color  # noqa: E402
+
 TETRAHEDRON = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]])
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
 
@@ -38,6 +42,20 @@ def test_all_pieces_are_on_the_poster_and_the_motion_is_kept(tmp_path):
     with np.load(tmp_path / "robots" / "replay-1.npz", allow_pickle=False) as kept:
         assert np.array_equal(kept["ours.position"], a_motion().position)
     assert publish(tmp_path, section).read_bytes() == before
+
+
+def test_runs_stand_in_a_row_across_the_view_and_plain_pieces_are_grey(tmp_path):
+    pieces = [Piece(0, TETRAHEDRON, FACES, plain=True), Piece(1, TETRAHEDRON, FACES)]
+    scene = Scene("Row", pieces, {"first": a_motion(), "second": a_motion()}, seen_from=(0.0, -1.0), ground=False)
+    text = publish(tmp_path, a_section(scene)).read_text()
+    poster = text[text.index("<svg xmlns", text.index("Row")) :].split("</svg>")[0]
+    assert poster.count("<path") == 2 * 2 * 2 == 2 * poster.count(hex_color(GREY))
+    stage = SceneStage.of(scene)
+    assert (
+        stage.offset[0, 0] < stage.offset[1, 0] and not stage.offset[:, 1:].any()
+    )  # seen from -y, x runs to the right
+    across = SceneStage.of(a_scene(first=a_motion(), second=a_motion())).offset
+    assert across[0, 1] < across[1, 1] and not across[:, [0, 2]].any()  # seen from x, y does
 
 
 def test_robots_that_leave_the_numbers_are_shown_until_then(tmp_path):

@@ -31,6 +31,7 @@ def reproduce(
     seed: int = 0,
     law: OptionalFile = None,
     data: OptionalFile = None,
+    json: OptionalFile = None,
 ) -> None:
     """Run a study: measure, print its tables, write its results and its part of the page OUT/index.html.
 
@@ -45,6 +46,7 @@ def reproduce(
     chain: a three-link chain that swings to the ground, its last link with a law learned from throws of that link.
     robot: a quadruped with learned feet stands and walks for a minute, beside itself with MuJoCo's own contact.
     robots: models of Gymnasium, dm_control and robosuite, driven at random, with a material on their floor.
+    grasp: grasps, a stack and slopes held for a minute by our solver, MuJoCo, Bullet and DART.
     agreement: our stepping with CoulombLaw against DART, one step at a time and over whole throws.
     tosses: our law and the simulators, all fitted to recorded tosses of a cube, given by --data.
     all: all of these, on one page; tosses only if --data is given, ablation, which takes hours, only if --quick.
@@ -57,6 +59,7 @@ def reproduce(
         seed: Seed of all that is drawn.
         law: For trajectories: a model file to be judged instead of the shipped laws.
         data: Recordings that the study works on, where it needs any.
+        json: Write the figures of the study to this file too; they are in OUT/NAME/results.json in any case.
     """
     if quick and full:
         raise stiction.InputError("Give --quick or --full, not both.")
@@ -66,10 +69,17 @@ def reproduce(
     if data is not None and name not in ("tosses", "all"):
         raise stiction.InputError(f"The study {name} works on no recordings; --data is for tosses.")
     if name == "all":
+        if json is not None:
+            raise stiction.InputError("--json takes the figures of one study; `all` leaves those of each in OUT.")
         listed.run_all(out, scale, seed, data)
-    else:
-        files = {"law": law, "data": data}
-        listed.run(name, out, scale, seed, **{key: file for key, file in files.items() if file is not None})
+        return
+    files = {"law": law, "data": data}
+    listed.run(name, out, scale, seed, **{key: file for key, file in files.items() if file is not None})
+    if json is not None:
+        from stiction.basics.files import write_whole
+
+        write_whole(json, (out / name / "results.json").read_bytes())
+        print(f"Wrote {json}")
 
 
 def simulate(

@@ -31,6 +31,7 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "robot": {"mujoco": "mujoco", **_PAGE},
     "robots": {"mujoco": "mujoco", **_PAGE},
+    "grasp": {"mujoco": "mujoco", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
     "tosses": {**_PAGE, "pyarrow": "record"},
 }
@@ -40,6 +41,7 @@ _ROOMS: dict[StudyName, str] = {
     "chain": "robots",
     "robot": "robots",
     "robots": "robots",
+    "grasp": "robots",
     "tosses": "recordings",
 }
 

@@ -1,9 +1,10 @@
-"""The studies by name, in the order of a story: that the physics is right, what the law does, where it goes beyond the
-paper, what it costs."""
+"""The studies by name, in the order of a story: what holds, that the physics is right, what the law does, where it goes
+beyond the paper, what it costs."""
 
 from typing import Literal, get_args
 
 StudyName = Literal[
+    "grasp",
     "agreement",
     "trajectories",
     "events",

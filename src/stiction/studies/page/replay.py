@@ -198,12 +198,13 @@ def quiet_server() -> Iterator[viser.ViserServer]:
             server.stop()
 
 
-def set_scene(server: viser.ViserServer, sight: Sight) -> None:
+def set_scene(server: viser.ViserServer, sight: Sight, *, ground: bool = True) -> None:
     """Light, camera and ground."""
     set_light(server.scene)
     server.initial_camera.position, server.initial_camera.look_at = sight.camera
     server.initial_camera.fov = float(FIELD_OF_VIEW)
-    set_ground(server.scene, sight.extent)
+    if ground:
+        set_ground(server.scene, sight.extent)
 
 
 def set_light(scene: viser.SceneApi) -> None:

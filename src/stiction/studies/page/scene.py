@@ -17,7 +17,7 @@ from stiction.studies.page.shapes import RUN_COLORS, Color, hex_color
 from stiction.studies.page.sight import Sight
 
 _MOVED = 1e-4  # a body that has moved by less [m], or turned by less, since it was sent is not sent again
-_TOWARD = np.array([1.0, -0.6, 0.0]) / np.hypot(1.0, 0.6)  # from the scene to the camera
+GREY: Color = (196, 202, 211)
 _FAINT = 0.25  # opacity of a robot's start on the poster
 
 
@@ -27,26 +27,32 @@ class SceneStage:
 
     runs: by name, all finite
     offset: of each run on the ground [m], shape (runs, 3)
+    toward: horizontal direction from the scene to the camera, shape (3,)
     """
 
     pieces: list[Piece]
     runs: dict[str, Motion]
     offset: NDArray[np.float64]
+    toward: NDArray[np.float64]
+    ground: bool
 
     @classmethod
     def of(cls, scene: Scene) -> "SceneStage":
-        """Lanes side by side along y, the first run on the left; robots face x, as most models do."""
+        """Lanes side by side, the first run on the left: along y, if seen from x, where most robots look to."""
         runs = {name: _finite_part(run) for name, run in scene.runs.items()}
         path = np.concatenate([_moving(run).reshape(-1, 3) for run in runs.values()])
-        lane = np.ptp(path[:, 1]) + 2 * _reach(scene.pieces)
+        toward = np.array([*scene.seen_from, 0.0]) / np.hypot(*scene.seen_from)
+        across = np.array([-toward[1], toward[0], 0.0])  # to the right, for the eye
+        across = np.where(np.abs(across) < np.abs(across).max(), 0.0, np.sign(across))
+        lane = np.ptp(path @ across) + 2 * _reach(scene.pieces)
         place = np.arange(len(runs)) - (len(runs) - 1) / 2
-        return cls(scene.pieces, runs, np.outer(-lane * place, [0.0, 1.0, 0.0]))
+        return cls(scene.pieces, runs, np.outer(lane * place, across), toward, scene.ground)
 
     @cached_property
     def sight(self) -> Sight:
         """Where the bodies are, all lanes, and the camera."""
         path = [(_moving(run) + shift).reshape(-1, 3) for run, shift in zip(self.runs.values(), self.offset)]
-        return Sight(np.concatenate(path), _reach(self.pieces), _TOWARD)
+        return Sight(np.concatenate(path), _reach(self.pieces), self.toward)
 
     @property
     def frames(self) -> int:
@@ -59,7 +65,7 @@ def record(scene: Scene) -> bytes:
     stage = SceneStage.of(scene)
     interval = next(iter(stage.runs.values())).interval
     with quiet_server() as server:
-        set_scene(server, stage.sight)
+        set_scene(server, stage.sight, ground=stage.ground)
         robots = [_Robot(server.scene, stage, number) for number in range(len(stage.runs))]
         recording = server.get_scene_serializer()
         for frame in range(1, stage.frames):
@@ -77,12 +83,13 @@ class _Robot:
         name, self._run = list(stage.runs.items())[number]
         self._offset, color = stage.offset[number], RUN_COLORS[number % len(RUN_COLORS)]
         self._bodies = {}
-        for body, pieces in groupby(sorted(stage.pieces, key=lambda piece: piece.body), lambda piece: piece.body):
-            vertices, triangles = _joined(list(pieces))
+        for body, own in groupby(sorted(stage.pieces, key=lambda piece: piece.body), lambda piece: piece.body):
+            pieces = list(own)
+            vertices, triangles = _joined(pieces)
             position, quaternion = self._run.position[0, body] + self._offset, self._run.quaternion[0, body]
             self._bodies[body] = scene.add_mesh_simple(
-                f"/{number}/{body}", vertices, triangles, color=color, flat_shading=True, receive_shadow=False,
-                position=position, wxyz=quaternion,
+                f"/{number}/{body}", vertices, triangles, color=_color(pieces[0], color), flat_shading=True,
+                receive_shadow=False, position=position, wxyz=quaternion,
             )  # fmt: skip
         above = stage.sight.path[:, 2].max() + 1.2 * stage.sight.reach
         start = _moving(self._run)[0].mean(axis=0) + self._offset
@@ -101,7 +108,7 @@ class _Robot:
 def scene_poster(stage: SceneStage) -> str:
     """An SVG of all runs: each robot as it is in the end, and faintly as it began."""
     view = View(stage.sight)
-    parts = [view.ground()]
+    parts = [view.ground()] if stage.ground else []
     for number, (run, shift) in enumerate(zip(stage.runs.values(), stage.offset)):
         color = RUN_COLORS[number % len(RUN_COLORS)]
         for frame, opacity in ((0, _FAINT), (-1, 1.0)):
@@ -115,12 +122,17 @@ def _drawn(pieces: list[Piece], position, turn, view: View, color: Color, opacit
     found = []
     for piece in pieces:
         corners = piece.vertices @ turn[piece.body].T + position[piece.body]
-        centre = corners.mean(axis=0)
-        outline = corners[ConvexHull(view.pixels(corners)).vertices]
-        found.append((-float(np.linalg.norm(centre - view.eye)), view.path(outline, close=True)))
-    paths = "".join(f'<path d="{data}"/>' for _, data in sorted(found))
-    style = f'fill="{hex_color(color)}" stroke="#1e242e" stroke-width="0.7" stroke-linejoin="round"'
+        outline = view.path(corners[ConvexHull(view.pixels(corners)).vertices], close=True)
+        fill = f' fill="{hex_color(_color(piece, color))}"'
+        # By the farthest corner: a slab that bodies lie on reaches behind them.
+        found.append((-float(np.linalg.norm(corners - view.eye, axis=1).max()), f'<path d="{outline}"{fill}/>'))
+    paths = "".join(path for _, path in sorted(found))
+    style = 'stroke="#1e242e" stroke-width="0.7" stroke-linejoin="round"'
     return f'<g opacity="{opacity:.2f}" {style}>{paths}</g>'
+
+
+def _color(piece: Piece, color: Color) -> Color:
+    return GREY if piece.plain else color
 
 
 def _joined(pieces: list[Piece]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -64,11 +64,13 @@ class Piece:
 
     body: number of the body in a Motion
     vertices: body frame [m], shape (V, 3); triangles: numbers of vertices, counter-clockwise from outside, (T, 3)
+    plain: grey, not in the colour of its run
     """
 
     body: int
     vertices: NDArray[np.float64]
     triangles: NDArray[np.int64]
+    plain: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class Motion:
     """How many bodies move.
 
     position: of their frames, world axes [m], shape (frames, bodies, 3); quaternion: shape (frames, bodies, 4)
-    interval: between two frames [s]
+    interval: for which each frame is shown [s]; less than it lasted makes the motion a fast one
     """
 
     position: NDArray[np.float64]
@@ -86,16 +88,20 @@ class Motion:
 
 @dataclass(frozen=True)
 class Scene:
-    """Motions of a whole robot, or of any bodies, to be watched side by side. The ground is z = 0.
+    """Motions of a whole robot, or of any bodies, to be watched side by side.
 
     pieces: what the bodies look like
     runs: by the name that is shown
+    seen_from: horizontal direction from the scene to the camera, (2,); runs stand in a row, along x or y, across it
+    ground: draw the ground z = 0
     """
 
     title: str
     pieces: list[Piece]
     runs: dict[str, Motion]
     caption: str = ""
+    seen_from: tuple[float, float] = (1.0, -0.6)
+    ground: bool = True
 
 
 @dataclass(frozen=True)
