@@ -23,11 +23,13 @@ Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescript
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
     c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
-    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY");
+    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
     c.integration = constant("mjSTATE_INTEGRATION");
-    c.bad[0] = constant("mjWARN_BADQPOS"), c.bad[1] = constant("mjWARN_BADQVEL"), c.bad[2] = constant("mjWARN_BADQACC");
+    int* next = c.warnings;
+    for (const char* kind : {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL", "CONTACTFULL", "CNSTRFULL"})
+        *next++ = constant((std::string("mjWARN_") + kind).c_str());
     const void* m = reinterpret_cast<const void*>(model);
     void* at = reinterpret_cast<void*>(data);
     return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts), Data(at, d.data), state_size};
@@ -74,6 +76,16 @@ nb::object problem_of(const PointStep& self) {
                           copy_of<double>(coefficients, {coefficients.size()}));
 }
 
+int step_of(PointStep& self) {
+    try {
+        const nb::gil_scoped_release released;
+        return static_cast<int>(self.step());
+    } catch (const std::runtime_error&) {
+        if (PyErr_Occurred()) nb::raise_python_error();  // a callback of the user's failed: its own error tells more
+        throw;
+    }
+}
+
 void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
     if (counts.size() != 4 + 3 * self.notes.size() + self.uncovered.size())
         throw nb::value_error("These counts are of other laws or bodies.");
@@ -115,9 +127,7 @@ void bind_mujoco(nb::module_& m) {
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
              nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
              nb::arg("table"), nb::arg("softness"))
-        .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
-             "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 "
-             "nothing happened, since the integrator is not one of Euler, implicit and implicitfast.")
+        .def("step", &step_of, "One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.")
         .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))

@@ -16,6 +16,16 @@ from stiction.robots.pair_contact import PairContact
 from stiction.robots.pairs import Pairs, pairs_of
 
 LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
+_OVERFULL = 7
+_REFUSALS = {
+    1: "A position or velocity is no number that MuJoCo takes.",
+    2: "MuJoCo found a bad number in its accelerations, and began anew by itself unless its flag autoreset is off: the "
+    "forces or the time step ({timestep:g} s) are too great for this model.",
+    3: "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast.",
+    4: "The time step must be above zero, got {timestep:g} s.",
+    5: "Sleeping bodies do not ask their law: switch the flag sleep off.",
+    6: "MuJoCo found a control that is no number, and took a step without controls.",
+}
 FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
 
 
@@ -98,19 +108,21 @@ class PointContacts:
         """One time step."""
         outcome = self._step()
         if outcome:
-            self._raise(outcome)
+            self._tell(outcome)
         if self.core.any_uncovered and not self._said:
             self._say()
 
-    def _raise(self, outcome: int) -> None:
-        if outcome == 3:
-            raise checks.InputError(
-                "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast."
+    def _tell(self, outcome: int) -> None:
+        """Raise or warn of what went wrong in a step: see core/mujoco/point_step.hpp:Outcome."""
+        timestep = self._model.opt.timestep
+        if outcome == _OVERFULL:
+            warnings.warn(
+                "MuJoCo has no memory for all contacts or constraints and left some out: give the model more, "
+                "<size memory=...>.",
+                stacklevel=4,
             )
-        raise checks.InputError(
-            "MuJoCo found a bad number in its accelerations and began anew by itself: the forces or the time step "
-            f"({self._model.opt.timestep:g} s) are too great for this model."
-        )
+            return
+        raise checks.InputError(_REFUSALS[outcome].format(timestep=timestep))
 
     def _say(self) -> None:
         """Warn once of contacts that no law covers."""
