@@ -2,6 +2,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -19,19 +20,21 @@ struct EngineDescription {
     Places model, data, contact;
 };
 
-Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescription& d, const Places& counts, bool sparse, int state_size) {
+Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescription& d, const Places& counts, int state_size) {
     const auto constant = [&](const char* name) { return named(d.constants, name); };
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
     c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
-    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY");
+    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
     c.integration = constant("mjSTATE_INTEGRATION");
-    c.bad[0] = constant("mjWARN_BADQPOS"), c.bad[1] = constant("mjWARN_BADQVEL"), c.bad[2] = constant("mjWARN_BADQACC");
+    int* next = c.warnings;
+    for (const char* kind : {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL", "CONTACTFULL", "CNSTRFULL"})
+        *next++ = constant((std::string("mjWARN_") + kind).c_str());
     const void* m = reinterpret_cast<const void*>(model);
     void* at = reinterpret_cast<void*>(data);
-    return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts, sparse), Data(at, d.data), state_size};
+    return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts), Data(at, d.data), state_size};
 }
 
 nb::object note_of(const PointStep& self, int k) {
@@ -75,6 +78,41 @@ nb::object problem_of(const PointStep& self) {
                           copy_of<double>(coefficients, {coefficients.size()}));
 }
 
+nb::object memory_of(const PointStep& self) {
+    static_assert(sizeof(Remembered) == 8 * sizeof(double) && sizeof(HandMoved) == 16 * sizeof(double));
+    const std::size_t first = 2 * self.moved.size(), n = first + self.memory.size();
+    std::vector<double> rows(8 * n);
+    std::memcpy(rows.data(), self.moved.data(), 8 * first * sizeof(double));
+    std::memcpy(rows.data() + 8 * first, self.memory.data(), (n - first) * sizeof(Remembered));
+    return nb::cast(copy_of<double>(rows, {n, 8}));
+}
+
+void set_memory(PointStep& self, Input<double, -1, 8> rows) {
+    const std::size_t n = rows.shape(0), first = 2 * self.moved.size();
+    bool is_ours = n >= first;
+    for (std::size_t k = 0; is_ours && k < self.moved.size(); ++k) is_ours = rows.data()[16 * k] == self.moved[k].body;
+    if (!is_ours) throw nb::value_error("What is remembered of the last step is that of another model.");
+    self.memory.resize(n - first);
+    std::memcpy(static_cast<void*>(self.moved.data()), rows.data(), 8 * first * sizeof(double));
+    std::memcpy(static_cast<void*>(self.memory.data()), rows.data() + 8 * first, (n - first) * sizeof(Remembered));
+}
+
+std::pair<int, int> steps_of(PointStep& self, int count) {
+    try {
+        const nb::gil_scoped_release released;
+        Outcome worst = Outcome::DONE;
+        for (int done = 0; done < count; ++done) {
+            const Outcome outcome = self.step();
+            if (outcome != Outcome::DONE) worst = outcome;
+            if (outcome != Outcome::DONE && outcome != Outcome::OVERFULL) return {static_cast<int>(outcome), done};
+        }
+        return {static_cast<int>(worst), count};
+    } catch (const std::runtime_error&) {
+        if (PyErr_Occurred()) nb::raise_python_error();  // a callback of the user's failed: its own error tells more
+        throw;
+    }
+}
+
 void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
     if (counts.size() != 4 + 3 * self.notes.size() + self.uncovered.size())
         throw nb::value_error("These counts are of other laws or bodies.");
@@ -106,28 +144,21 @@ void bind_mujoco(nb::module_& m) {
     nb::class_<PointStep>(m, "PointStep", "Steps of MuJoCo in which chosen pairs of geoms touch by laws.")
         .def("__init__",
              [](PointStep* self, std::uintptr_t model, std::uintptr_t data, const EngineDescription& description,
-                const Places& damping, bool sparse, int state_size, const std::vector<const PairLaw*>& laws,
-                std::vector<int> class_of, int classes, std::vector<int> table, double softness) {
+                const Places& damping, int state_size, const std::vector<const PairLaw*>& laws,
+                std::vector<int> class_of, int classes, std::vector<int> table, std::vector<double> gaps,
+                const std::vector<std::tuple<int, int, double>>& pair_gaps, double softness) {
                  std::vector<PairLaw> own;
                  for (const PairLaw* law : laws) own.push_back(*law);
-                 new (self) PointStep(engine_of(model, data, description, damping, sparse, state_size), std::move(own),
-                                      {std::move(class_of), classes, std::move(table)}, softness);
+                 PairTable all{std::move(class_of), classes, std::move(table), std::move(gaps), {}};
+                 for (const auto& [first, second, gap] : pair_gaps) all.pair_gaps[std::minmax(first, second)] = gap;
+                 new (self) PointStep(engine_of(model, data, description, damping, state_size), std::move(own),
+                                      std::move(all), softness);
              },
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
-             nb::arg("sparse"), nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
-             nb::arg("table"), nb::arg("softness"))
-        .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
-             "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 "
-             "nothing happened, since the integrator is not one of Euler, implicit and implicitfast.")
-        .def("steps",
-             [](PointStep& self, int count) {
-                 Outcome outcome = Outcome::DONE;
-                 int done = 0;
-                 while (done < count && outcome == Outcome::DONE) done += (outcome = self.step()) == Outcome::DONE;
-                 return std::pair{static_cast<int>(outcome), done};
-             },
-             nb::arg("count"), nb::call_guard<nb::gil_scoped_release>(),
-             "As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.")
+             nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
+             nb::arg("table"), nb::arg("gaps"), nb::arg("pair_gaps"), nb::arg("softness"))
+        .def("steps", &steps_of, nb::arg("count"),
+             "As many steps, or fewer if one goes wrong: an outcome (core/mujoco/point_step.hpp:Outcome), and how many were done.")
         .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))
@@ -135,16 +166,9 @@ void bind_mujoco(nb::module_& m) {
         .def("problem", &problem_of, "What was solved in the last step with contact: A, b, x, bounds and coefficients.")
         .def_prop_rw(
             "memory",
-            [](const PointStep& self) {
-                static_assert(sizeof(Remembered) == 8 * sizeof(double));
-                const std::size_t n = self.memory.size();
-                return nb::cast(copy_of<double>({reinterpret_cast<const double*>(self.memory.data()), 8 * n}, {n, 8}));
-            },
-            [](PointStep& self, Input<double, -1, 8> rows) {
-                self.memory.resize(rows.shape(0));
-                std::memcpy(static_cast<void*>(self.memory.data()), rows.data(), rows.size() * sizeof(double));
-            },
-            "Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.")
+            &memory_of, &set_memory,
+            "What the next step must know of the last (n, 8): of bodies that the user moves, two rows each; then impulses, "
+            "by which the next step begins: geoms, places, impulses.")
         .def_prop_ro("uncovered", [](const PointStep& self) { return nb::cast(copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()})); },
                      "Of each body, the steps in which it touched what its laws do not cover.")
         .def_prop_ro("any_uncovered",

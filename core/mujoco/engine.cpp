@@ -59,6 +59,7 @@ Functions::Functions(const Addresses& all) {
     getState = function<decltype(getState)>(all, "mj_getState");
     setState = function<decltype(setState)>(all, "mj_setState");
     integratePos = function<decltype(integratePos)>(all, "mj_integratePos");
+    isSparse = function<decltype(isSparse)>(all, "mj_isSparse");
 }
 
 Data::Data(void* data, const Places& places) {
@@ -67,14 +68,14 @@ Data::Data(void* data, const Places& places) {
     at(ncon, "ncon"), at(nefc, "nefc"), at(nl, "nl"), at(time, "time"), at(warning, "warning"), at(contact, "contact");
     at(qpos, "qpos"), at(qvel, "qvel"), at(qacc, "qacc"), at(qacc_warmstart, "qacc_warmstart");
     at(qacc_smooth, "qacc_smooth"), at(qfrc_smooth, "qfrc_smooth"), at(qfrc_constraint, "qfrc_constraint");
-    at(xfrc_applied, "xfrc_applied"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
+    at(xfrc_applied, "xfrc_applied"), at(xpos, "xpos"), at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
     at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
     at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
     at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type");
     at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind"), at(sensordata, "sensordata");
 }
 
-Model::Model(const void* model, const Places& places, const Places& counts, bool sparse_) : sparse(sparse_) {
+Model::Model(const void* model, const Places& places, const Places& counts) {
     const char* base = static_cast<const char*>(model);
     const auto at = [&]<class T>(T*& field, const char* name) {
         field = reinterpret_cast<T*>(const_cast<char*>(base) + named(places, name));
@@ -82,11 +83,11 @@ Model::Model(const void* model, const Places& places, const Places& counts, bool
     const auto size = [&](const char* name) {
         return static_cast<int>(*reinterpret_cast<const std::int64_t*>(base + named(places, name)));
     };
-    nq = size("nq"), nv = size("nv"), nbody = size("nbody"), nu = size("nu");
+    nq = size("nq"), nv = size("nv"), nbody = size("nbody"), nu = size("nu"), ntree = size("ntree");
     at(timestep, "opt.timestep"), at(integrator, "opt.integrator");
     at(disableflags, "opt.disableflags"), at(enableflags, "opt.enableflags");
-    at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_weldid, "body_weldid");
-    at(dof_parentid, "dof_parentid"), at(body_dofadr, "body_dofadr"), at(body_dofnum, "body_dofnum");
+    at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_mocapid, "body_mocapid"), at(body_weldid, "body_weldid");
+    at(dof_parentid, "dof_parentid"), at(dof_treeid, "dof_treeid"), at(body_dofadr, "body_dofadr"), at(body_dofnum, "body_dofnum");
     at(body_parentid, "body_parentid"), at(M_rowadr, "M_rowadr"), at(M_rownnz, "M_rownnz"), at(M_colind, "M_colind");
     at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping");
     for (const auto& [name, count] : counts) {
@@ -103,7 +104,7 @@ bool Model::has_curved_damping() const {
 
 ContactPlaces::ContactPlaces(const Places& places)
     : size(named(places, "size")), dist(named(places, "dist")), pos(named(places, "pos")), frame(named(places, "frame")),
-      surfacevel(named(places, "surfacevel")), geom(named(places, "geom")), exclude(named(places, "exclude")) {}
+      includemargin(named(places, "includemargin")), surfacevel(named(places, "surfacevel")), geom(named(places, "geom")), exclude(named(places, "exclude")) {}
 
 void Engine::run(Stage stage) const {
     if (!runs(stage, model_address, data_address)) throw std::runtime_error(complaint);

@@ -35,6 +35,7 @@ struct Functions {
     void (*getState)(const void* model, const void* data, double* state, int what);
     void (*setState)(const void* model, void* data, const double* state, int what);
     void (*integratePos)(const void* model, double* qpos, const double* qvel, double time);
+    int (*isSparse)(const void* model);  ///< whether the rows of efc_J are, as the options say now
 
     explicit Functions(const Addresses& all);
 };
@@ -42,17 +43,17 @@ struct Functions {
 /// Numbers of MuJoCo's that have a meaning.
 struct Constants {
     int euler, implicit, implicitfast;  ///< integrators
-    int no_actuation, no_eulerdamp, no_damper, energy;  ///< flags of options
+    int no_actuation, no_eulerdamp, no_damper, energy, sleep;  ///< flags of options
     int equality, friction_dof, friction_tendon, elliptic;  ///< kinds of constraints
     int integration;     ///< all that a state is, for getState
-    int bad[3];          ///< warnings of bad positions, velocities and accelerations
+    int warnings[6];     ///< of bad positions, velocities, accelerations and controls; of too many contacts and constraints
 };
 
 /// The fields that the core looks at. Of fields that are arrays, the place where their address stands: some arrays move.
 struct Data {
     const int *ncon, *nefc, *nl;
     double* const *qpos, *const *qvel, *const *qacc, *const *qacc_warmstart, *const *qacc_smooth, *const *qfrc_smooth,
-        *const *qfrc_constraint, *const *xfrc_applied, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
+        *const *qfrc_constraint, *const *xfrc_applied, *const *xpos, *const *xquat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
         *const *M, *const *qLD, *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J,
         *const *efc_R, *const *efc_D, *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
     int *const *efc_type, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
@@ -66,21 +67,20 @@ struct Data {
 struct Model {
     const double* timestep;
     const int *integrator, *disableflags, *enableflags;
-    int nq, nv, nbody, nu;
-    int *const *geom_bodyid, *const *body_rootid, *const *body_weldid, *const *dof_parentid, *const *body_dofadr,
+    int nq, nv, nbody, nu, ntree;
+    int *const *geom_bodyid, *const *body_rootid, *const *body_mocapid, *const *body_weldid, *const *dof_parentid, *const *dof_treeid, *const *body_dofadr,
         *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz, *const *M_colind, *const *mapD2M;
     double* const* dof_damping;
-    bool sparse;  ///< whether the rows of efc_J are
     std::vector<std::pair<double* const*, std::size_t>> curved_damping;  ///< damping that grows with speed; how many numbers
 
-    Model(const void* model, const Places& places, const Places& counts, bool sparse);
+    Model(const void* model, const Places& places, const Places& counts);
     /// Whether there is damping that is not linear in the velocity.
     bool has_curved_damping() const;
 };
 
 /// Places of the fields of a contact, and its size [bytes].
 struct ContactPlaces {
-    std::size_t size, dist, pos, frame, surfacevel, geom, exclude;
+    std::size_t size, dist, pos, frame, includemargin, surfacevel, geom, exclude;
     explicit ContactPlaces(const Places& places);
 };
 
@@ -89,6 +89,7 @@ class EngineContact {
   public:
     EngineContact(char* at, const ContactPlaces& places) : at_(at), places_(&places) {}
     double dist() const { return *reinterpret_cast<const double*>(at_ + places_->dist); }
+    double includemargin() const { return *reinterpret_cast<const double*>(at_ + places_->includemargin); }
     const double* pos() const { return reinterpret_cast<const double*>(at_ + places_->pos); }
     const double* frame() const { return reinterpret_cast<const double*>(at_ + places_->frame); }
     const double* surfacevel() const { return reinterpret_cast<const double*>(at_ + places_->surfacevel); }
@@ -113,6 +114,14 @@ struct Engine {
 
     /// Run a stage of MuJoCo's. Throws what MuJoCo calls an error.
     void run(Stage stage) const;
+    /// Call look(dof, number) for all numbers of a row of efc_J that are not zero.
+    template <class Look> void look_at_row(int row, Look look) const {
+        const bool sparse = functions.isSparse(model_address) != 0;
+        const int first = sparse ? (*data.efc_J_rowadr)[row] : row * model.nv;
+        const int count = sparse ? (*data.efc_J_rownnz)[row] : model.nv;
+        for (int k = 0; k < count; ++k)
+            if (const double number = (*data.efc_J)[first + k]; number != 0.0) look(sparse ? (*data.efc_J_colind)[first + k] : k, number);
+    }
     EngineContact contact(int k) const { return {*data.contact + k * contact_places.size, contact_places}; }
 };
 

@@ -1,7 +1,10 @@
 // Which law holds between two geoms, and where they touch.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "../contact.hpp"
@@ -23,7 +26,15 @@ struct PairTable {
     int classes = 0;
     std::vector<int> laws;      ///< for each pair of classes: 2 law + (0 if the first geom is the law's first, else 1), or -1
 
+    std::vector<double> gaps;                         ///< of each geom, as the model has it by itself [m]
+    std::map<std::pair<int, int>, double> pair_gaps;  ///< of pairs of geoms that the model names [m]
+
     int law(int geom1, int geom2) const { return laws[class_of[geom1] * classes + class_of[geom2]]; }
+    /// How far apart two surfaces may be that the model by itself lists as a contact [m].
+    double gap(int geom1, int geom2) const {
+        const auto named = pair_gaps.empty() ? pair_gaps.end() : pair_gaps.find(std::minmax(geom1, geom2));
+        return named != pair_gaps.end() ? named->second : gaps[geom1] + gaps[geom2];
+    }
 };
 
 /// A point where two bodies touch by a law, or may touch before the step ends.
@@ -34,10 +45,13 @@ struct TouchingPoint {
     double distance;      ///< below zero where the bodies overlap [m]
     Vector place;         ///< in the world [m]
     Vector z, x, y;       ///< the normal, into the own body, and the axes of friction
-    Vector surface;       ///< how the own surface runs over the other's while both bodies are still [m/s]
+    Vector surface;       ///< how the own surface moves over the other's while all joints are still [m/s]
     double rebound = 0;   ///< speed of separation that is wanted [m/s]
     Vector impulse;       ///< (n, f_x, f_y) on the own body [N s]
     bool slips = false;
+
+    /// z, x or y.
+    const Vector& axis(int k) const { return k == 0 ? z : k == 1 ? x : y; }
 };
 
 /// Axes in the plane across a normal: the reference seen along it, or the other reference where that stands upright.

@@ -8,6 +8,8 @@ namespace stiction::mujoco {
 namespace {
 
 constexpr double GREATEST = 1e10;         // MuJoCo takes no greater number in a state
+constexpr int UNSEEN = 3;                 // what MuJoCo's contact.exclude is for contacts that nothing acts on
+constexpr double TOUCHING = 1e-4;         // [m] between rigid bodies that touch, at most: they rest without overlap
 constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
@@ -38,24 +40,47 @@ PointStep::PointStep(Engine engine_, std::vector<PairLaw> laws, PairTable table,
       table_(std::move(table)), softness_(softness) {
     for (int body = 0; body < engine.model.nbody; ++body) chains_.push_back(chain_of(engine.model, body));
     state_.resize(engine.state_size);
+    begin_anew();
+}
+
+void PointStep::begin_anew() {
+    memory.clear(), points.clear(), moved.clear();
+    for (int body = 0; body < engine.model.nbody; ++body)
+        if ((*engine.model.body_mocapid)[body] >= 0) moved.push_back({static_cast<double>(body), {}, {}, -1.0, 0.0, {}, {}});
 }
 
 void PointStep::forget() {
     std::fill(notes.begin(), notes.end(), PairNote{});
     std::fill(uncovered.begin(), uncovered.end(), 0);
-    memory.clear(), points.clear();
+    begin_anew();
     unsolved = contact_steps = newton_steps = rounds = 0;
 }
 
-Outcome PointStep::step() {
+/// Why no step can be taken, or DONE.
+Outcome PointStep::refusal() const {
     if (!is_finite()) return Outcome::NO_NUMBERS;
     const int integrator = *engine.model.integrator;
     const Constants& known = engine.constants;
     if (integrator != known.euler && integrator != known.implicit && integrator != known.implicitfast) return Outcome::OTHER_INTEGRATOR;
-    const std::array<int, 3> before = warnings();
-    withdraw();  // where the last step was not finished
+    if (!(timestep() > 0.0 && timestep() < GREATEST)) return Outcome::NO_TIMESTEP;
+    return *engine.model.enableflags & known.sleep ? Outcome::SLEEP : Outcome::DONE;
+}
+
+Outcome PointStep::step() {
+    if (const Outcome why = refusal(); why != Outcome::DONE) return why;
+    try {
+        return whole_step();
+    } catch (...) {
+        withdraw();
+        throw;
+    }
+}
+
+Outcome PointStep::whole_step() {
+    const Warnings before = warnings();
     for (PairNote& note : notes) note.touching = note.slipping = 0, std::fill_n(note.force, 3, 0.0), std::fill_n(note.moment, 3, 0.0);
     positions_and_velocities();
+    look_at_moved_bodies();
     find_points();
     if (!points.empty()) {
         engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
@@ -67,7 +92,7 @@ Outcome PointStep::step() {
         memory.clear();
         engine.run(engine.functions.step2);
         if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
-        return was_reset(before) ? Outcome::RESET : Outcome::DONE;
+        return outcome(before);
     }
     write_problem();
     ++contact_steps;
@@ -76,16 +101,18 @@ Outcome PointStep::step() {
         solve();
         apply();
         engine.run(engine.functions.step2);
-        if (was_reset(before)) break;
+        if (outcome(before) == Outcome::RESET) {
+            applied_.clear();  // all forces are gone
+            return Outcome::RESET;
+        }
         if (round == MOST_ROUNDS - 1 || foreseen()) break;
         engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
     }
     if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
     withdraw();
-    if (was_reset(before)) return Outcome::RESET;
     finish();
     raise();
-    return Outcome::DONE;
+    return outcome(before);
 }
 
 /// The first half of MuJoCo's step, as mj_step1 does it, but for the contacts with laws, which are left out.
@@ -101,21 +128,43 @@ void PointStep::positions_and_velocities() {
     if (*f.control && !(*engine.model.disableflags & engine.constants.no_actuation)) engine.run(*f.control);
 }
 
-/// Keep MuJoCo from solving the contacts with laws, and count what laws do not cover.
+/// Keep MuJoCo from solving the contacts with laws and from seeing those that it would not have listed by itself, and
+/// count what laws do not cover.
 void PointStep::leave_out() {
     scratch_.assign(engine.model.nbody, 0.0);
     for (int k = 0; k < *engine.data.ncon; ++k) {
         const EngineContact contact = engine.contact(k);
         const int g1 = contact.geom()[0], g2 = contact.geom()[1];
-        if (g1 < 0 || g2 < 0) continue;  // of something soft
-        if (table_.law(g1, g2) >= 0) {
+        const bool hard = g1 >= 0 && g2 >= 0, ours = hard && table_.law(g1, g2) >= 0;
+        if (hard && contact.dist() - contact.includemargin() > table_.gap(g1, g2) + (ours ? TOUCHING : 0.0)) {
+            contact.exclude() = UNSEEN;  // or it would stick by adhesion
+        } else if (ours) {
             contact.exclude() = 1;
         } else if (!contact.exclude()) {
-            for (const int g : {g1, g2})
-                if (table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;  // it has a law with others
+            for (const int g : {g1, g2})  // below zero: of something soft
+                if (g >= 0 && table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;  // it has a law with others
         }
     }
     for (int body = 0; body < engine.model.nbody; ++body) uncovered[body] += scratch_[body] > 0.0 && !chains_[body].empty();
+}
+
+void PointStep::look_at_moved_bodies() {
+    for (HandMoved& one : moved) {
+        const int body = static_cast<int>(one.body);
+        const double *place = *engine.data.xpos + 3 * body, *turned = *engine.data.xquat + 4 * body;
+        if (one.since < 0.0)  // seen for the first time
+            one.stand_at(place, turned);
+        else
+            one.look(place, turned, timestep());
+    }
+}
+
+/// The body that the user moves, if that carries this one.
+const HandMoved* PointStep::moved_with(int body) const {
+    const int root = (*engine.model.body_rootid)[body];
+    if (moved.empty() || (*engine.model.body_mocapid)[root] < 0) return nullptr;
+    const auto found = std::find_if(moved.begin(), moved.end(), [&](const HandMoved& one) { return one.body == root; });
+    return found != moved.end() && found->period > 0.0 ? &*found : nullptr;
 }
 
 void PointStep::find_points() {
@@ -137,11 +186,18 @@ void PointStep::add_point(const EngineContact& contact, int law) {
     point.own = body[geom[second]], point.other = body[geom[!second]];
     if (chains_[point.own].empty() && chains_[point.other].empty()) return;
     const double side = second ? 1.0 : -1.0, *frame = contact.frame();  // MuJoCo's normal points from first to second
-    point.distance = contact.dist();
+    point.distance = contact.dist() - contact.includemargin();  // a margin makes surfaces thicker
     point.place = vector_from(contact.pos());
     point.z = side * vector_from(frame);
     const double* runs = contact.surfacevel();
     point.surface = side * (runs[0] * vector_from(frame + 3) + runs[1] * vector_from(frame + 6));
+    for (const auto& [of, sign] : {std::pair{point.own, 1.0}, std::pair{point.other, -1.0}}) {
+        const HandMoved* mover = moved_with(of);
+        if (!mover) continue;
+        const Vector moves = sign * mover->velocity_at(point.place);
+        point.surface += moves;
+        point.distance += mover->since * timestep() * dot(moves, point.z);  // where it is since it was moved last
+    }
     if (laws_[point.law].body_axes) {
         const double* R = *engine.data.xmat + 9 * point.own;
         set_axes(point, {R[0], R[3], R[6]}, {R[1], R[4], R[7]});
@@ -212,8 +268,40 @@ void PointStep::write_rows() {
     rows_.clear();
     for (const TouchingPoint& point : points) write_point(point);
     constraints_.clear();
-    for (int k = 0; k < *engine.data.nefc; ++k)
-        if ((*engine.data.efc_type)[k] != engine.constants.elliptic) write_constraint(k);
+    cones_ = false;
+    if (*engine.data.nefc == 0) return;
+    connect_trees();
+    for (int k = 0; k < *engine.data.nefc; ++k) {
+        if (!acts_on_points(k)) continue;
+        if ((*engine.data.efc_type)[k] == engine.constants.elliptic)
+            cones_ = true;
+        else
+            write_constraint(k);
+    }
+}
+
+/// Find which trees feel the points, so that constraints among others need not be solved for.
+void PointStep::connect_trees() {
+    if (engine.model.ntree == 1) return;
+    trees_.begin(engine.model.ntree);
+    int tree = -1;
+    const auto connect = [&](int dof) {
+        const int next = (*engine.model.dof_treeid)[dof];
+        if (tree >= 0 && next != tree) trees_.connect(tree, next);
+        tree = next;
+    };
+    for (int row = 0; row < point_rows(); row += 3, tree = -1)
+        for (const int dof : rows_.dofs(row)) connect(dof);
+    for (int k = 0; k < *engine.data.nefc; ++k, tree = -1) engine.look_at_row(k, [&](int dof, double) { connect(dof); });
+    feels_.assign(engine.model.ntree, 0);
+    for (int row = 0; row < point_rows(); row += 3) feels_[group_of(rows_.dofs(row).front())] = 1;
+}
+
+bool PointStep::acts_on_points(int number) {
+    if (engine.model.ntree == 1) return true;
+    bool acts = false;
+    engine.look_at_row(number, [&](int dof, double) { acts = acts || feels_[group_of(dof)]; });
+    return acts;
 }
 
 /// How a point of the own body moves over the other, along z, x and y.
@@ -240,17 +328,11 @@ void PointStep::write_point(const TouchingPoint& point) {
 /// A row of MuJoCo's, with all dofs that carry one of its own.
 void PointStep::write_constraint(int number) {
     const Model& m = engine.model;
-    const Data& d = engine.data;
-    const int first = m.sparse ? (*d.efc_J_rowadr)[number] : number * m.nv;
-    const int count = m.sparse ? (*d.efc_J_rownnz)[number] : m.nv;
-    const double* J = *d.efc_J + first;
     scratch_.assign(m.nv, std::numeric_limits<double>::quiet_NaN());
-    for (int k = 0; k < count; ++k) {
-        const int dof = m.sparse ? (*d.efc_J_colind)[first + k] : k;
-        if (J[k] == 0.0) continue;
-        scratch_[dof] = J[k];
+    engine.look_at_row(number, [&](int dof, double value) {
+        scratch_[dof] = value;
         for (int up = (*m.dof_parentid)[dof]; up >= 0 && std::isnan(scratch_[up]); up = (*m.dof_parentid)[up]) scratch_[up] = 0.0;
-    }
+    });
     std::vector<int> dofs;
     for (int dof = 0; dof < m.nv; ++dof)
         if (!std::isnan(scratch_[dof])) dofs.push_back(dof);
@@ -263,7 +345,7 @@ void PointStep::write_constraint(int number) {
 void PointStep::drop_far_points() {
     const double h = timestep();
     double fastest = 0.0;
-    const auto approach = [&](std::size_t k) { return -rows_.dot(static_cast<int>(3 * k), v_free_.data()); };
+    const auto approach = [&](std::size_t k) { return -rows_.dot(static_cast<int>(3 * k), v_free_.data()) - dot(points[k].surface, points[k].z); };
     for (std::size_t k = 0; k < points.size(); ++k) fastest = std::max(fastest, approach(k));
     std::vector<TouchingPoint> near;
     bool any = false;
@@ -299,8 +381,8 @@ void PointStep::write_problem() {
     for (std::size_t k = 0; k < points.size(); ++k) {
         TouchingPoint& point = points[k];
         const std::size_t z = 3 * k;
-        const double along = dot(point.surface, point.x), across = dot(point.surface, point.y);
-        for (std::vector<double>* w : {&w_free_, &w_before_}) (*w)[z + 1] += along, (*w)[z + 2] += across;
+        for (std::vector<double>* w : {&w_free_, &w_before_})
+            for (int d = 0; d < 3; ++d) (*w)[z + d] += dot(point.surface, point.axis(d));
         const PairLaw& law = laws_[point.law];
         const double slip = std::hypot(w_before_[z + 1], w_before_[z + 2]);
         problem_.points[k] = law.map.at(slip, 0.0, h);
@@ -550,9 +632,7 @@ bool PointStep::foreseen() {
     scratch_.assign(n, 0.0);
     for (int r = 0; r < n; ++r) {
         const TouchingPoint& point = points[r / 3];
-        double w = rows_.dot(r, *engine.data.qvel);
-        if (r % 3 == 1) w += dot(point.surface, point.x);
-        if (r % 3 == 2) w += dot(point.surface, point.y);
+        const double w = rows_.dot(r, *engine.data.qvel) + dot(point.surface, point.axis(r % 3));
         const double expected = velocity_after(problem_.x, r);
         scratch_[r] = w - expected;
         wrong = std::max(wrong, std::fabs(scratch_[r])), size = std::max(size, std::fabs(expected - w_free_[r]));
@@ -623,12 +703,19 @@ bool PointStep::is_finite() const {
     return all_below(*engine.data.qpos, engine.model.nq) && all_below(*engine.data.qvel, engine.model.nv);
 }
 
-std::array<int, 3> PointStep::warnings() const {
-    std::array<int, 3> counts;
-    for (int k = 0; k < 3; ++k) counts[k] = engine.data.warning[2 * engine.constants.bad[k] + 1];
+PointStep::Warnings PointStep::warnings() const {
+    Warnings counts;
+    for (std::size_t k = 0; k < counts.size(); ++k) counts[k] = engine.data.warning[2 * engine.constants.warnings[k] + 1];
     return counts;
 }
 
-bool PointStep::was_reset(const std::array<int, 3>& before) const { return warnings() != before; }
+/// What MuJoCo has warned of since.
+Outcome PointStep::outcome(const Warnings& before) const {
+    const Warnings now = warnings();
+    if (now == before) return Outcome::DONE;
+    for (int k = 0; k < 3; ++k)
+        if (now[k] != before[k]) return Outcome::RESET;
+    return now[3] != before[3] ? Outcome::BAD_CONTROL : Outcome::OVERFULL;
+}
 
 }  // namespace stiction::mujoco

@@ -757,22 +757,18 @@ class PointStep:
         data: int,
         description: EngineDescription,
         damping: Mapping[str, int],
-        sparse: bool,
         state_size: int,
         laws: Sequence[PairLaw],
         class_of: Sequence[int],
         classes: int,
         table: Sequence[int],
+        gaps: Sequence[float],
+        pair_gaps: Sequence[tuple[int, int, float]],
         softness: float,
     ) -> None: ...
-    def step(self) -> int:
-        """
-        One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 nothing happened, since the integrator is not one of Euler, implicit and implicitfast.
-        """
-
     def steps(self, count: int) -> tuple[int, int]:
         """
-        As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.
+        As many steps, or fewer if one goes wrong: an outcome (core/mujoco/point_step.hpp:Outcome), and how many were done.
         """
 
     def is_finite(self) -> bool:
@@ -791,7 +787,7 @@ class PointStep:
     @property
     def memory(self) -> object:
         """
-        Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.
+        What the next step must know of the last (n, 8): of bodies that the user moves, two rows each; then impulses, by which the next step begins: geoms, places, impulses.
         """
 
     @memory.setter

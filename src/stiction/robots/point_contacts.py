@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +17,31 @@ from stiction.robots.pair_contact import PairContact
 from stiction.robots.pairs import Pairs, pairs_of
 
 LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
+_LOST, _OVERFULL = 1, 7
+_REFUSALS = {
+    2: "MuJoCo found a bad number in its accelerations, and began anew by itself unless its flag autoreset is off: the "
+    "forces or the time step ({timestep:g} s) are too great for this model.",
+    3: "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast.",
+    4: "The time step must be above zero, got {timestep:g} s.",
+    5: "Sleeping bodies do not ask their law: switch the flag sleep off.",
+    6: "MuJoCo found a control that is no number, and took a step without controls.",
+}
+# Gaps of geoms and of pairs of models before these were changed, for a second simulation on the same model.
+_own_gaps: WeakKeyDictionary[Any, tuple[list[float], list[float]]] = WeakKeyDictionary()
 FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
 
 
 @dataclass(frozen=True)
 class PointPlan:
-    """How materials act: which holds between which geoms, and how much loaded points yield."""
+    """How materials act: which holds between which geoms, and how much loaded points yield.
+
+    gaps: of each geom [m], as the model has it by itself; pair_gaps: of pairs of geoms that the model names
+    """
 
     pairs: Pairs
     softness: float
+    gaps: list[float]
+    pair_gaps: list[tuple[int, int, float]]
 
     @classmethod
     def of(
@@ -39,8 +56,10 @@ class PointPlan:
         """The plan for these materials; the model is prepared for it."""
         pairs = pairs_of(model, list(laws), classes)
         usual = max(LEAST_GAP, FORESEEN_SPEED * model.opt.timestep)
+        own = _own_gaps.setdefault(model, (model.geom_gap.tolist(), model.pair_gap.tolist()))
         foresee(model, pairs, usual if gap is None else checks.positive("gap [m]", gap))
-        return cls(pairs, checks.non_negative("softness", softness))
+        pair_gaps = list(zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), own[1]))
+        return cls(pairs, checks.non_negative("softness", softness), own[0], pair_gaps)
 
     def begin(self, model: Any, data: Any, laws: dict[Hashable, Material]) -> "PointContacts":
         """Make what the native core needs, on a model that is prepared."""
@@ -88,6 +107,8 @@ class PointContacts:
             class_of=pairs.class_of,
             classes=pairs.classes,
             table=pairs.table,
+            gaps=plan.gaps,
+            pair_gaps=plan.pair_gaps,
             softness=plan.softness,
         )
         bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in pairs.sides]
@@ -97,21 +118,23 @@ class PointContacts:
         """Time steps, all in one call of the core. before: how many the simulation has made, for messages"""
         outcome, done = self.core.steps(count)
         if outcome:
-            self._raise(outcome, before + done)
+            self._tell(outcome, before + done)
         if self.core.any_uncovered and not self._said:
             self._say()
 
-    def _raise(self, outcome: int, steps: int) -> None:
-        if outcome == 1:
+    def _tell(self, outcome: int, steps: int) -> None:
+        """Raise or warn of what went wrong in a step: see core/mujoco/point_step.hpp:Outcome."""
+        timestep = self._model.opt.timestep
+        if outcome == _LOST:
             mjcf.raise_lost_numbers(self._model, self._data, steps)
-        if outcome == 3:
-            raise checks.InputError(
-                "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast."
+        if outcome == _OVERFULL:
+            warnings.warn(
+                "MuJoCo has no memory for all contacts or constraints and left some out: give the model more, "
+                "<size memory=...>.",
+                stacklevel=4,
             )
-        raise checks.InputError(
-            "MuJoCo found a bad number in its accelerations and began anew by itself: the forces or the time step "
-            f"({self._model.opt.timestep:g} s) are too great for this model."
-        )
+            return
+        raise checks.InputError(_REFUSALS[outcome].format(timestep=timestep))
 
     def _say(self) -> None:
         """Warn once of contacts that no law covers."""

@@ -1,0 +1,204 @@
+"""Materials in MuJoCo models that are hard on them: what broke once, and must not again."""
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+from stiction.robots.mujoco import Simulation  # noqa: E402
+
+PLANE = '<geom name="floor" type="plane" size="5 5 .1"/>'
+
+
+def box(name: str, place: str, more: str = 'size=".1 .1 .1" mass="1"') -> str:
+    return f'<body name="{name}" pos="{place}"><freejoint/><geom type="box" {more}/></body>'
+
+
+def model_of(bodies: str, *, option: str = "", more: str = ""):
+    return mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep=".002" {option}/><worldbody>{bodies}</worldbody>{more}</mujoco>'
+    )
+
+
+def steps_of_newton(sim: Simulation, steps: int) -> float:
+    """Steps of Newton's method in each of so many steps with contact."""
+    before = sim.contact_part.core.newton_steps
+    sim.step(steps)
+    return (sim.contact_part.core.newton_steps - before) / steps
+
+
+def test_a_load_on_a_body_that_stands_by_mujocos_contact():
+    table = box("table", "0 0 .1", 'size=".4 .4 .1" mass="5"')
+    sim = Simulation(model_of(PLANE + table + box("load", "0 0 .25", 'size=".1 .08 .05" mass="1"')), laws={"load": 0.5})
+    assert steps_of_newton(sim, 300) < 3
+    assert sim.unsolved == 0
+    assert sim.contacts["load"].impulse[2] == pytest.approx(9.81 * 0.002, rel=1e-6)
+
+
+def test_another_form_of_the_jacobian_changes_nothing():
+    leg = '<body name="leg" pos="0 0 .5"><joint type="slide" axis="0 0 1"/><joint axis="0 1 0" range="-20 20"/><geom '
+    leg += 'type="capsule" fromto="0 0 0 0 0 -.4" size=".05"/></body>'
+    sim = Simulation(model_of(PLANE + leg + box("part", "1 0 .1"), option='jacobian="dense"'), laws={"leg": 0.5})
+    sim.step(200)
+    state, ends = sim.save(), []
+    for form in (mujoco.mjtJacobian.mjJAC_DENSE, mujoco.mjtJacobian.mjJAC_SPARSE):
+        sim.restore(state)
+        sim.model.opt.jacobian = form
+        sim.step(200)
+        ends.append(sim.data.qpos.copy())
+    assert sim.data.nefc > 1
+    assert np.abs(ends[0] - ends[1]).max() < 1e-9
+
+
+def test_constraints_of_bodies_that_do_not_feel_a_law_are_not_solved_for():
+    others = "".join(box(f"part{k}", f"{0.4 * (k % 5)} {1 + 0.4 * (k // 5)} .1") for k in range(15))
+    sim = Simulation(model_of(PLANE + box("load", "0 0 .1") + others), laws={"load": 0.5})
+    sim.step(20)
+    assert sim.data.nefc == 15 * 16
+    assert len(sim.contact_part.core.problem()[1]) == 3 * 4  # rows of the load's four points
+    assert sim.unsolved == 0
+
+
+def test_touching_something_soft_is_counted():
+    cloth = '<flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" pos="0 0 .13" dim="2" radius=".01" mass=".1">'
+    cloth += '<edge equality="true"/></flexcomp>'
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1") + cloth), laws={"part": 0.5})
+    with pytest.warns(UserWarning, match="touches something that its law does not cover"):
+        sim.step(100)
+    assert sim.uncovered["part"] > 10
+
+
+def test_an_error_in_a_callback_arrives_as_it_is():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.data.xfrc_applied[1] = force = [0.1, 0.2, 0.3, 0, 0, 0]
+
+    def fail(model, data):
+        raise KeyError("mine")
+
+    mujoco.set_mjcb_passive(fail)
+    try:
+        for _ in range(3):
+            with pytest.raises(KeyError, match="mine"):
+                sim.step()
+            assert (sim.data.xfrc_applied[1] == force).all()
+    finally:
+        mujoco.set_mjcb_passive(None)
+    sim.step(10)
+    assert sim.steps == 10 and sim.contacts["part"].impulse[2] > 0
+
+
+def test_settings_that_no_step_can_be_taken_with_are_refused():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step()
+    for wrong in (0.0, -0.002, np.nan):
+        sim.model.opt.timestep = wrong
+        with pytest.raises(ValueError, match="The time step must be above zero"):
+            sim.step()
+    sim.model.opt.timestep = 0.002
+    sim.model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
+    with pytest.raises(ValueError, match="Sleeping bodies"):
+        sim.step()
+    sim.model.opt.enableflags = 0
+    sim.step()
+
+
+def test_a_control_that_is_no_number_is_told():
+    slider = '<body name="part" pos="0 0 .1"><joint name="x" type="slide"/><geom size=".1"/></body>'
+    motor = '<actuator><motor joint="x"/></actuator>'
+    sim = Simulation(model_of(PLANE + slider, more=motor), laws={"part": 0.5})
+    sim.data.ctrl[0] = np.nan
+    with pytest.raises(ValueError, match="a control that is no number"):
+        sim.step()
+    assert np.isfinite(sim.data.qpos).all()
+
+
+def test_forces_are_gone_after_mujoco_has_begun_anew():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step(3)
+    sim.data.xfrc_applied[1, 0] = 1e15
+    with pytest.raises(ValueError, match="began anew"):
+        sim.step()
+    assert not sim.data.xfrc_applied.any()
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_a_body_moved_by_hand_pushes(every):
+    hand = '<body name="hand" mocap="true" pos="-.3 0 .1"><geom type="box" size=".05 .2 .05"/></body>'
+    sim = Simulation(model_of(PLANE + hand + box("part", "0 0 .1")), laws={"part": 0.5})
+    for k in range(500):
+        if k % every == 0:
+            sim.data.mocap_pos[0, 0] = -0.3 + 0.5 * sim.data.time
+        sim.step()
+        assert sim.contacts["part"].depths.max() < 0.001 * every  # how far the hand goes at once
+    ahead = sim.data.qpos[0] - sim.data.mocap_pos[0, 0] - 0.15
+    assert ahead == pytest.approx(0.001 * every, abs=2e-5)  # as far as the hand goes until it is moved again
+    assert sim.data.qvel[0] == pytest.approx(0.5, rel=1e-3)
+    sim.step(500)  # the hand rests
+    assert np.abs(sim.data.qvel).max() < 1e-12
+
+
+def test_a_body_moved_by_hand_carries_and_turns():
+    table = '<body name="table" mocap="true"><geom type="cylinder" size=".5 .05"/></body>'
+    sim = Simulation(model_of(table + box("part", ".2 0 .15")), laws={"part": 0.8})
+    for _ in range(750):
+        time = sim.data.time
+        sim.data.mocap_pos[0] = [0.1 * time, 0, 0.1 * time]
+        sim.data.mocap_quat[0] = [np.cos(0.5 * time), 0, 0, np.sin(0.5 * time)]
+        sim.step()
+    time = sim.data.time
+    goal = [0.1 * time + 0.2 * np.cos(time), 0.2 * np.sin(time), 0.15 + 0.1 * time]
+    assert np.abs(sim.data.qpos[:3] - goal).max() < 2e-3
+    assert sim.data.qvel[5] == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_hand_that_leaps_kicks_nothing():
+    hand = '<body name="hand" mocap="true" pos="-1 0 .1"><geom type="box" size=".05 .2 .05"/></body>'
+    sim = Simulation(model_of(PLANE + hand + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step(10)
+    sim.data.mocap_pos[0, 0] = -0.145
+    sim.step(50)
+    assert np.abs(sim.data.qvel).max() < 1e-9
+
+
+def test_hands_are_saved_too():
+    hand = '<body name="hand" mocap="true" pos="-.16 0 .1"><geom type="box" size=".05 .2 .05"/></body>'
+    sim = Simulation(model_of(PLANE + hand + box("part", "0 0 .1")), laws={"part": 0.5})
+
+    def move(steps):
+        for _ in range(steps):
+            sim.data.mocap_pos[0, 0] += 0.001
+            sim.step()
+        return sim.save()
+
+    move(30)
+    state = sim.save()
+    first = move(30)
+    sim.restore(state)
+    assert (move(30) == first).all()
+    other = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    with pytest.raises(ValueError):
+        sim.restore(other.save())
+
+
+@pytest.mark.parametrize(("margin", "gap"), [(0.01, 0.0), (0.05, 0.02), (0.0, 0.05), (-0.005, 0.01)])
+def test_a_margin_makes_surfaces_thicker_as_in_mujoco(margin, gap):
+    thick = f'size=".1 .1 .1" mass="1" margin="{margin}" gap="{gap}"'
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .15", thick)), laws={"part": 0.5})
+    sim.step(1000)
+    assert sim.data.qpos[2] == pytest.approx(0.1 + margin, abs=1e-9)
+
+
+@pytest.mark.parametrize(("between", "is_held"), [(0.0, True), (0.01, False)])
+def test_adhesion_acts_where_it_would_without_a_law(between, is_held):
+    pad = '<body name="pad" pos="0 0 1"><joint axis="0 0 1" type="slide" stiffness="1e4" damping="100"/>'
+    pad += '<geom type="box" size=".2 .2 .1"/></body>'
+    cup = '<actuator><adhesion body="pad" ctrlrange="0 1" gain="30"/></actuator>'
+    model = model_of(PLANE + pad + box("part", f"0 0 {0.8 - between}"), option='gravity="0 0 -5"', more=cup)
+    model.body_gravcomp[1] = 1
+    for _ in range(2):  # the second simulation finds a model that was changed already
+        sim = Simulation(model, laws={"part": 0.5})
+        sim.data.ctrl[0] = 1
+        sim.step(500)
+        assert (sim.data.qpos[3] > 0.7) == is_held
+        if is_held:
+            assert sim.contacts["part"].impulse[2] == pytest.approx(-(30 - 5) * 0.002, rel=0.02)
