@@ -9,8 +9,15 @@
 namespace stiction {
 namespace {
 
-constexpr int ROUNDS = 8, NEWTON = 16;  // tries, and iterations of Newton's method in each
-constexpr int SWEEPS = 3, MORE_SWEEPS = 20;  // before the first try; later, each time twice as many as before
+/// One way to use Newton's method.
+struct Way {
+    double gain;      // scale of slip in the equations; great for points that slip slowly
+    bool cautious;    // whether steps that lead away are shortened; bold ones find what cautious ones cannot reach
+    int iterations;
+};
+constexpr Way WAYS[] = {{0.1, true, 12}, {3.0, false, 30}, {100.0, true, 12}};
+constexpr int ROUNDS = 6;            // of sweeps and all these ways
+constexpr int SWEEPS = 5, MORE_SWEEPS = 20, MOST_SWEEPS = 80;  // before the first; later, each time twice as many as before
 constexpr int COLD = 2, RAISED = 3;  // rounds that begin from no impulses, and with friction that is raised from none
 constexpr double SOLVED = 1e-12;     // share of the greatest velocity that may be left of the equations ...
 constexpr double NEARLY = 1e-11;     // ... that is let pass after a round, where points share a load in many ways ...
@@ -45,7 +52,7 @@ bool PointFriction::solve() {
     for (int round = 0; round < ROUNDS && steps_ < most_steps; ++round) {
         if (round == COLD) std::fill(x.begin(), x.end(), 0.0);
         if (round == RAISED) raise_friction();
-        if (try_from(round == 0 ? SWEEPS : MORE_SWEEPS << round)) return true;
+        if (try_from(round == 0 ? SWEEPS : std::min(MORE_SWEEPS << round, MOST_SWEEPS))) return true;
         if (least_ <= NEARLY * speed_ || pivot()) break;
     }
     x = best_;
@@ -53,14 +60,14 @@ bool PointFriction::solve() {
     return look() <= ACCEPTED * speed_;
 }
 
-/// Sweeps, then Newton's method with one scale of friction after another.
+/// Sweeps, then Newton's method in one way after another.
 bool PointFriction::try_from(int sweeps) {
     update_velocities();
     for (int k = 0; k < sweeps; ++k) sweep();
     swept_ = x;
-    for (double scale : {0.1, 100.0}) {  // the latter for points that slip slowly
-        gain_ = scale;
-        if (newton()) return true;
+    for (const Way& way : WAYS) {
+        gain_ = way.gain;
+        if (newton(way.iterations, way.cautious)) return true;
         x = swept_;
         if (steps_ >= most_steps) break;
     }
@@ -78,7 +85,7 @@ void PointFriction::raise_friction() {
         least_ = std::numeric_limits<double>::infinity();
         update_velocities();
         for (int k = 0; k < SWEEPS; ++k) sweep();
-        if (!newton()) x = best_;
+        if (!newton(WAYS[0].iterations, WAYS[0].cautious)) x = best_;
         least_ = least, best_ = best;
     }
     share_ = 1.0;
@@ -187,17 +194,17 @@ void PointFriction::sweep_cone(int k) {
     for (int d = 0; d < 2; ++d) add_impulse(z + 1 + d, change[d]);
 }
 
-bool PointFriction::newton() {
+bool PointFriction::newton(int iterations, bool cautious) {
     update_velocities();
     double error = look();
     for (int iteration = 0;; ++iteration) {
         if (!std::isfinite(error)) return false;
         if (error < least_) least_ = error, best_ = x;
         if (error <= SOLVED * speed_) return true;
-        if (iteration == NEWTON || steps_ >= most_steps) return false;
+        if (iteration == iterations || steps_ >= most_steps) return false;
         from_ = x;
         if (!improve()) return false;
-        error = shorten(error);
+        error = shorten(cautious ? error : std::numeric_limits<double>::infinity());
     }
 }
 

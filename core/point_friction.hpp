@@ -7,9 +7,9 @@
 //
 // Gauss-Seidel sweeps come close to a solution, and Newton's method on these equations (Alart and Curnier, "A mixed
 // formulation for frictional contact problems prone to Newton like solution methods", 1991) makes it exact. The
-// equations have corners, between which Newton's method may go round in circles: its steps are shortened where they lead
-// away, and from another start, or with another scale of slip in the equations, it mostly leads on. So there are several
-// tries, and their number is bounded.
+// equations have corners, between which Newton's method may go round in circles. Where it does, with steps that are
+// shortened if they lead away or with whole ones, with another scale of slip in the equations, or from another start, it
+// mostly leads on. So there are several tries, and their number is bounded.
 #pragma once
 
 #include <vector>
@@ -72,7 +72,7 @@ class PointFriction {
     void sweep();
     void sweep_box(int k);
     void sweep_cone(int k);
-    bool newton();
+    bool newton(int iterations, bool cautious);
     double shorten(double before);
     double look();
     void equations(int k);

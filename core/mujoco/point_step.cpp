@@ -15,7 +15,7 @@ constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is c
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
 constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
-constexpr int MOST_STEPS = 60, LEAST_STEPS = 40;  // of Newton's method, in all tries for one solution ...
+constexpr int MOST_STEPS = 100, LEAST_STEPS = 60;  // of Newton's method, in all tries for one solution ...
 constexpr int STEPPED_ROWS = 4000;        // ... the fewer, the more rows there are: no step may take very long
 
 /// Whether two points are one, found twice: as on the edge between two triangles of a surface.
@@ -105,7 +105,7 @@ Outcome PointStep::whole_step() {
             applied_.clear();  // all forces are gone
             return Outcome::RESET;
         }
-        if (round == MOST_ROUNDS - 1 || foreseen()) break;
+        if (round == MOST_ROUNDS - 1 || !is_solved_ || foreseen()) break;  // the guards' impulses are taken as they are
         engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
     }
     if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
@@ -268,15 +268,11 @@ void PointStep::write_rows() {
     rows_.clear();
     for (const TouchingPoint& point : points) write_point(point);
     constraints_.clear();
-    cones_ = false;
     if (*engine.data.nefc == 0) return;
     connect_trees();
     for (int k = 0; k < *engine.data.nefc; ++k) {
-        if (!acts_on_points(k)) continue;
-        if ((*engine.data.efc_type)[k] == engine.constants.elliptic)
-            cones_ = true;
-        else
-            write_constraint(k);
+        const bool is_row = (*engine.data.efc_type)[k] != engine.constants.elliptic;  // cones are left to the rounds
+        if (is_row && acts_on_points(k)) write_constraint(k);
     }
 }
 
@@ -515,9 +511,7 @@ void PointStep::solve() {
         points[k].impulse = vector_from(&problem_.x[3 * k]);
         points[k].slips = problem_.slips(static_cast<int>(k)) && points[k].impulse.x > 0.0;
     }
-    if (solved) return;
-    ++unsolved;
-    for (std::size_t k = 0; k < points.size(); ++k) notes[points[k].law].unsolved += k == 0 || points[k].law != points[k - 1].law;
+    is_solved_ = solved;
 }
 
 /// By how much a row yields more than it truly does, so that its impulse is unique.
@@ -656,7 +650,11 @@ void PointStep::finish() {
         note.moment[0] += moment.x, note.moment[1] += moment.y, note.moment[2] += moment.z;
         if (point.slips && !laws_[point.law].map.covers(problem_.points[k], point.impulse.x, timestep())) outside[point.law] = 1;
     }
-    for (std::size_t k = 0; k < notes.size(); ++k) notes[k].steps += touched[k], notes[k].outside += outside[k];
+    unsolved += !is_solved_;
+    for (std::size_t k = 0; k < notes.size(); ++k) {
+        notes[k].steps += touched[k], notes[k].outside += outside[k];
+        notes[k].unsolved += touched[k] && !is_solved_;
+    }
     remember();
 }
 

@@ -70,7 +70,7 @@ class PointStep {
     std::vector<int> constraints_;             // numbers of the latter
     Trees trees_;
     std::vector<char> feels_;                  // of each group of trees, whether points are among them
-    bool cones_ = false;                       // whether constraints that are no such rows act on the points, too
+    bool is_solved_ = true;                    // whether the impulses fulfil all laws
     std::vector<double> w_free_, w_before_, proximal_, previous_;
     PointFriction problem_, normals_;
     using Warnings = std::array<int, 6>;       // how often MuJoCo gave each of those in Constants::warnings
