@@ -101,13 +101,19 @@ bool PointFriction::pivot() {
 }
 
 void PointFriction::measure_speeds() {
-    const std::size_t n = 3 * points.size();
+    const int first = 3 * size(), n = A.rows();
     speed_ = other_ = 0.0;
-    for (std::size_t row = 0; row < b.size(); ++row) {
-        double& greatest = row < n ? speed_ : other_;
+    for (int row = 0; row < n; ++row) {
+        double& greatest = row < first ? speed_ : other_;
         greatest = std::max(greatest, std::fabs(b[row]));
     }
-    if (n == 0) speed_ = other_;
+    if (first == 0) speed_ = other_;
+    // What falls together has no speed of its own: it gets it from what one of the two stands on.
+    for (int c = first; c < n; ++c) {
+        const Bounds& most = bounded[c - first];
+        const double alone = std::clamp(-b[c] / A[c][c], most.low, most.high);
+        for (int row = 0; row < first; ++row) speed_ = std::max(speed_, std::fabs(A[row][c] * alone));
+    }
 }
 
 void PointFriction::update_velocities() {

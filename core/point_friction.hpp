@@ -59,7 +59,7 @@ class PointFriction {
     std::vector<double> best_, swept_;  // the x with the least residual so far; where Newton's method began
     std::vector<double> step_, from_, to_;
     double least_ = 0.0;                // that residual
-    double speed_ = 0.0, other_ = 0.0;  // the greatest number in b, of points and of rows with bounds
+    double speed_ = 0.0, other_ = 0.0;  // the greatest speed without impulses, of points and of rows with bounds
     double gain_ = 1.0;                 // scale of `gain`: where Newton's method cycles with one, another may lead on
     double share_ = 1.0;                // of friction, while it is raised from none
     int steps_ = 0;
