@@ -19,7 +19,7 @@ struct EngineDescription {
     Places model, data, contact;
 };
 
-Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescription& d, const Places& counts, bool sparse, int state_size) {
+Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescription& d, const Places& counts, int state_size) {
     const auto constant = [&](const char* name) { return named(d.constants, name); };
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
@@ -31,7 +31,7 @@ Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescript
     c.bad[0] = constant("mjWARN_BADQPOS"), c.bad[1] = constant("mjWARN_BADQVEL"), c.bad[2] = constant("mjWARN_BADQACC");
     const void* m = reinterpret_cast<const void*>(model);
     void* at = reinterpret_cast<void*>(data);
-    return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts, sparse), Data(at, d.data), state_size};
+    return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts), Data(at, d.data), state_size};
 }
 
 nb::object note_of(const PointStep& self, int k) {
@@ -106,15 +106,15 @@ void bind_mujoco(nb::module_& m) {
     nb::class_<PointStep>(m, "PointStep", "Steps of MuJoCo in which chosen pairs of geoms touch by laws.")
         .def("__init__",
              [](PointStep* self, std::uintptr_t model, std::uintptr_t data, const EngineDescription& description,
-                const Places& damping, bool sparse, int state_size, const std::vector<const PairLaw*>& laws,
+                const Places& damping, int state_size, const std::vector<const PairLaw*>& laws,
                 std::vector<int> class_of, int classes, std::vector<int> table, double softness) {
                  std::vector<PairLaw> own;
                  for (const PairLaw* law : laws) own.push_back(*law);
-                 new (self) PointStep(engine_of(model, data, description, damping, sparse, state_size), std::move(own),
+                 new (self) PointStep(engine_of(model, data, description, damping, state_size), std::move(own),
                                       {std::move(class_of), classes, std::move(table)}, softness);
              },
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
-             nb::arg("sparse"), nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
+             nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
              nb::arg("table"), nb::arg("softness"))
         .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
              "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 "

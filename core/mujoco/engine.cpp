@@ -59,6 +59,7 @@ Functions::Functions(const Addresses& all) {
     getState = function<decltype(getState)>(all, "mj_getState");
     setState = function<decltype(setState)>(all, "mj_setState");
     integratePos = function<decltype(integratePos)>(all, "mj_integratePos");
+    isSparse = function<decltype(isSparse)>(all, "mj_isSparse");
 }
 
 Data::Data(void* data, const Places& places) {
@@ -74,7 +75,7 @@ Data::Data(void* data, const Places& places) {
     at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind"), at(sensordata, "sensordata");
 }
 
-Model::Model(const void* model, const Places& places, const Places& counts, bool sparse_) : sparse(sparse_) {
+Model::Model(const void* model, const Places& places, const Places& counts) {
     const char* base = static_cast<const char*>(model);
     const auto at = [&]<class T>(T*& field, const char* name) {
         field = reinterpret_cast<T*>(const_cast<char*>(base) + named(places, name));

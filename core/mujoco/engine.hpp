@@ -35,6 +35,7 @@ struct Functions {
     void (*getState)(const void* model, const void* data, double* state, int what);
     void (*setState)(const void* model, void* data, const double* state, int what);
     void (*integratePos)(const void* model, double* qpos, const double* qvel, double time);
+    int (*isSparse)(const void* model);  ///< whether the rows of efc_J are, as the options say now
 
     explicit Functions(const Addresses& all);
 };
@@ -70,10 +71,9 @@ struct Model {
     int *const *geom_bodyid, *const *body_rootid, *const *body_weldid, *const *dof_parentid, *const *body_dofadr,
         *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz, *const *M_colind, *const *mapD2M;
     double* const* dof_damping;
-    bool sparse;  ///< whether the rows of efc_J are
     std::vector<std::pair<double* const*, std::size_t>> curved_damping;  ///< damping that grows with speed; how many numbers
 
-    Model(const void* model, const Places& places, const Places& counts, bool sparse);
+    Model(const void* model, const Places& places, const Places& counts);
     /// Whether there is damping that is not linear in the velocity.
     bool has_curved_damping() const;
 };
@@ -113,6 +113,14 @@ struct Engine {
 
     /// Run a stage of MuJoCo's. Throws what MuJoCo calls an error.
     void run(Stage stage) const;
+    /// Call look(dof, number) for all numbers of a row of efc_J that are not zero.
+    template <class Look> void look_at_row(int row, Look look) const {
+        const bool sparse = functions.isSparse(model_address) != 0;
+        const int first = sparse ? (*data.efc_J_rowadr)[row] : row * model.nv;
+        const int count = sparse ? (*data.efc_J_rownnz)[row] : model.nv;
+        for (int k = 0; k < count; ++k)
+            if (const double number = (*data.efc_J)[first + k]; number != 0.0) look(sparse ? (*data.efc_J_colind)[first + k] : k, number);
+    }
     EngineContact contact(int k) const { return {*data.contact + k * contact_places.size, contact_places}; }
 };
 

@@ -240,17 +240,11 @@ void PointStep::write_point(const TouchingPoint& point) {
 /// A row of MuJoCo's, with all dofs that carry one of its own.
 void PointStep::write_constraint(int number) {
     const Model& m = engine.model;
-    const Data& d = engine.data;
-    const int first = m.sparse ? (*d.efc_J_rowadr)[number] : number * m.nv;
-    const int count = m.sparse ? (*d.efc_J_rownnz)[number] : m.nv;
-    const double* J = *d.efc_J + first;
     scratch_.assign(m.nv, std::numeric_limits<double>::quiet_NaN());
-    for (int k = 0; k < count; ++k) {
-        const int dof = m.sparse ? (*d.efc_J_colind)[first + k] : k;
-        if (J[k] == 0.0) continue;
-        scratch_[dof] = J[k];
+    engine.look_at_row(number, [&](int dof, double value) {
+        scratch_[dof] = value;
         for (int up = (*m.dof_parentid)[dof]; up >= 0 && std::isnan(scratch_[up]); up = (*m.dof_parentid)[up]) scratch_[up] = 0.0;
-    }
+    });
     std::vector<int> dofs;
     for (int dof = 0; dof < m.nv; ++dof)
         if (!std::isnan(scratch_[dof])) dofs.push_back(dof);

@@ -757,7 +757,6 @@ class PointStep:
         data: int,
         description: EngineDescription,
         damping: Mapping[str, int],
-        sparse: bool,
         state_size: int,
         laws: Sequence[PairLaw],
         class_of: Sequence[int],

@@ -21,6 +21,7 @@ _STAGES = (
     "mj_projectConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity", "mj_sensorVel",
     "mj_energyVel", "mj_fwdActuation", "mj_fwdAcceleration", "mj_Euler", "mj_implicit", "mj_step2",
     "mj_rnePostConstraint", "mj_getState", "mj_setState", "mj_integratePos", "mju_setLogHandler", "mj_resetData",
+    "mj_isSparse",
 )  # fmt: skip
 _CONSTANTS = {
     "mjtIntegrator": ("mjINT_EULER", "mjINT_IMPLICIT", "mjINT_IMPLICITFAST"),
@@ -121,7 +122,6 @@ def point_step(model: Any, data: Any, **laws: Any) -> _core.PointStep:
         data=then,
         description=description(),
         damping={name: int(getattr(model, name).size) for name in _CURVED_DAMPING},
-        sparse=bool(mujoco.mj_isSparse(model)),
         state_size=int(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)),
         **laws,
     )

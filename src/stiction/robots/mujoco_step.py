@@ -101,7 +101,6 @@ class ContactStep:
             core.is_finite,
         )
         self._rise, self._before = core.rise, core.before
-        self._sparse = bool(mujoco.mj_isSparse(model))
         self._scratch = None
         self._option, self._sensors = model.opt, model.nsensor
         self._modes = self.links.method == "modes"
@@ -171,7 +170,8 @@ class ContactStep:
         """Tell the core MuJoCo's own constraints of this step, which stand elsewhere in every step."""
         data = self.data
         self._constrained = data.nefc > 0
-        layout = [data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind] if self._sparse and self._constrained else []
+        sparse = self._constrained and mujoco.mj_isSparse(self.model)
+        layout = [data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind] if sparse else []
         self.core.set_constraints(data.efc_J, data.efc_D, data.efc_state, layout)
 
     def _part_by_part(self, timestep: float, damps: bool, number: int) -> int:
