@@ -24,11 +24,13 @@ Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescript
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
     c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
-    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY");
+    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
     c.integration = constant("mjSTATE_INTEGRATION");
-    c.bad[0] = constant("mjWARN_BADQPOS"), c.bad[1] = constant("mjWARN_BADQVEL"), c.bad[2] = constant("mjWARN_BADQACC");
+    int* next = c.warnings;
+    for (const char* kind : {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL", "CONTACTFULL", "CNSTRFULL"})
+        *next++ = constant((std::string("mjWARN_") + kind).c_str());
     const void* m = reinterpret_cast<const void*>(model);
     void* at = reinterpret_cast<void*>(data);
     return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts), Data(at, d.data), state_size};
@@ -75,6 +77,23 @@ nb::object problem_of(const PointStep& self) {
                           copy_of<double>(coefficients, {coefficients.size()}));
 }
 
+/// The outcome of the last of so many steps, and how many came to their end; after OVERFULL they go on.
+std::pair<int, int> steps_of(PointStep& self, int count) {
+    Outcome all = Outcome::DONE;
+    try {
+        const nb::gil_scoped_release released;
+        for (int done = 0; done < count; ++done) {
+            const Outcome one = self.step();
+            if (one == Outcome::OVERFULL) all = one;
+            if (one != Outcome::DONE && one != Outcome::OVERFULL) return {static_cast<int>(one), done};
+        }
+    } catch (const std::runtime_error&) {
+        if (PyErr_Occurred()) nb::raise_python_error();  // a callback of the user's failed: its own error tells more
+        throw;
+    }
+    return {static_cast<int>(all), count};
+}
+
 void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
     if (counts.size() != 4 + 3 * self.notes.size() + self.uncovered.size())
         throw nb::value_error("These counts are of other laws or bodies.");
@@ -116,17 +135,9 @@ void bind_mujoco(nb::module_& m) {
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
              nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
              nb::arg("table"), nb::arg("softness"))
-        .def("step", [](PointStep& self) { return static_cast<int>(self.step()); }, nb::call_guard<nb::gil_scoped_release>(),
-             "One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 "
-             "nothing happened, since the integrator is not one of Euler, implicit and implicitfast.")
-        .def("steps",
-             [](PointStep& self, int count) {
-                 Outcome outcome = Outcome::DONE;
-                 int done = 0;
-                 while (done < count && outcome == Outcome::DONE) done += (outcome = self.step()) == Outcome::DONE;
-                 return std::pair{static_cast<int>(outcome), done};
-             },
-             nb::arg("count"), nb::call_guard<nb::gil_scoped_release>(),
+        .def("step", [](PointStep& self) { return steps_of(self, 1).first; },
+             "One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.")
+        .def("steps", &steps_of, nb::arg("count"),
              "As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.")
         .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")

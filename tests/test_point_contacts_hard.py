@@ -48,3 +48,74 @@ def test_another_form_of_the_jacobian_changes_nothing():
         ends.append(sim.data.qpos.copy())
     assert sim.data.nefc > 1
     assert np.abs(ends[0] - ends[1]).max() < 1e-9
+
+
+def test_constraints_of_bodies_that_do_not_feel_a_law_are_not_solved_for():
+    others = "".join(box(f"part{k}", f"{0.4 * (k % 5)} {1 + 0.4 * (k // 5)} .1") for k in range(15))
+    sim = Simulation(model_of(PLANE + box("load", "0 0 .1") + others), laws={"load": 0.5})
+    sim.step(20)
+    assert sim.data.nefc == 15 * 16
+    assert len(sim.contact_part.core.problem()[1]) == 3 * 4  # rows of the load's four points
+    assert sim.unsolved == 0
+
+
+def test_touching_something_soft_is_counted():
+    cloth = '<flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" pos="0 0 .13" dim="2" radius=".01" mass=".1">'
+    cloth += '<edge equality="true"/></flexcomp>'
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1") + cloth), laws={"part": 0.5})
+    with pytest.warns(UserWarning, match="touches something that its law does not cover"):
+        sim.step(100)
+    assert sim.uncovered["part"] > 10
+
+
+def test_an_error_in_a_callback_arrives_as_it_is():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.data.xfrc_applied[1] = force = [0.1, 0.2, 0.3, 0, 0, 0]
+
+    def fail(model, data):
+        raise KeyError("mine")
+
+    mujoco.set_mjcb_passive(fail)
+    try:
+        for _ in range(3):
+            with pytest.raises(KeyError, match="mine"):
+                sim.step()
+            assert (sim.data.xfrc_applied[1] == force).all()
+    finally:
+        mujoco.set_mjcb_passive(None)
+    sim.step(10)
+    assert sim.steps == 10 and sim.contacts["part"].impulse[2] > 0
+
+
+def test_settings_that_no_step_can_be_taken_with_are_refused():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step()
+    for wrong in (0.0, -0.002, np.nan):
+        sim.model.opt.timestep = wrong
+        with pytest.raises(ValueError, match="The time step must be above zero"):
+            sim.step()
+    sim.model.opt.timestep = 0.002
+    sim.model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
+    with pytest.raises(ValueError, match="Sleeping bodies"):
+        sim.step()
+    sim.model.opt.enableflags = 0
+    sim.step()
+
+
+def test_a_control_that_is_no_number_is_told():
+    slider = '<body name="part" pos="0 0 .1"><joint name="x" type="slide"/><geom size=".1"/></body>'
+    motor = '<actuator><motor joint="x"/></actuator>'
+    sim = Simulation(model_of(PLANE + slider, more=motor), laws={"part": 0.5})
+    sim.data.ctrl[0] = np.nan
+    with pytest.raises(ValueError, match="a control that is no number"):
+        sim.step()
+    assert np.isfinite(sim.data.qpos).all()
+
+
+def test_forces_are_gone_after_mujoco_has_begun_anew():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step(3)
+    sim.data.xfrc_applied[1, 0] = 1e15
+    with pytest.raises(ValueError, match="began anew"):
+        sim.step()
+    assert not sim.data.xfrc_applied.any()

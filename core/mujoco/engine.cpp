@@ -83,11 +83,11 @@ Model::Model(const void* model, const Places& places, const Places& counts) {
     const auto size = [&](const char* name) {
         return static_cast<int>(*reinterpret_cast<const std::int64_t*>(base + named(places, name)));
     };
-    nq = size("nq"), nv = size("nv"), nbody = size("nbody"), nu = size("nu");
+    nq = size("nq"), nv = size("nv"), nbody = size("nbody"), nu = size("nu"), ntree = size("ntree");
     at(timestep, "opt.timestep"), at(integrator, "opt.integrator");
     at(disableflags, "opt.disableflags"), at(enableflags, "opt.enableflags");
     at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_weldid, "body_weldid");
-    at(dof_parentid, "dof_parentid"), at(body_dofadr, "body_dofadr"), at(body_dofnum, "body_dofnum");
+    at(dof_parentid, "dof_parentid"), at(dof_treeid, "dof_treeid"), at(body_dofadr, "body_dofadr"), at(body_dofnum, "body_dofnum");
     at(body_parentid, "body_parentid"), at(M_rowadr, "M_rowadr"), at(M_rownnz, "M_rownnz"), at(M_colind, "M_colind");
     at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping");
     for (const auto& [name, count] : counts) {

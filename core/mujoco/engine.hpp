@@ -43,10 +43,10 @@ struct Functions {
 /// Numbers of MuJoCo's that have a meaning.
 struct Constants {
     int euler, implicit, implicitfast;  ///< integrators
-    int no_actuation, no_eulerdamp, no_damper, energy;  ///< flags of options
+    int no_actuation, no_eulerdamp, no_damper, energy, sleep;  ///< flags of options
     int equality, friction_dof, friction_tendon, elliptic;  ///< kinds of constraints
     int integration;     ///< all that a state is, for getState
-    int bad[3];          ///< warnings of bad positions, velocities and accelerations
+    int warnings[6];     ///< of bad positions, velocities, accelerations and controls; of too many contacts and constraints
 };
 
 /// The fields that the core looks at. Of fields that are arrays, the place where their address stands: some arrays move.
@@ -67,8 +67,8 @@ struct Data {
 struct Model {
     const double* timestep;
     const int *integrator, *disableflags, *enableflags;
-    int nq, nv, nbody, nu;
-    int *const *geom_bodyid, *const *body_rootid, *const *body_weldid, *const *dof_parentid, *const *body_dofadr,
+    int nq, nv, nbody, nu, ntree;
+    int *const *geom_bodyid, *const *body_rootid, *const *body_weldid, *const *dof_parentid, *const *dof_treeid, *const *body_dofadr,
         *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz, *const *M_colind, *const *mapD2M;
     double* const* dof_damping;
     std::vector<std::pair<double* const*, std::size_t>> curved_damping;  ///< damping that grows with speed; how many numbers

@@ -47,13 +47,28 @@ void PointStep::forget() {
     unsolved = contact_steps = newton_steps = rounds = 0;
 }
 
-Outcome PointStep::step() {
+/// Why no step can be taken, or DONE.
+Outcome PointStep::refusal() const {
     if (!is_finite()) return Outcome::NO_NUMBERS;
     const int integrator = *engine.model.integrator;
     const Constants& known = engine.constants;
     if (integrator != known.euler && integrator != known.implicit && integrator != known.implicitfast) return Outcome::OTHER_INTEGRATOR;
-    const std::array<int, 3> before = warnings();
-    withdraw();  // where the last step was not finished
+    if (!(timestep() > 0.0 && timestep() < GREATEST)) return Outcome::NO_TIMESTEP;
+    return *engine.model.enableflags & known.sleep ? Outcome::SLEEP : Outcome::DONE;
+}
+
+Outcome PointStep::step() {
+    if (const Outcome why = refusal(); why != Outcome::DONE) return why;
+    try {
+        return whole_step();
+    } catch (...) {
+        withdraw();
+        throw;
+    }
+}
+
+Outcome PointStep::whole_step() {
+    const Warnings before = warnings();
     for (PairNote& note : notes) note.touching = note.slipping = 0, std::fill_n(note.force, 3, 0.0), std::fill_n(note.moment, 3, 0.0);
     positions_and_velocities();
     find_points();
@@ -67,7 +82,7 @@ Outcome PointStep::step() {
         memory.clear();
         engine.run(engine.functions.step2);
         if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
-        return was_reset(before) ? Outcome::RESET : Outcome::DONE;
+        return outcome(before);
     }
     write_problem();
     ++contact_steps;
@@ -76,16 +91,18 @@ Outcome PointStep::step() {
         solve();
         apply();
         engine.run(engine.functions.step2);
-        if (was_reset(before)) break;
+        if (outcome(before) == Outcome::RESET) {
+            applied_.clear();  // all forces are gone
+            return Outcome::RESET;
+        }
         if (round == MOST_ROUNDS - 1 || foreseen()) break;
         engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
     }
     if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
     withdraw();
-    if (was_reset(before)) return Outcome::RESET;
     finish();
     raise();
-    return Outcome::DONE;
+    return outcome(before);
 }
 
 /// The first half of MuJoCo's step, as mj_step1 does it, but for the contacts with laws, which are left out.
@@ -107,12 +124,11 @@ void PointStep::leave_out() {
     for (int k = 0; k < *engine.data.ncon; ++k) {
         const EngineContact contact = engine.contact(k);
         const int g1 = contact.geom()[0], g2 = contact.geom()[1];
-        if (g1 < 0 || g2 < 0) continue;  // of something soft
-        if (table_.law(g1, g2) >= 0) {
+        if (g1 >= 0 && g2 >= 0 && table_.law(g1, g2) >= 0) {
             contact.exclude() = 1;
         } else if (!contact.exclude()) {
-            for (const int g : {g1, g2})
-                if (table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;  // it has a law with others
+            for (const int g : {g1, g2})  // below zero: of something soft
+                if (g >= 0 && table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;  // it has a law with others
         }
     }
     for (int body = 0; body < engine.model.nbody; ++body) uncovered[body] += scratch_[body] > 0.0 && !chains_[body].empty();
@@ -212,8 +228,40 @@ void PointStep::write_rows() {
     rows_.clear();
     for (const TouchingPoint& point : points) write_point(point);
     constraints_.clear();
-    for (int k = 0; k < *engine.data.nefc; ++k)
-        if ((*engine.data.efc_type)[k] != engine.constants.elliptic) write_constraint(k);
+    cones_ = false;
+    if (*engine.data.nefc == 0) return;
+    connect_trees();
+    for (int k = 0; k < *engine.data.nefc; ++k) {
+        if (!acts_on_points(k)) continue;
+        if ((*engine.data.efc_type)[k] == engine.constants.elliptic)
+            cones_ = true;
+        else
+            write_constraint(k);
+    }
+}
+
+/// Find which trees feel the points, so that constraints among others need not be solved for.
+void PointStep::connect_trees() {
+    if (engine.model.ntree == 1) return;
+    trees_.begin(engine.model.ntree);
+    int tree = -1;
+    const auto connect = [&](int dof) {
+        const int next = (*engine.model.dof_treeid)[dof];
+        if (tree >= 0 && next != tree) trees_.connect(tree, next);
+        tree = next;
+    };
+    for (int row = 0; row < point_rows(); row += 3, tree = -1)
+        for (const int dof : rows_.dofs(row)) connect(dof);
+    for (int k = 0; k < *engine.data.nefc; ++k, tree = -1) engine.look_at_row(k, [&](int dof, double) { connect(dof); });
+    feels_.assign(engine.model.ntree, 0);
+    for (int row = 0; row < point_rows(); row += 3) feels_[group_of(rows_.dofs(row).front())] = 1;
+}
+
+bool PointStep::acts_on_points(int number) {
+    if (engine.model.ntree == 1) return true;
+    bool acts = false;
+    engine.look_at_row(number, [&](int dof, double) { acts = acts || feels_[group_of(dof)]; });
+    return acts;
 }
 
 /// How a point of the own body moves over the other, along z, x and y.
@@ -538,7 +586,7 @@ void PointStep::withdraw() {
 
 /// Whether the velocities came out as was foreseen; if not, the difference is taken into account for the next round.
 bool PointStep::foreseen() {
-    if (*engine.data.nefc == 0 && *engine.model.integrator == engine.constants.euler) return true;
+    if (constraints_.empty() && !cones_ && *engine.model.integrator == engine.constants.euler) return true;
     const int n = point_rows();
     double wrong = 0.0, size = 0.0;
     scratch_.assign(n, 0.0);
@@ -617,12 +665,19 @@ bool PointStep::is_finite() const {
     return all_below(*engine.data.qpos, engine.model.nq) && all_below(*engine.data.qvel, engine.model.nv);
 }
 
-std::array<int, 3> PointStep::warnings() const {
-    std::array<int, 3> counts;
-    for (int k = 0; k < 3; ++k) counts[k] = engine.data.warning[2 * engine.constants.bad[k] + 1];
+PointStep::Warnings PointStep::warnings() const {
+    Warnings counts;
+    for (std::size_t k = 0; k < counts.size(); ++k) counts[k] = engine.data.warning[2 * engine.constants.warnings[k] + 1];
     return counts;
 }
 
-bool PointStep::was_reset(const std::array<int, 3>& before) const { return warnings() != before; }
+/// What MuJoCo has warned of since.
+Outcome PointStep::outcome(const Warnings& before) const {
+    const Warnings now = warnings();
+    if (now == before) return Outcome::DONE;
+    for (int k = 0; k < 3; ++k)
+        if (now[k] != before[k]) return Outcome::RESET;
+    return now[3] != before[3] ? Outcome::BAD_CONTROL : Outcome::OVERFULL;
+}
 
 }  // namespace stiction::mujoco

@@ -12,10 +12,11 @@
 #include "engine.hpp"
 #include "pair_laws.hpp"
 #include "system_rows.hpp"
+#include "trees.hpp"
 
 namespace stiction::mujoco {
 
-enum class Outcome { DONE = 0, NO_NUMBERS = 1, RESET = 2, OTHER_INTEGRATOR = 3 };
+enum class Outcome { DONE = 0, NO_NUMBERS = 1, RESET = 2, OTHER_INTEGRATOR = 3, NO_TIMESTEP = 4, SLEEP = 5, BAD_CONTROL = 6, OVERFULL = 7 };
 
 /// What became of the contacts of one law: of the last step, then counts since the start.
 struct PairNote {
@@ -35,7 +36,8 @@ class PointStep {
   public:
     PointStep(Engine engine, std::vector<PairLaw> laws, PairTable table, double softness);
 
-    /// One step. After RESET, MuJoCo has begun anew by itself; after NO_NUMBERS and OTHER_INTEGRATOR nothing has happened.
+    /// One step. After RESET, MuJoCo has begun anew by itself; after BAD_CONTROL, it took a step without controls; after
+    /// OVERFULL, a step without some contacts or constraints; after all others but DONE nothing has happened.
     Outcome step();
     void forget();
     /// What contact gave to the motion in the last step [J].
@@ -62,8 +64,12 @@ class PointStep {
     std::vector<double> v_free_, state_, scratch_;
     SystemRows rows_, white_, white_M_;        // of all points (z, x, y each), then of MuJoCo's constraints
     std::vector<int> constraints_;             // numbers of the latter
+    Trees trees_;
+    std::vector<char> feels_;                  // of each group of trees, whether points are among them
+    bool cones_ = false;                       // whether constraints that are no such rows act on the points, too
     std::vector<double> w_free_, w_before_, proximal_, previous_;
     PointFriction problem_, normals_;
+    using Warnings = std::array<int, 6>;       // how often MuJoCo gave each of those in Constants::warnings
     struct Applied {
         int body;
         std::array<double, 6> before;
@@ -80,6 +86,9 @@ class PointStep {
     void write_rows();
     void write_point(const TouchingPoint& point);
     void write_constraint(int number);
+    void connect_trees();
+    bool acts_on_points(int number);
+    int group_of(int dof) { return trees_.group((*engine.model.dof_treeid)[dof]); }
     void write_problem();
     void write_constraint_problem(int k);
     void recall();
@@ -99,8 +108,10 @@ class PointStep {
     void finish();
     void remember();
     void raise();
-    bool was_reset(const std::array<int, 3>& before) const;
-    std::array<int, 3> warnings() const;
+    Outcome refusal() const;
+    Outcome whole_step();
+    Outcome outcome(const Warnings& before) const;
+    Warnings warnings() const;
     double timestep() const { return *engine.model.timestep; }
     int point_rows() const { return static_cast<int>(3 * points.size()); }
 };

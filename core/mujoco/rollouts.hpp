@@ -36,7 +36,7 @@ inline void run_motion(const Motions& all, int k, PointStep& worker, const std::
         if (step % 64 == 0) pause();
         const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(k) * all.steps + step;
         if (all.control) e.functions.setState(e.model_address, e.data_address, all.control + row * all.control_size, all.control_kind);
-        if (worker.step() != Outcome::DONE) break;
+        if (const Outcome outcome = worker.step(); outcome != Outcome::DONE && outcome != Outcome::OVERFULL) break;
         e.functions.getState(e.model_address, e.data_address, all.state + row * all.state_size, all.state_kind);
         std::copy_n(*e.data.sensordata, all.sensor_size, all.sensors + row * all.sensor_size);
     }

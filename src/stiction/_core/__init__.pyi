@@ -766,7 +766,7 @@ class PointStep:
     ) -> None: ...
     def step(self) -> int:
         """
-        One step: 0 done; 1 nothing happened, since a number of the state is none; 2 MuJoCo has begun anew by itself; 3 nothing happened, since the integrator is not one of Euler, implicit and implicitfast.
+        One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.
         """
 
     def steps(self, count: int) -> tuple[int, int]:

@@ -26,12 +26,14 @@ _STAGES = (
 _CONSTANTS = {
     "mjtIntegrator": ("mjINT_EULER", "mjINT_IMPLICIT", "mjINT_IMPLICITFAST"),
     "mjtDisableBit": ("mjDSBL_ACTUATION", "mjDSBL_EULERDAMP", "mjDSBL_DAMPER"),
-    "mjtEnableBit": ("mjENBL_ENERGY",),
+    "mjtEnableBit": ("mjENBL_ENERGY", "mjENBL_SLEEP"),
     "mjtConstraint": (
         "mjCNSTR_EQUALITY", "mjCNSTR_FRICTION_DOF", "mjCNSTR_FRICTION_TENDON", "mjCNSTR_CONTACT_ELLIPTIC",
     ),
     "mjtState": ("mjSTATE_INTEGRATION",),
-    "mjtWarning": ("mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC"),
+    "mjtWarning": (
+        "mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC", "mjWARN_BADCTRL", "mjWARN_CONTACTFULL", "mjWARN_CNSTRFULL",
+    ),
 }  # fmt: skip
 _CURVED_DAMPING = ("dof_dampingpoly", "actuator_damping", "actuator_dampingpoly")
 _TYPES = {

@@ -16,6 +16,15 @@ from stiction.robots.pair_contact import PairContact
 from stiction.robots.pairs import Pairs, pairs_of
 
 LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
+_OVERFULL = 7
+_REFUSALS = {
+    2: "MuJoCo found a bad number in its accelerations, and began anew by itself unless its flag autoreset is off: the "
+    "forces or the time step ({timestep:g} s) are too great for this model.",
+    3: "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast.",
+    4: "The time step must be above zero, got {timestep:g} s.",
+    5: "Sleeping bodies do not ask their law: switch the flag sleep off.",
+    6: "MuJoCo found a control that is no number, and took a step without controls.",
+}
 FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
 
 
@@ -97,21 +106,22 @@ class PointContacts:
         """Time steps, all in one call of the core. before: how many the simulation has made, for messages"""
         outcome, done = self.core.steps(count)
         if outcome:
-            self._raise(outcome, before + done)
+            self._tell(outcome, before + done)
         if self.core.any_uncovered and not self._said:
             self._say()
 
-    def _raise(self, outcome: int, steps: int) -> None:
+    def _tell(self, outcome: int, steps: int) -> None:
+        """Raise or warn of what went wrong in a step: see core/mujoco/point_step.hpp:Outcome."""
         if outcome == 1:
             mjcf.raise_lost_numbers(self._model, self._data, steps)
-        if outcome == 3:
-            raise checks.InputError(
-                "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast."
+        if outcome == _OVERFULL:
+            warnings.warn(
+                "MuJoCo has no memory for all contacts or constraints and left some out: give the model more, "
+                "<size memory=...>.",
+                stacklevel=4,
             )
-        raise checks.InputError(
-            "MuJoCo found a bad number in its accelerations and began anew by itself: the forces or the time step "
-            f"({self._model.opt.timestep:g} s) are too great for this model."
-        )
+            return
+        raise checks.InputError(_REFUSALS[outcome].format(timestep=self._model.opt.timestep))
 
     def _say(self) -> None:
         """Warn once of contacts that no law covers."""
