@@ -77,6 +77,25 @@ nb::object problem_of(const PointStep& self) {
                           copy_of<double>(coefficients, {coefficients.size()}));
 }
 
+nb::object memory_of(const PointStep& self) {
+    static_assert(sizeof(Remembered) == 8 * sizeof(double) && sizeof(HandMoved) == 16 * sizeof(double));
+    const std::size_t first = 2 * self.moved.size(), n = first + self.memory.size();
+    std::vector<double> rows(8 * n);
+    std::memcpy(rows.data(), self.moved.data(), 8 * first * sizeof(double));
+    std::memcpy(rows.data() + 8 * first, self.memory.data(), (n - first) * sizeof(Remembered));
+    return nb::cast(copy_of<double>(rows, {n, 8}));
+}
+
+void set_memory(PointStep& self, Input<double, -1, 8> rows) {
+    const std::size_t n = rows.shape(0), first = 2 * self.moved.size();
+    bool is_ours = n >= first;
+    for (std::size_t k = 0; is_ours && k < self.moved.size(); ++k) is_ours = rows.data()[16 * k] == self.moved[k].body;
+    if (!is_ours) throw nb::value_error("What is remembered of the last step is that of another model.");
+    self.memory.resize(n - first);
+    std::memcpy(static_cast<void*>(self.moved.data()), rows.data(), 8 * first * sizeof(double));
+    std::memcpy(static_cast<void*>(self.memory.data()), rows.data() + 8 * first, (n - first) * sizeof(Remembered));
+}
+
 /// The outcome of the last of so many steps, and how many came to their end; after OVERFULL they go on.
 std::pair<int, int> steps_of(PointStep& self, int count) {
     Outcome all = Outcome::DONE;
@@ -146,16 +165,9 @@ void bind_mujoco(nb::module_& m) {
         .def("problem", &problem_of, "What was solved in the last step with contact: A, b, x, bounds and coefficients.")
         .def_prop_rw(
             "memory",
-            [](const PointStep& self) {
-                static_assert(sizeof(Remembered) == 8 * sizeof(double));
-                const std::size_t n = self.memory.size();
-                return nb::cast(copy_of<double>({reinterpret_cast<const double*>(self.memory.data()), 8 * n}, {n, 8}));
-            },
-            [](PointStep& self, Input<double, -1, 8> rows) {
-                self.memory.resize(rows.shape(0));
-                std::memcpy(static_cast<void*>(self.memory.data()), rows.data(), rows.size() * sizeof(double));
-            },
-            "Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.")
+            &memory_of, &set_memory,
+            "What the next step must know of the last (n, 8): of bodies that the user moves, two rows each; then impulses, "
+            "by which the next step begins: geoms, places, impulses.")
         .def_prop_ro("uncovered", [](const PointStep& self) { return nb::cast(copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()})); },
                      "Of each body, the steps in which it touched what its laws do not cover.")
         .def_prop_ro("any_uncovered",

@@ -119,3 +119,62 @@ def test_forces_are_gone_after_mujoco_has_begun_anew():
     with pytest.raises(ValueError, match="began anew"):
         sim.step()
     assert not sim.data.xfrc_applied.any()
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_a_body_moved_by_hand_pushes(every):
+    hand = '<body name="hand" mocap="true" pos="-.3 0 .1"><geom type="box" size=".05 .2 .05"/></body>'
+    sim = Simulation(model_of(PLANE + hand + box("part", "0 0 .1")), laws={"part": 0.5})
+    for k in range(500):
+        if k % every == 0:
+            sim.data.mocap_pos[0, 0] = -0.3 + 0.5 * sim.data.time
+        sim.step()
+        assert sim.contacts["part"].depths.max() < 0.001 * every  # how far the hand goes at once
+    ahead = sim.data.qpos[0] - sim.data.mocap_pos[0, 0] - 0.15
+    assert ahead == pytest.approx(0.001 * every, abs=2e-5)  # as far as the hand goes until it is moved again
+    assert sim.data.qvel[0] == pytest.approx(0.5, rel=1e-3)
+    sim.step(500)  # the hand rests
+    assert np.abs(sim.data.qvel).max() < 1e-12
+
+
+def test_a_body_moved_by_hand_carries_and_turns():
+    table = '<body name="table" mocap="true"><geom type="cylinder" size=".5 .05"/></body>'
+    sim = Simulation(model_of(table + box("part", ".2 0 .15")), laws={"part": 0.8})
+    for _ in range(750):
+        time = sim.data.time
+        sim.data.mocap_pos[0] = [0.1 * time, 0, 0.1 * time]
+        sim.data.mocap_quat[0] = [np.cos(0.5 * time), 0, 0, np.sin(0.5 * time)]
+        sim.step()
+    time = sim.data.time
+    goal = [0.1 * time + 0.2 * np.cos(time), 0.2 * np.sin(time), 0.15 + 0.1 * time]
+    assert np.abs(sim.data.qpos[:3] - goal).max() < 2e-3
+    assert sim.data.qvel[5] == pytest.approx(1.0, rel=1e-3)
+
+
+def test_a_hand_that_leaps_kicks_nothing():
+    hand = '<body name="hand" mocap="true" pos="-1 0 .1"><geom type="box" size=".05 .2 .05"/></body>'
+    sim = Simulation(model_of(PLANE + hand + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step(10)
+    sim.data.mocap_pos[0, 0] = -0.145
+    sim.step(50)
+    assert np.abs(sim.data.qvel).max() < 1e-9
+
+
+def test_hands_are_saved_too():
+    hand = '<body name="hand" mocap="true" pos="-.16 0 .1"><geom type="box" size=".05 .2 .05"/></body>'
+    sim = Simulation(model_of(PLANE + hand + box("part", "0 0 .1")), laws={"part": 0.5})
+
+    def move(steps):
+        for _ in range(steps):
+            sim.data.mocap_pos[0, 0] += 0.001
+            sim.step()
+        return sim.save()
+
+    move(30)
+    state = sim.save()
+    first = move(30)
+    sim.restore(state)
+    assert (move(30) == first).all()
+    other = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    with pytest.raises(ValueError):
+        sim.restore(other.save())

@@ -68,7 +68,7 @@ Data::Data(void* data, const Places& places) {
     at(ncon, "ncon"), at(nefc, "nefc"), at(nl, "nl"), at(time, "time"), at(warning, "warning"), at(contact, "contact");
     at(qpos, "qpos"), at(qvel, "qvel"), at(qacc, "qacc"), at(qacc_warmstart, "qacc_warmstart");
     at(qacc_smooth, "qacc_smooth"), at(qfrc_smooth, "qfrc_smooth"), at(qfrc_constraint, "qfrc_constraint");
-    at(xfrc_applied, "xfrc_applied"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
+    at(xfrc_applied, "xfrc_applied"), at(xpos, "xpos"), at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
     at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
     at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
     at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type");
@@ -86,7 +86,7 @@ Model::Model(const void* model, const Places& places, const Places& counts) {
     nq = size("nq"), nv = size("nv"), nbody = size("nbody"), nu = size("nu"), ntree = size("ntree");
     at(timestep, "opt.timestep"), at(integrator, "opt.integrator");
     at(disableflags, "opt.disableflags"), at(enableflags, "opt.enableflags");
-    at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_weldid, "body_weldid");
+    at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_mocapid, "body_mocapid"), at(body_weldid, "body_weldid");
     at(dof_parentid, "dof_parentid"), at(dof_treeid, "dof_treeid"), at(body_dofadr, "body_dofadr"), at(body_dofnum, "body_dofnum");
     at(body_parentid, "body_parentid"), at(M_rowadr, "M_rowadr"), at(M_rownnz, "M_rownnz"), at(M_colind, "M_colind");
     at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping");

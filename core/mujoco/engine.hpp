@@ -53,7 +53,7 @@ struct Constants {
 struct Data {
     const int *ncon, *nefc, *nl;
     double* const *qpos, *const *qvel, *const *qacc, *const *qacc_warmstart, *const *qacc_smooth, *const *qfrc_smooth,
-        *const *qfrc_constraint, *const *xfrc_applied, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
+        *const *qfrc_constraint, *const *xfrc_applied, *const *xpos, *const *xquat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
         *const *M, *const *qLD, *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J,
         *const *efc_R, *const *efc_D, *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
     int *const *efc_type, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
@@ -68,7 +68,7 @@ struct Model {
     const double* timestep;
     const int *integrator, *disableflags, *enableflags;
     int nq, nv, nbody, nu, ntree;
-    int *const *geom_bodyid, *const *body_rootid, *const *body_weldid, *const *dof_parentid, *const *dof_treeid, *const *body_dofadr,
+    int *const *geom_bodyid, *const *body_rootid, *const *body_mocapid, *const *body_weldid, *const *dof_parentid, *const *dof_treeid, *const *body_dofadr,
         *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz, *const *M_colind, *const *mapD2M;
     double* const* dof_damping;
     std::vector<std::pair<double* const*, std::size_t>> curved_damping;  ///< damping that grows with speed; how many numbers

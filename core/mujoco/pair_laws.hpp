@@ -34,10 +34,13 @@ struct TouchingPoint {
     double distance;      ///< below zero where the bodies overlap [m]
     Vector place;         ///< in the world [m]
     Vector z, x, y;       ///< the normal, into the own body, and the axes of friction
-    Vector surface;       ///< how the own surface runs over the other's while both bodies are still [m/s]
+    Vector surface;       ///< how the own surface moves over the other's while all joints are still [m/s]
     double rebound = 0;   ///< speed of separation that is wanted [m/s]
     Vector impulse;       ///< (n, f_x, f_y) on the own body [N s]
     bool slips = false;
+
+    /// z, x or y.
+    const Vector& axis(int k) const { return k == 0 ? z : k == 1 ? x : y; }
 };
 
 /// Axes in the plane across a normal: the reference seen along it, or the other reference where that stands upright.

@@ -38,12 +38,19 @@ PointStep::PointStep(Engine engine_, std::vector<PairLaw> laws, PairTable table,
       table_(std::move(table)), softness_(softness) {
     for (int body = 0; body < engine.model.nbody; ++body) chains_.push_back(chain_of(engine.model, body));
     state_.resize(engine.state_size);
+    begin_anew();
+}
+
+void PointStep::begin_anew() {
+    memory.clear(), points.clear(), moved.clear();
+    for (int body = 0; body < engine.model.nbody; ++body)
+        if ((*engine.model.body_mocapid)[body] >= 0) moved.push_back({static_cast<double>(body), {}, {}, -1.0, 0.0, {}, {}});
 }
 
 void PointStep::forget() {
     std::fill(notes.begin(), notes.end(), PairNote{});
     std::fill(uncovered.begin(), uncovered.end(), 0);
-    memory.clear(), points.clear();
+    begin_anew();
     unsolved = contact_steps = newton_steps = rounds = 0;
 }
 
@@ -71,6 +78,7 @@ Outcome PointStep::whole_step() {
     const Warnings before = warnings();
     for (PairNote& note : notes) note.touching = note.slipping = 0, std::fill_n(note.force, 3, 0.0), std::fill_n(note.moment, 3, 0.0);
     positions_and_velocities();
+    look_at_moved_bodies();
     find_points();
     if (!points.empty()) {
         engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
@@ -134,6 +142,25 @@ void PointStep::leave_out() {
     for (int body = 0; body < engine.model.nbody; ++body) uncovered[body] += scratch_[body] > 0.0 && !chains_[body].empty();
 }
 
+void PointStep::look_at_moved_bodies() {
+    for (HandMoved& one : moved) {
+        const int body = static_cast<int>(one.body);
+        const double *place = *engine.data.xpos + 3 * body, *turned = *engine.data.xquat + 4 * body;
+        if (one.since < 0.0)  // seen for the first time
+            one.stand_at(place, turned);
+        else
+            one.look(place, turned, timestep());
+    }
+}
+
+/// The body that the user moves, if that carries this one.
+const HandMoved* PointStep::moved_with(int body) const {
+    const int root = (*engine.model.body_rootid)[body];
+    if (moved.empty() || (*engine.model.body_mocapid)[root] < 0) return nullptr;
+    const auto found = std::find_if(moved.begin(), moved.end(), [&](const HandMoved& one) { return one.body == root; });
+    return found != moved.end() && found->period > 0.0 ? &*found : nullptr;
+}
+
 void PointStep::find_points() {
     points.clear();
     for (int k = 0; k < *engine.data.ncon; ++k) {
@@ -158,6 +185,13 @@ void PointStep::add_point(const EngineContact& contact, int law) {
     point.z = side * vector_from(frame);
     const double* runs = contact.surfacevel();
     point.surface = side * (runs[0] * vector_from(frame + 3) + runs[1] * vector_from(frame + 6));
+    for (const auto& [of, sign] : {std::pair{point.own, 1.0}, std::pair{point.other, -1.0}}) {
+        const HandMoved* mover = moved_with(of);
+        if (!mover) continue;
+        const Vector moves = sign * mover->velocity_at(point.place);
+        point.surface += moves;
+        point.distance += mover->since * timestep() * dot(moves, point.z);  // where it is since it was moved last
+    }
     if (laws_[point.law].body_axes) {
         const double* R = *engine.data.xmat + 9 * point.own;
         set_axes(point, {R[0], R[3], R[6]}, {R[1], R[4], R[7]});
@@ -305,7 +339,7 @@ void PointStep::write_constraint(int number) {
 void PointStep::drop_far_points() {
     const double h = timestep();
     double fastest = 0.0;
-    const auto approach = [&](std::size_t k) { return -rows_.dot(static_cast<int>(3 * k), v_free_.data()); };
+    const auto approach = [&](std::size_t k) { return -rows_.dot(static_cast<int>(3 * k), v_free_.data()) - dot(points[k].surface, points[k].z); };
     for (std::size_t k = 0; k < points.size(); ++k) fastest = std::max(fastest, approach(k));
     std::vector<TouchingPoint> near;
     bool any = false;
@@ -341,8 +375,8 @@ void PointStep::write_problem() {
     for (std::size_t k = 0; k < points.size(); ++k) {
         TouchingPoint& point = points[k];
         const std::size_t z = 3 * k;
-        const double along = dot(point.surface, point.x), across = dot(point.surface, point.y);
-        for (std::vector<double>* w : {&w_free_, &w_before_}) (*w)[z + 1] += along, (*w)[z + 2] += across;
+        for (std::vector<double>* w : {&w_free_, &w_before_})
+            for (int d = 0; d < 3; ++d) (*w)[z + d] += dot(point.surface, point.axis(d));
         const PairLaw& law = laws_[point.law];
         const double slip = std::hypot(w_before_[z + 1], w_before_[z + 2]);
         problem_.points[k] = law.map.at(slip, 0.0, h);
@@ -592,9 +626,7 @@ bool PointStep::foreseen() {
     scratch_.assign(n, 0.0);
     for (int r = 0; r < n; ++r) {
         const TouchingPoint& point = points[r / 3];
-        double w = rows_.dot(r, *engine.data.qvel);
-        if (r % 3 == 1) w += dot(point.surface, point.x);
-        if (r % 3 == 2) w += dot(point.surface, point.y);
+        const double w = rows_.dot(r, *engine.data.qvel) + dot(point.surface, point.axis(r % 3));
         const double expected = velocity_after(problem_.x, r);
         scratch_[r] = w - expected;
         wrong = std::max(wrong, std::fabs(scratch_[r])), size = std::max(size, std::fabs(expected - w_free_[r]));

@@ -10,6 +10,7 @@
 
 #include "../point_friction.hpp"
 #include "engine.hpp"
+#include "hand_moved.hpp"
 #include "pair_laws.hpp"
 #include "system_rows.hpp"
 #include "trees.hpp"
@@ -40,6 +41,8 @@ class PointStep {
     /// OVERFULL, a step without some contacts or constraints; after all others but DONE nothing has happened.
     Outcome step();
     void forget();
+    /// Begin without what is remembered of the last step.
+    void begin_anew();
     /// What contact gave to the motion in the last step [J].
     double work() const { return points.empty() ? 0.0 : gained(problem_.x); }
     /// Whether all positions and velocities are numbers that MuJoCo takes.
@@ -48,6 +51,7 @@ class PointStep {
     std::vector<PairNote> notes;               ///< of each law
     std::vector<std::int64_t> uncovered;       ///< of each body: steps in which it touched what its laws do not cover
     std::vector<Remembered> memory;
+    std::vector<HandMoved> moved;              ///< bodies that the user moves
     std::vector<TouchingPoint> points;         ///< of the last step
     std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0, rounds = 0;
     bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
@@ -79,6 +83,8 @@ class PointStep {
     void positions_and_velocities();
     void leave_out();
     void find_points();
+    void look_at_moved_bodies();
+    const HandMoved* moved_with(int body) const;
     void drop_far_points();
     void add_point(const EngineContact& contact, int law);
     void free_motion();

@@ -30,7 +30,7 @@ inline void run_motion(const Motions& all, int k, PointStep& worker, const std::
     e.run(e.functions.resetData);
     e.functions.setState(e.model_address, e.data_address, all.initial + static_cast<std::ptrdiff_t>(k) * all.state_size, all.state_kind);
     if (all.warmstart) std::copy_n(all.warmstart + static_cast<std::ptrdiff_t>(k) * e.model.nv, e.model.nv, *e.data.qacc_warmstart);
-    worker.memory.clear();
+    worker.begin_anew();
     int step = 0;
     for (; step < all.steps; ++step) {
         if (step % 64 == 0) pause();

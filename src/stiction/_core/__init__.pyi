@@ -790,7 +790,7 @@ class PointStep:
     @property
     def memory(self) -> object:
         """
-        Impulses of the last step (n, 8), by which the next one begins: geoms, places, impulses.
+        What the next step must know of the last (n, 8): of bodies that the user moves, two rows each; then impulses, by which the next step begins: geoms, places, impulses.
         """
 
     @memory.setter
