@@ -178,3 +178,11 @@ def test_hands_are_saved_too():
     other = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
     with pytest.raises(ValueError):
         sim.restore(other.save())
+
+
+@pytest.mark.parametrize(("margin", "gap"), [(0.01, 0.0), (0.05, 0.02), (0.0, 0.05), (-0.005, 0.01)])
+def test_a_margin_makes_surfaces_thicker_as_in_mujoco(margin, gap):
+    thick = f'size=".1 .1 .1" mass="1" margin="{margin}" gap="{gap}"'
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .15", thick)), laws={"part": 0.5})
+    sim.step(1000)
+    assert sim.data.qpos[2] == pytest.approx(0.1 + margin, abs=1e-9)

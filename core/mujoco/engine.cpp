@@ -104,7 +104,7 @@ bool Model::has_curved_damping() const {
 
 ContactPlaces::ContactPlaces(const Places& places)
     : size(named(places, "size")), dist(named(places, "dist")), pos(named(places, "pos")), frame(named(places, "frame")),
-      surfacevel(named(places, "surfacevel")), geom(named(places, "geom")), exclude(named(places, "exclude")) {}
+      includemargin(named(places, "includemargin")), surfacevel(named(places, "surfacevel")), geom(named(places, "geom")), exclude(named(places, "exclude")) {}
 
 void Engine::run(Stage stage) const {
     if (!runs(stage, model_address, data_address)) throw std::runtime_error(complaint);

@@ -80,7 +80,7 @@ struct Model {
 
 /// Places of the fields of a contact, and its size [bytes].
 struct ContactPlaces {
-    std::size_t size, dist, pos, frame, surfacevel, geom, exclude;
+    std::size_t size, dist, pos, frame, includemargin, surfacevel, geom, exclude;
     explicit ContactPlaces(const Places& places);
 };
 
@@ -89,6 +89,7 @@ class EngineContact {
   public:
     EngineContact(char* at, const ContactPlaces& places) : at_(at), places_(&places) {}
     double dist() const { return *reinterpret_cast<const double*>(at_ + places_->dist); }
+    double includemargin() const { return *reinterpret_cast<const double*>(at_ + places_->includemargin); }
     const double* pos() const { return reinterpret_cast<const double*>(at_ + places_->pos); }
     const double* frame() const { return reinterpret_cast<const double*>(at_ + places_->frame); }
     const double* surfacevel() const { return reinterpret_cast<const double*>(at_ + places_->surfacevel); }

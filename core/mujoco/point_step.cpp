@@ -180,7 +180,7 @@ void PointStep::add_point(const EngineContact& contact, int law) {
     point.own = body[geom[second]], point.other = body[geom[!second]];
     if (chains_[point.own].empty() && chains_[point.other].empty()) return;
     const double side = second ? 1.0 : -1.0, *frame = contact.frame();  // MuJoCo's normal points from first to second
-    point.distance = contact.dist();
+    point.distance = contact.dist() - contact.includemargin();  // a margin makes surfaces thicker
     point.place = vector_from(contact.pos());
     point.z = side * vector_from(frame);
     const double* runs = contact.surfacevel();
