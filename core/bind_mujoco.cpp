@@ -2,6 +2,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
@@ -145,15 +146,18 @@ void bind_mujoco(nb::module_& m) {
         .def("__init__",
              [](PointStep* self, std::uintptr_t model, std::uintptr_t data, const EngineDescription& description,
                 const Places& damping, int state_size, const std::vector<const PairLaw*>& laws,
-                std::vector<int> class_of, int classes, std::vector<int> table, double softness) {
+                std::vector<int> class_of, int classes, std::vector<int> table, std::vector<double> gaps,
+                const std::vector<std::tuple<int, int, double>>& pair_gaps, double softness) {
                  std::vector<PairLaw> own;
                  for (const PairLaw* law : laws) own.push_back(*law);
+                 PairTable all{std::move(class_of), classes, std::move(table), std::move(gaps), {}};
+                 for (const auto& [first, second, gap] : pair_gaps) all.pair_gaps[std::minmax(first, second)] = gap;
                  new (self) PointStep(engine_of(model, data, description, damping, state_size), std::move(own),
-                                      {std::move(class_of), classes, std::move(table)}, softness);
+                                      std::move(all), softness);
              },
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
              nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
-             nb::arg("table"), nb::arg("softness"))
+             nb::arg("table"), nb::arg("gaps"), nb::arg("pair_gaps"), nb::arg("softness"))
         .def("step", [](PointStep& self) { return steps_of(self, 1).first; },
              "One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.")
         .def("steps", &steps_of, nb::arg("count"),

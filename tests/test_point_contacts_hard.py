@@ -186,3 +186,19 @@ def test_a_margin_makes_surfaces_thicker_as_in_mujoco(margin, gap):
     sim = Simulation(model_of(PLANE + box("part", "0 0 .15", thick)), laws={"part": 0.5})
     sim.step(1000)
     assert sim.data.qpos[2] == pytest.approx(0.1 + margin, abs=1e-9)
+
+
+@pytest.mark.parametrize(("between", "is_held"), [(0.0, True), (0.01, False)])
+def test_adhesion_acts_where_it_would_without_a_law(between, is_held):
+    pad = '<body name="pad" pos="0 0 1"><joint axis="0 0 1" type="slide" stiffness="1e4" damping="100"/>'
+    pad += '<geom type="box" size=".2 .2 .1"/></body>'
+    cup = '<actuator><adhesion body="pad" ctrlrange="0 1" gain="30"/></actuator>'
+    model = model_of(PLANE + pad + box("part", f"0 0 {0.8 - between}"), option='gravity="0 0 -5"', more=cup)
+    model.body_gravcomp[1] = 1
+    for _ in range(2):  # the second simulation finds a model that was changed already
+        sim = Simulation(model, laws={"part": 0.5})
+        sim.data.ctrl[0] = 1
+        sim.step(500)
+        assert (sim.data.qpos[3] > 0.7) == is_held
+        if is_held:
+            assert sim.contacts["part"].impulse[2] == pytest.approx(-(30 - 5) * 0.002, rel=0.02)

@@ -1,7 +1,10 @@
 // Which law holds between two geoms, and where they touch.
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "../contact.hpp"
@@ -23,7 +26,15 @@ struct PairTable {
     int classes = 0;
     std::vector<int> laws;      ///< for each pair of classes: 2 law + (0 if the first geom is the law's first, else 1), or -1
 
+    std::vector<double> gaps;                         ///< of each geom, as the model has it by itself [m]
+    std::map<std::pair<int, int>, double> pair_gaps;  ///< of pairs of geoms that the model names [m]
+
     int law(int geom1, int geom2) const { return laws[class_of[geom1] * classes + class_of[geom2]]; }
+    /// How far apart two surfaces may be that the model by itself lists as a contact [m].
+    double gap(int geom1, int geom2) const {
+        const auto named = pair_gaps.empty() ? pair_gaps.end() : pair_gaps.find(std::minmax(geom1, geom2));
+        return named != pair_gaps.end() ? named->second : gaps[geom1] + gaps[geom2];
+    }
 };
 
 /// A point where two bodies touch by a law, or may touch before the step ends.

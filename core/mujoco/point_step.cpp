@@ -8,6 +8,8 @@ namespace stiction::mujoco {
 namespace {
 
 constexpr double GREATEST = 1e10;         // MuJoCo takes no greater number in a state
+constexpr int UNSEEN = 3;                 // what MuJoCo's contact.exclude is for contacts that nothing acts on
+constexpr double TOUCHING = 1e-4;         // [m] between rigid bodies that touch, at most: they rest without overlap
 constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
@@ -126,13 +128,17 @@ void PointStep::positions_and_velocities() {
     if (*f.control && !(*engine.model.disableflags & engine.constants.no_actuation)) engine.run(*f.control);
 }
 
-/// Keep MuJoCo from solving the contacts with laws, and count what laws do not cover.
+/// Keep MuJoCo from solving the contacts with laws and from seeing those that it would not have listed by itself, and
+/// count what laws do not cover.
 void PointStep::leave_out() {
     scratch_.assign(engine.model.nbody, 0.0);
     for (int k = 0; k < *engine.data.ncon; ++k) {
         const EngineContact contact = engine.contact(k);
         const int g1 = contact.geom()[0], g2 = contact.geom()[1];
-        if (g1 >= 0 && g2 >= 0 && table_.law(g1, g2) >= 0) {
+        const bool hard = g1 >= 0 && g2 >= 0, ours = hard && table_.law(g1, g2) >= 0;
+        if (hard && contact.dist() - contact.includemargin() > table_.gap(g1, g2) + (ours ? TOUCHING : 0.0)) {
+            contact.exclude() = UNSEEN;  // or it would stick by adhesion
+        } else if (ours) {
             contact.exclude() = 1;
         } else if (!contact.exclude()) {
             for (const int g : {g1, g2})  // below zero: of something soft

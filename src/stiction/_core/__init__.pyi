@@ -762,6 +762,8 @@ class PointStep:
         class_of: Sequence[int],
         classes: int,
         table: Sequence[int],
+        gaps: Sequence[float],
+        pair_gaps: Sequence[tuple[int, int, float]],
         softness: float,
     ) -> None: ...
     def step(self) -> int:

@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +26,22 @@ _REFUSALS = {
     5: "Sleeping bodies do not ask their law: switch the flag sleep off.",
     6: "MuJoCo found a control that is no number, and took a step without controls.",
 }
+# Gaps of geoms and of pairs of models before these were changed, for a second simulation on the same model.
+_own_gaps: WeakKeyDictionary[Any, tuple[list[float], list[float]]] = WeakKeyDictionary()
 FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
 
 
 @dataclass(frozen=True)
 class PointPlan:
-    """How materials act: which holds between which geoms, and how much loaded points yield."""
+    """How materials act: which holds between which geoms, and how much loaded points yield.
+
+    gaps: of each geom [m], as the model has it by itself; pair_gaps: of pairs of geoms that the model names
+    """
 
     pairs: Pairs
     softness: float
+    gaps: list[float]
+    pair_gaps: list[tuple[int, int, float]]
 
     @classmethod
     def of(
@@ -48,8 +56,10 @@ class PointPlan:
         """The plan for these materials; the model is prepared for it."""
         pairs = pairs_of(model, list(laws), classes)
         usual = max(LEAST_GAP, FORESEEN_SPEED * model.opt.timestep)
+        own = _own_gaps.setdefault(model, (model.geom_gap.tolist(), model.pair_gap.tolist()))
         foresee(model, pairs, usual if gap is None else checks.positive("gap [m]", gap))
-        return cls(pairs, checks.non_negative("softness", softness))
+        pair_gaps = list(zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), own[1]))
+        return cls(pairs, checks.non_negative("softness", softness), own[0], pair_gaps)
 
     def begin(self, model: Any, data: Any, laws: dict[Hashable, Material]) -> "PointContacts":
         """Make what the native core needs, on a model that is prepared."""
@@ -97,6 +107,8 @@ class PointContacts:
             class_of=pairs.class_of,
             classes=pairs.classes,
             table=pairs.table,
+            gaps=plan.gaps,
+            pair_gaps=plan.pair_gaps,
             softness=plan.softness,
         )
         bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in pairs.sides]
