@@ -1,5 +1,7 @@
 """Materials in MuJoCo models that are hard on them: what broke once, and must not again."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -202,3 +204,49 @@ def test_adhesion_acts_where_it_would_without_a_law(between, is_held):
         assert (sim.data.qpos[3] > 0.7) == is_held
         if is_held:
             assert sim.contacts["part"].impulse[2] == pytest.approx(-(30 - 5) * 0.002, rel=0.02)
+
+
+def test_touch_sensors_feel_contacts_with_laws():
+    zones = '<site name="all" type="box" size=".11 .11 .11"/><site name="left" type="box" size=".05 .11 .11" pos="-.06 0 0"/>'
+    bodies = f'{PLANE}<body name="part" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/>{zones}</body>'
+    bodies += box("load", "0 0 .3")
+    sensors = '<sensor><touch site="all"/><touch site="left"/><touch site="all" cutoff="5"/></sensor>'
+    sim = Simulation(model_of(bodies, more=sensors), laws={("part", "floor"): 0.5, ("part", "load"): 0.5})
+    sim.step(100)
+    weights = 3 * 9.81 + 9.81  # what it stands on with, and what lies on it
+    assert sim.data.sensordata == pytest.approx([weights, weights / 2, 5], rel=1e-6)
+    other = Simulation(model_of(bodies, more=sensors), laws={("part", "floor"): 0.5})
+    with pytest.warns(UserWarning, match="its law does not cover"):
+        other.step(1000)  # here MuJoCo carries the load
+    assert other.data.sensordata == pytest.approx([weights, weights / 2, 5], rel=1e-3)
+
+
+def test_contact_sensors_that_do_not_feel_laws_are_told():
+    sensor = '<sensor><contact geom1="floor" num="4" data="found force"/></sensor>'
+    with pytest.warns(UserWarning, match="contact sensors tell no forces"):
+        Simulation(model_of(PLANE + box("part", "0 0 .1"), more=sensor), laws={"part": 0.5})
+
+
+def test_a_wrong_number_of_steps_is_refused():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    for wrong in (-1, 2.5, "3"):
+        with pytest.raises(ValueError, match="nstep"):
+            sim.step(wrong)
+    assert sim.steps == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
+def test_many_steps_can_be_interrupted():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            sim.step(100_000_000)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    sim.step()

@@ -657,6 +657,7 @@ void PointStep::finish() {
         if (point.slips && !laws_[point.law].map.covers(problem_.points[k], point.impulse.x, timestep())) outside[point.law] = 1;
     }
     for (std::size_t k = 0; k < notes.size(); ++k) notes[k].steps += touched[k], notes[k].outside += outside[k];
+    if (!(*engine.model.disableflags & engine.constants.no_sensor)) tell_touch_sensors(touch_sensors, points, engine);
     remember();
 }
 

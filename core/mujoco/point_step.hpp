@@ -13,6 +13,7 @@
 #include "hand_moved.hpp"
 #include "pair_laws.hpp"
 #include "system_rows.hpp"
+#include "touch_sensors.hpp"
 #include "trees.hpp"
 
 namespace stiction::mujoco {
@@ -55,6 +56,7 @@ class PointStep {
     std::vector<TouchingPoint> points;         ///< of the last step
     std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0, rounds = 0;
     bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
+    std::vector<TouchSensor> touch_sensors;    ///< that are to feel our contacts
     Engine engine;
     const PointFriction& problem() const { return problem_; }
 

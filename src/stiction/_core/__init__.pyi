@@ -818,6 +818,11 @@ class PointStep:
     def counts(
         self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
+    def set_touch_sensors(self, sensors: Sequence[tuple[int, int, int, int, float]]) -> None:
+        """
+        Places in sensordata, sites, bodies, shapes of sites and cutoffs of sensors that are to feel contacts.
+        """
+
     @property
     def forces_wanted(self) -> bool: ...
     @forces_wanted.setter

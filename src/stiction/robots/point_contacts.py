@@ -13,6 +13,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.laws.material import Material
 from stiction.robots import engine, mjcf
+from stiction.robots.mjcf import mujoco
 from stiction.robots.pair_contact import PairContact
 from stiction.robots.pairs import Pairs, pairs_of
 
@@ -55,6 +56,7 @@ class PointPlan:
     ) -> "PointPlan":
         """The plan for these materials; the model is prepared for it."""
         pairs = pairs_of(model, list(laws), classes)
+        warn_of_contact_sensors(model)
         usual = max(LEAST_GAP, FORESEEN_SPEED * model.opt.timestep)
         own = _own_gaps.setdefault(model, (model.geom_gap.tolist(), model.pair_gap.tolist()))
         foresee(model, pairs, usual if gap is None else checks.positive("gap [m]", gap))
@@ -94,6 +96,33 @@ def native_law(material: Material) -> _core.PairLaw:
     )
 
 
+def touch_sensors(model: Any) -> list[tuple[int, int, int, int, float]]:
+    """Touch sensors that show the present: places in sensordata, sites, bodies, shapes of the sites, cutoffs [N].
+
+    MuJoCo fills them, but does not see contacts with laws, which are to be added. One that shows the past is left alone.
+    """
+    found = []
+    for k in np.flatnonzero(model.sensor_type == mujoco.mjtSensor.mjSENS_TOUCH):
+        if model.sensor_historyadr[k] >= 0 or model.sensor_interval[k].any():
+            continue
+        site = int(model.sensor_objid[k])
+        shape, body = int(model.site_type[site]), int(model.site_bodyid[site])
+        found.append((int(model.sensor_adr[k]), site, body, shape, float(model.sensor_cutoff[k])))
+    return found
+
+
+def warn_of_contact_sensors(model: Any) -> None:
+    """Say that sensors which tell the forces of single contacts do not feel contacts with laws."""
+    fields = mujoco.mjtConDataField
+    forces = (1 << int(fields.mjCONDATA_FORCE)) | (1 << int(fields.mjCONDATA_TORQUE))
+    of_contacts = model.sensor_type == mujoco.mjtSensor.mjSENS_CONTACT
+    if (model.sensor_intprm[of_contacts, 0] & forces).any():
+        warnings.warn(
+            "The model's contact sensors tell no forces of contacts with materials: read `contacts` of the simulation.",
+            stacklevel=5,
+        )
+
+
 class PointContacts:
     """The pairs with materials of a simulation, and what a step does with their contacts."""
 
@@ -111,6 +140,7 @@ class PointContacts:
             pair_gaps=plan.pair_gaps,
             softness=plan.softness,
         )
+        self.core.set_touch_sensors(touch_sensors(model))
         bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in pairs.sides]
         self.contacts = {key: PairContact(self.core, k, data, bodies[k]) for k, key in enumerate(laws)}
 
