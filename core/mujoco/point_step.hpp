@@ -106,6 +106,8 @@ class PointStep {
     void refine();
     bool solve_with_rebound();
     void guard();
+    bool limit_friction(double share);
+    void find_loads();
     bool solve_normals(const std::vector<double>& b);
     double yields(int row) const;
     double velocity_after(const std::vector<double>& x, int row) const;
@@ -116,6 +118,7 @@ class PointStep {
     void finish();
     void remember();
     void raise();
+    void slow_down(std::vector<double>& velocities) const;
     Outcome refusal() const;
     Outcome whole_step();
     Outcome outcome(const Warnings& before) const;

@@ -74,9 +74,10 @@ def foresee(model: Any, pairs: Pairs, gap: float) -> None:
     Which are active stays as it is: MuJoCo lists what is nearer than margin and gap together, and acts on what is
     nearer than the margin.
     """
-    for g in range(model.ngeom):
-        if pairs.class_of[g] > 0:
-            model.geom_gap[g] = max(model.geom_gap[g], gap)
+    # Gaps of two geoms add up. Between geoms that no key names there may be a law, too: by the key "*".
+    unnamed = gap / 2 if pairs.table[0] >= 0 else 0.0
+    wanted = np.where(np.array(pairs.class_of, dtype=int) > 0, gap, unnamed)
+    model.geom_gap[:] = np.maximum(model.geom_gap, wanted)
     reach = model.geom_margin + model.geom_gap
     np.maximum.at(model.body_margin, model.geom_bodyid, reach)
     for k in range(model.npair):
