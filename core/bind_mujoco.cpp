@@ -25,7 +25,7 @@ Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescript
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
     c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
-    c.no_damper = constant("mjDSBL_DAMPER"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
+    c.no_damper = constant("mjDSBL_DAMPER"), c.no_sensor = constant("mjDSBL_SENSOR"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
     c.integration = constant("mjSTATE_INTEGRATION");
@@ -97,20 +97,27 @@ void set_memory(PointStep& self, Input<double, -1, 8> rows) {
     std::memcpy(static_cast<void*>(self.memory.data()), rows.data() + 8 * first, (n - first) * sizeof(Remembered));
 }
 
+void check_for_interrupts() {
+    const nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+/// The outcome of the last of so many steps, and how many came to their end; after OVERFULL they go on.
 std::pair<int, int> steps_of(PointStep& self, int count) {
+    Outcome all = Outcome::DONE;
     try {
         const nb::gil_scoped_release released;
-        Outcome worst = Outcome::DONE;
         for (int done = 0; done < count; ++done) {
-            const Outcome outcome = self.step();
-            if (outcome != Outcome::DONE) worst = outcome;
-            if (outcome != Outcome::DONE && outcome != Outcome::OVERFULL) return {static_cast<int>(outcome), done};
+            if (done % 256 == 255) check_for_interrupts();
+            const Outcome one = self.step();
+            if (one == Outcome::OVERFULL) all = one;
+            if (one != Outcome::DONE && one != Outcome::OVERFULL) return {static_cast<int>(one), done};
         }
-        return {static_cast<int>(worst), count};
     } catch (const std::runtime_error&) {
         if (PyErr_Occurred()) nb::raise_python_error();  // a callback of the user's failed: its own error tells more
         throw;
     }
+    return {static_cast<int>(all), count};
 }
 
 void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
@@ -157,8 +164,10 @@ void bind_mujoco(nb::module_& m) {
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
              nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
              nb::arg("table"), nb::arg("gaps"), nb::arg("pair_gaps"), nb::arg("softness"))
+        .def("step", [](PointStep& self) { return steps_of(self, 1).first; },
+             "One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.")
         .def("steps", &steps_of, nb::arg("count"),
-             "As many steps, or fewer if one goes wrong: an outcome (core/mujoco/point_step.hpp:Outcome), and how many were done.")
+             "As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.")
         .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))
@@ -181,6 +190,13 @@ void bind_mujoco(nb::module_& m) {
              },
              nb::arg("body"), "Of mass of a body at the begin of the last step [m], (3,).")
         .def_prop_rw("counts", &counts_of, &set_counts, "All counts, (n,).")
+        .def("set_touch_sensors",
+             [](PointStep& self, const std::vector<std::tuple<int, int, int, int, double>>& sensors) {
+                 self.touch_sensors.clear();
+                 for (const auto& [number, site, body, shape, cutoff] : sensors)
+                     self.touch_sensors.push_back({number, site, body, shape, cutoff});
+             },
+             nb::arg("sensors"), "Places in sensordata, sites, bodies, shapes of sites and cutoffs of sensors that are to feel contacts.")
         .def_rw("forces_wanted", &PointStep::forces_wanted)
         .def_rw("unsolved", &PointStep::unsolved)
         .def_rw("contact_steps", &PointStep::contact_steps)
@@ -206,13 +222,9 @@ void bind_mujoco(nb::module_& m) {
               all.sensor_size = static_cast<int>(sensors.shape(2));
               all.initial = initial.data(), all.state = state.data(), all.sensors = sensors.data();
               auto lasted = new_array<std::int64_t>({state.shape(0)}, &all.lasted);
-              const auto check = [] {
-                  const nb::gil_scoped_acquire acquired;
-                  if (PyErr_CheckSignals() != 0) throw nb::python_error();
-              };
               {
                   const nb::gil_scoped_release released;
-                  run_motions(all, std::move(workers), check);
+                  run_motions(all, std::move(workers), &check_for_interrupts);
               }
               return lasted;
           },

@@ -1,5 +1,7 @@
 """Materials in MuJoCo models that are hard on them: what broke once, and must not again."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -202,3 +204,92 @@ def test_adhesion_acts_where_it_would_without_a_law(between, is_held):
         assert (sim.data.qpos[3] > 0.7) == is_held
         if is_held:
             assert sim.contacts["part"].impulse[2] == pytest.approx(-(30 - 5) * 0.002, rel=0.02)
+
+
+def test_touch_sensors_feel_contacts_with_laws():
+    zones = '<site name="all" type="box" size=".11 .11 .11"/><site name="left" type="box" size=".05 .11 .11" pos="-.06 0 0"/>'
+    bodies = (
+        f'{PLANE}<body name="part" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/>{zones}</body>'
+    )
+    bodies += box("load", "0 0 .3")
+    sensors = '<sensor><touch site="all"/><touch site="left"/><touch site="all" cutoff="5"/></sensor>'
+    sim = Simulation(model_of(bodies, more=sensors), laws={("part", "floor"): 0.5, ("part", "load"): 0.5})
+    sim.step(100)
+    weights = 3 * 9.81 + 9.81  # what it stands on with, and what lies on it
+    assert sim.data.sensordata == pytest.approx([weights, weights / 2, 5], rel=1e-6)
+    other = Simulation(model_of(bodies, more=sensors), laws={("part", "floor"): 0.5})
+    with pytest.warns(UserWarning, match="its law does not cover"):
+        other.step(1000)  # here MuJoCo carries the load
+    assert other.data.sensordata == pytest.approx([weights, weights / 2, 5], rel=1e-3)
+
+
+def test_contact_sensors_that_do_not_feel_laws_are_told():
+    sensor = '<sensor><contact geom1="floor" num="4" data="found force"/></sensor>'
+    with pytest.warns(UserWarning, match="contact sensors tell no forces"):
+        Simulation(model_of(PLANE + box("part", "0 0 .1"), more=sensor), laws={"part": 0.5})
+
+
+def test_a_wrong_number_of_steps_is_refused():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    for wrong in (-1, 2.5, "3"):
+        with pytest.raises(ValueError, match="nstep"):
+            sim.step(wrong)
+    assert sim.steps == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
+def test_many_steps_can_be_interrupted():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            sim.step(100_000_000)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    sim.step()
+
+
+@pytest.mark.parametrize("key", ["*", "part", ("part", "floor")])
+def test_contact_is_foreseen_whatever_the_key(key):
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .12")), laws={key: 0.5})
+    sim.data.qvel[2] = -5  # 10 mm in a step
+    for _ in range(10):
+        sim.step()
+        assert sim.data.qpos[2] > 0.1 - 1e-9
+
+
+def test_overlapping_neighbours_on_a_joint_stay_where_they_are():
+    arm = '<body name="arm" pos="0 0 1"><joint axis="0 1 0"/><geom type="box" size=".2 .05 .05"/><body name="hand" pos=".2 0 0">'
+    arm += '<joint axis="0 1 0"/><geom type="box" size=".2 .05 .05" pos=".2 0 0"/><geom size=".05"/></body></body>'
+    model = model_of(arm)
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
+    sim = Simulation(model, laws={"*": 0.5})
+    sim.step(300)
+    assert np.abs(sim.data.qvel).max() < 30 and np.isfinite(sim.data.qpos).all()
+
+
+def test_guards_keep_friction_within_its_limits():
+    links = (
+        '<body name="c" pos="-.2 0 -.03"><joint name="jc" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.2" '
+    )
+    links += 'size=".03" mass=".3"/><body name="d" pos="0 0 -.2"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .4 0 0" '
+    links += 'size=".03" mass=".3"/></body></body><body name="b" pos=".2 0 -.03"><joint name="jb" axis="0 1 0"/><geom '
+    links += 'type="capsule" fromto="0 0 0 0 0 -.2" size=".03" mass=".3"/></body>'
+    loop = f'<body name="a" pos="0 0 .3"><freejoint/><geom type="box" size=".2 .05 .03" mass="1"/>{links}</body>'
+    more = '<equality><connect body1="b" body2="d" anchor="0 0 -.2"/></equality><contact><exclude body1="b" body2="d"/></contact>'
+    more += '<actuator><motor joint="jb" gear="8"/><motor joint="jc" gear="8"/></actuator>'
+    sim, rng = Simulation(model_of(PLANE + loop, more=more), laws={"*": 0.6}), np.random.default_rng(2)
+    for k in range(1000):
+        if k % 20 == 0:
+            sim.data.ctrl[:] = rng.uniform(-1, 1, 2)
+        sim.step()
+        normals, impulses = sim.contacts["*"].normals, sim.contacts["*"].impulses
+        loads = (normals * impulses).sum(axis=1)
+        friction = np.linalg.norm(impulses - loads[:, None] * normals, axis=1)
+        assert (friction <= 0.6 * loads + 1e-8).all()
+        assert sim.contact_part.core.work <= 1e-12

@@ -59,6 +59,7 @@ Functions::Functions(const Addresses& all) {
     getState = function<decltype(getState)>(all, "mj_getState");
     setState = function<decltype(setState)>(all, "mj_setState");
     integratePos = function<decltype(integratePos)>(all, "mj_integratePos");
+    rayGeom = function<decltype(rayGeom)>(all, "mju_rayGeom");
     isSparse = function<decltype(isSparse)>(all, "mj_isSparse");
 }
 
@@ -68,7 +69,7 @@ Data::Data(void* data, const Places& places) {
     at(ncon, "ncon"), at(nefc, "nefc"), at(nl, "nl"), at(time, "time"), at(warning, "warning"), at(contact, "contact");
     at(qpos, "qpos"), at(qvel, "qvel"), at(qacc, "qacc"), at(qacc_warmstart, "qacc_warmstart");
     at(qacc_smooth, "qacc_smooth"), at(qfrc_smooth, "qfrc_smooth"), at(qfrc_constraint, "qfrc_constraint");
-    at(xfrc_applied, "xfrc_applied"), at(xpos, "xpos"), at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
+    at(xfrc_applied, "xfrc_applied"), at(site_xpos, "site_xpos"), at(site_xmat, "site_xmat"), at(xpos, "xpos"), at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
     at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
     at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
     at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type");
@@ -89,7 +90,7 @@ Model::Model(const void* model, const Places& places, const Places& counts) {
     at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_mocapid, "body_mocapid"), at(body_weldid, "body_weldid");
     at(dof_parentid, "dof_parentid"), at(dof_treeid, "dof_treeid"), at(body_dofadr, "body_dofadr"), at(body_dofnum, "body_dofnum");
     at(body_parentid, "body_parentid"), at(M_rowadr, "M_rowadr"), at(M_rownnz, "M_rownnz"), at(M_colind, "M_colind");
-    at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping");
+    at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping"), at(site_size, "site_size");
     for (const auto& [name, count] : counts) {
         curved_damping.push_back({nullptr, count});
         at(curved_damping.back().first, name.c_str());

@@ -35,6 +35,8 @@ struct Functions {
     void (*getState)(const void* model, const void* data, double* state, int what);
     void (*setState)(const void* model, void* data, const double* state, int what);
     void (*integratePos)(const void* model, double* qpos, const double* qvel, double time);
+    double (*rayGeom)(const double* pos, const double* mat, const double* size, const double* point, const double* ray,
+                      int type, double* normal);
     int (*isSparse)(const void* model);  ///< whether the rows of efc_J are, as the options say now
 
     explicit Functions(const Addresses& all);
@@ -43,7 +45,7 @@ struct Functions {
 /// Numbers of MuJoCo's that have a meaning.
 struct Constants {
     int euler, implicit, implicitfast;  ///< integrators
-    int no_actuation, no_eulerdamp, no_damper, energy, sleep;  ///< flags of options
+    int no_actuation, no_eulerdamp, no_damper, no_sensor, energy, sleep;  ///< flags of options
     int equality, friction_dof, friction_tendon, elliptic;  ///< kinds of constraints
     int integration;     ///< all that a state is, for getState
     int warnings[6];     ///< of bad positions, velocities, accelerations and controls; of too many contacts and constraints
@@ -53,7 +55,7 @@ struct Constants {
 struct Data {
     const int *ncon, *nefc, *nl;
     double* const *qpos, *const *qvel, *const *qacc, *const *qacc_warmstart, *const *qacc_smooth, *const *qfrc_smooth,
-        *const *qfrc_constraint, *const *xfrc_applied, *const *xpos, *const *xquat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
+        *const *qfrc_constraint, *const *xfrc_applied, *const *xpos, *const *xquat, *const *site_xpos, *const *site_xmat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
         *const *M, *const *qLD, *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J,
         *const *efc_R, *const *efc_D, *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
     int *const *efc_type, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
@@ -70,7 +72,7 @@ struct Model {
     int nq, nv, nbody, nu, ntree;
     int *const *geom_bodyid, *const *body_rootid, *const *body_mocapid, *const *body_weldid, *const *dof_parentid, *const *dof_treeid, *const *body_dofadr,
         *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz, *const *M_colind, *const *mapD2M;
-    double* const* dof_damping;
+    double *const *dof_damping, *const *site_size;
     std::vector<std::pair<double* const*, std::size_t>> curved_damping;  ///< damping that grows with speed; how many numbers
 
     Model(const void* model, const Places& places, const Places& counts);

@@ -268,11 +268,15 @@ void PointStep::write_rows() {
     rows_.clear();
     for (const TouchingPoint& point : points) write_point(point);
     constraints_.clear();
+    cones_ = false;
     if (*engine.data.nefc == 0) return;
     connect_trees();
     for (int k = 0; k < *engine.data.nefc; ++k) {
-        const bool is_row = (*engine.data.efc_type)[k] != engine.constants.elliptic;  // cones are left to the rounds
-        if (is_row && acts_on_points(k)) write_constraint(k);
+        if (!acts_on_points(k)) continue;
+        if ((*engine.data.efc_type)[k] == engine.constants.elliptic)
+            cones_ = true;
+        else
+            write_constraint(k);
     }
 }
 
@@ -388,11 +392,13 @@ void PointStep::write_problem() {
     }
     for (int k = n; k < all; ++k) write_constraint_problem(k);
     recall();
+    double greatest = 0.0;
+    for (int row = 0; row < n; ++row) greatest = std::max(greatest, A[row][row]);
     for (int row = 0; row < n; ++row) {
         double& own = problem_.A[row][row];
-        if (row % 3 == 0) {  // a point that cannot move along its normal yields a little
-            const double least = 1e-9 * (own + problem_.A[row + 1][row + 1] + problem_.A[row + 2][row + 2]);
-            own = std::max(own, least);
+        if (row % 3 == 0) {  // a point that cannot move along its normal, or not at all, yields a little
+            const double all = own + problem_.A[row + 1][row + 1] + problem_.A[row + 2][row + 2];
+            own = std::max({own, 1e-9 * all, 1e-15 * greatest});
         }
         proximal_[row] = PROXIMAL * own;
         own += proximal_[row] + softness_ * own;
@@ -557,30 +563,46 @@ bool PointStep::solve_with_rebound() {
     return solved;
 }
 
+/// Keep friction within a share of its limits; whether some was beyond.
+bool PointStep::limit_friction(double share) {
+    bool was_beyond = false;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const int z = static_cast<int>(3 * k);
+        const FrictionMap& map = laws_[points[k].law].map;
+        double* f = &problem_.x[z + 1];
+        const double gx = f[0] / map.stretch_x, gy = f[1] / map.stretch_y, size = norm(gx, gy);
+        if (size == 0.0) continue;
+        const double most = share * map.limit(problem_.points[k], problem_.x[z], -gx / size, -gy / size, timestep()).size;
+        if (size <= most) continue;
+        was_beyond = true;
+        f[0] *= most / size, f[1] *= most / size;
+    }
+    return was_beyond;
+}
+
+/// Find the loads that keep the bodies apart beside the friction that there is.
+void PointStep::find_loads() {
+    std::vector<double> b(points.size());
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const int z = static_cast<int>(3 * k);
+        b[k] = problem_.b[z];
+        for (std::size_t j = 0; j < points.size(); ++j)
+            b[k] += problem_.A[z][3 * j + 1] * problem_.x[3 * j + 1] + problem_.A[z][3 * j + 2] * problem_.x[3 * j + 2];
+    }
+    solve_normals(b);
+    for (std::size_t k = 0; k < points.size(); ++k) problem_.x[3 * k] = std::max(0.0, normals_.x[k]);
+    std::copy(normals_.x.begin() + points.size(), normals_.x.end(), problem_.x.begin() + point_rows());
+}
+
 /// Where no solution was found: as much of the best friction as takes energy, under loads that keep the bodies apart.
 void PointStep::guard() {
     const std::vector<double> best = problem_.x;
     for (double share : {1.0, 0.3, 0.0}) {
-        std::vector<double> b(points.size());
-        for (std::size_t k = 0; k < points.size(); ++k) {
-            const int z = static_cast<int>(3 * k);
-            double* f = &problem_.x[z + 1];
-            const PairLaw& law = laws_[points[k].law];
-            const double size = std::hypot(best[z + 1], best[z + 2]);
-            const double most = size > 0.0 ? law.map.limit(problem_.points[k], best[z], -best[z + 1] / size, -best[z + 2] / size, timestep()).size : 0.0;
-            const double scale = share * (size > most ? most / size : 1.0);
-            f[0] = scale * best[z + 1], f[1] = scale * best[z + 2];
-        }
-        for (std::size_t k = 0; k < points.size(); ++k) {
-            const int z = static_cast<int>(3 * k);
-            b[k] = problem_.b[z];
-            for (std::size_t j = 0; j < points.size(); ++j)
-                b[k] += problem_.A[z][3 * j + 1] * problem_.x[3 * j + 1] + problem_.A[z][3 * j + 2] * problem_.x[3 * j + 2];
-        }
-        solve_normals(b);
-        for (std::size_t k = 0; k < points.size(); ++k) {
-            problem_.x[3 * k] = std::max(0.0, normals_.x[k]);
-            if (!(problem_.x[3 * k] > 0.0)) problem_.x[3 * k + 1] = problem_.x[3 * k + 2] = 0.0;
+        problem_.x = best;
+        limit_friction(share);
+        for (int pass = 0; pass < 2; ++pass) {  // the second for loads that the first has changed
+            find_loads();
+            if (!limit_friction(1.0)) break;
         }
         if (gained(problem_.x) <= 0.0) return;
     }
@@ -620,7 +642,7 @@ void PointStep::withdraw() {
 
 /// Whether the velocities came out as was foreseen; if not, the difference is taken into account for the next round.
 bool PointStep::foreseen() {
-    if (*engine.data.nefc == 0 && *engine.model.integrator == engine.constants.euler) return true;
+    if (constraints_.empty() && !cones_ && *engine.model.integrator == engine.constants.euler) return true;
     const int n = point_rows();
     double wrong = 0.0, size = 0.0;
     scratch_.assign(n, 0.0);
@@ -655,6 +677,7 @@ void PointStep::finish() {
         notes[k].steps += touched[k], notes[k].outside += outside[k];
         notes[k].unsolved += touched[k] && !is_solved_;
     }
+    if (!(*engine.model.disableflags & engine.constants.no_sensor)) tell_touch_sensors(touch_sensors, points, engine);
     remember();
 }
 
@@ -672,9 +695,18 @@ void PointStep::remember() {
     }
 }
 
+/// Keep the greatest velocity of each tree at 1 m/s or 1 rad/s: what lies deep near a joint's axis must not turn it far.
+void PointStep::slow_down(std::vector<double>& velocities) const {
+    std::vector<double> fastest(engine.model.ntree, 1.0);
+    const int* tree = *engine.model.dof_treeid;
+    for (int dof = 0; dof < engine.model.nv; ++dof) fastest[tree[dof]] = std::max(fastest[tree[dof]], std::fabs(velocities[dof]));
+    for (int dof = 0; dof < engine.model.nv; ++dof) velocities[dof] /= fastest[tree[dof]];
+}
+
 /// Take back some of the depth to which bodies overlap: their positions move apart, their velocities stay.
 void PointStep::raise() {
     constexpr double share = 0.1, fastest = 0.1, settled = 1e-9;  // of the depth in a step; [m/s]; [m]
+    constexpr double yield = 0.01;  // of a point's mobility: what cannot move, or is wedged in, is not forced
     const auto is_deep = [](const TouchingPoint& point) { return point.distance < -settled; };
     if (std::none_of(points.begin(), points.end(), is_deep)) return;
     const double h = timestep();
@@ -684,6 +716,7 @@ void PointStep::raise() {
     for (int r = 0; r < m; ++r) {
         const double distance = points[r].distance;
         for (int c = 0; c < m; ++c) normals_.A[r][c] = problem_.A[3 * r][3 * c];
+        for (int d = 0; d < 3; ++d) normals_.A[r][r] += yield * problem_.A[3 * r + d][3 * r + d];
         normals_.b[r] = is_deep(points[r]) ? -std::min(share * -distance / h, fastest) : std::max(distance, 0.0) / h;
         normals_.bounded[r] = {0.0, std::numeric_limits<double>::infinity()};
     }
@@ -691,6 +724,7 @@ void PointStep::raise() {
     scratch_.assign(engine.model.nv, 0.0);
     for (int r = 0; r < m; ++r) rows_.add_to(scratch_.data(), 3 * r, normals_.x[r]);
     (damped_ ? effective_ : inertia_).solve(scratch_.data());
+    slow_down(scratch_);
     engine.functions.integratePos(engine.model_address, *engine.data.qpos, scratch_.data(), h);
 }
 

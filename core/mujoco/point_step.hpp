@@ -13,6 +13,7 @@
 #include "hand_moved.hpp"
 #include "pair_laws.hpp"
 #include "system_rows.hpp"
+#include "touch_sensors.hpp"
 #include "trees.hpp"
 
 namespace stiction::mujoco {
@@ -55,6 +56,7 @@ class PointStep {
     std::vector<TouchingPoint> points;         ///< of the last step
     std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0, rounds = 0;
     bool forces_wanted = false;                ///< whether body forces (cfrc_ext and such) are to be found in each step
+    std::vector<TouchSensor> touch_sensors;    ///< that are to feel our contacts
     Engine engine;
     const PointFriction& problem() const { return problem_; }
 
@@ -70,6 +72,7 @@ class PointStep {
     std::vector<int> constraints_;             // numbers of the latter
     Trees trees_;
     std::vector<char> feels_;                  // of each group of trees, whether points are among them
+    bool cones_ = false;                       // whether constraints that are no such rows act on the points, too
     bool is_solved_ = true;                    // whether the impulses fulfil all laws
     std::vector<double> w_free_, w_before_, proximal_, previous_;
     PointFriction problem_, normals_;
@@ -104,6 +107,8 @@ class PointStep {
     void refine();
     bool solve_with_rebound();
     void guard();
+    bool limit_friction(double share);
+    void find_loads();
     bool solve_normals(const std::vector<double>& b);
     double yields(int row) const;
     double velocity_after(const std::vector<double>& x, int row) const;
@@ -114,6 +119,7 @@ class PointStep {
     void finish();
     void remember();
     void raise();
+    void slow_down(std::vector<double>& velocities) const;
     Outcome refusal() const;
     Outcome whole_step();
     Outcome outcome(const Warnings& before) const;

@@ -766,9 +766,14 @@ class PointStep:
         pair_gaps: Sequence[tuple[int, int, float]],
         softness: float,
     ) -> None: ...
+    def step(self) -> int:
+        """
+        One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.
+        """
+
     def steps(self, count: int) -> tuple[int, int]:
         """
-        As many steps, or fewer if one goes wrong: an outcome (core/mujoco/point_step.hpp:Outcome), and how many were done.
+        As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.
         """
 
     def is_finite(self) -> bool:
@@ -813,6 +818,11 @@ class PointStep:
     def counts(
         self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
+    def set_touch_sensors(self, sensors: Sequence[tuple[int, int, int, int, float]]) -> None:
+        """
+        Places in sensordata, sites, bodies, shapes of sites and cutoffs of sensors that are to feel contacts.
+        """
+
     @property
     def forces_wanted(self) -> bool: ...
     @forces_wanted.setter

@@ -21,11 +21,11 @@ _STAGES = (
     "mj_projectConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity", "mj_sensorVel",
     "mj_energyVel", "mj_fwdActuation", "mj_fwdAcceleration", "mj_Euler", "mj_implicit", "mj_step2",
     "mj_rnePostConstraint", "mj_getState", "mj_setState", "mj_integratePos", "mju_setLogHandler", "mj_resetData",
-    "mj_isSparse",
+    "mj_isSparse", "mju_rayGeom",
 )  # fmt: skip
 _CONSTANTS = {
     "mjtIntegrator": ("mjINT_EULER", "mjINT_IMPLICIT", "mjINT_IMPLICITFAST"),
-    "mjtDisableBit": ("mjDSBL_ACTUATION", "mjDSBL_EULERDAMP", "mjDSBL_DAMPER"),
+    "mjtDisableBit": ("mjDSBL_ACTUATION", "mjDSBL_EULERDAMP", "mjDSBL_DAMPER", "mjDSBL_SENSOR"),
     "mjtEnableBit": ("mjENBL_ENERGY", "mjENBL_SLEEP"),
     "mjtConstraint": (
         "mjCNSTR_EQUALITY", "mjCNSTR_FRICTION_DOF", "mjCNSTR_FRICTION_TENDON", "mjCNSTR_CONTACT_ELLIPTIC",

@@ -146,6 +146,8 @@ class Simulation:
 
     def step(self, nstep: int = 1) -> None:
         """Advance by one time step, or by several."""
+        if nstep != 1:
+            nstep = checks.count("nstep", nstep, 0)
         self.contact_part.steps(nstep, self.steps)
         self.steps += nstep
 

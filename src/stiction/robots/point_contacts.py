@@ -13,11 +13,12 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.laws.material import Material
 from stiction.robots import engine, mjcf
+from stiction.robots.mjcf import mujoco
 from stiction.robots.pair_contact import PairContact
 from stiction.robots.pairs import Pairs, pairs_of
 
 LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
-_LOST, _OVERFULL = 1, 7
+_OVERFULL = 7
 _REFUSALS = {
     2: "MuJoCo found a bad number in its accelerations, and began anew by itself unless its flag autoreset is off: the "
     "forces or the time step ({timestep:g} s) are too great for this model.",
@@ -55,6 +56,7 @@ class PointPlan:
     ) -> "PointPlan":
         """The plan for these materials; the model is prepared for it."""
         pairs = pairs_of(model, list(laws), classes)
+        warn_of_contact_sensors(model)
         usual = max(LEAST_GAP, FORESEEN_SPEED * model.opt.timestep)
         own = _own_gaps.setdefault(model, (model.geom_gap.tolist(), model.pair_gap.tolist()))
         foresee(model, pairs, usual if gap is None else checks.positive("gap [m]", gap))
@@ -72,9 +74,10 @@ def foresee(model: Any, pairs: Pairs, gap: float) -> None:
     Which are active stays as it is: MuJoCo lists what is nearer than margin and gap together, and acts on what is
     nearer than the margin.
     """
-    for g in range(model.ngeom):
-        if pairs.class_of[g] > 0:
-            model.geom_gap[g] = max(model.geom_gap[g], gap)
+    # Gaps of two geoms add up. Between geoms that no key names there may be a law, too: by the key "*".
+    unnamed = gap / 2 if pairs.table[0] >= 0 else 0.0
+    wanted = np.where(np.array(pairs.class_of, dtype=int) > 0, gap, unnamed)
+    model.geom_gap[:] = np.maximum(model.geom_gap, wanted)
     reach = model.geom_margin + model.geom_gap
     np.maximum.at(model.body_margin, model.geom_bodyid, reach)
     for k in range(model.npair):
@@ -94,6 +97,33 @@ def native_law(material: Material) -> _core.PairLaw:
     )
 
 
+def touch_sensors(model: Any) -> list[tuple[int, int, int, int, float]]:
+    """Touch sensors that show the present: places in sensordata, sites, bodies, shapes of the sites, cutoffs [N].
+
+    MuJoCo fills them, but does not see contacts with laws, which are to be added. One that shows the past is left alone.
+    """
+    found = []
+    for k in np.flatnonzero(model.sensor_type == mujoco.mjtSensor.mjSENS_TOUCH):
+        if model.sensor_historyadr[k] >= 0 or model.sensor_interval[k].any():
+            continue
+        site = int(model.sensor_objid[k])
+        shape, body = int(model.site_type[site]), int(model.site_bodyid[site])
+        found.append((int(model.sensor_adr[k]), site, body, shape, float(model.sensor_cutoff[k])))
+    return found
+
+
+def warn_of_contact_sensors(model: Any) -> None:
+    """Say that sensors which tell the forces of single contacts do not feel contacts with laws."""
+    fields = mujoco.mjtConDataField
+    forces = (1 << int(fields.mjCONDATA_FORCE)) | (1 << int(fields.mjCONDATA_TORQUE))
+    of_contacts = model.sensor_type == mujoco.mjtSensor.mjSENS_CONTACT
+    if (model.sensor_intprm[of_contacts, 0] & forces).any():
+        warnings.warn(
+            "The model's contact sensors tell no forces of contacts with materials: read `contacts` of the simulation.",
+            stacklevel=5,
+        )
+
+
 class PointContacts:
     """The pairs with materials of a simulation, and what a step does with their contacts."""
 
@@ -111,6 +141,7 @@ class PointContacts:
             pair_gaps=plan.pair_gaps,
             softness=plan.softness,
         )
+        self.core.set_touch_sensors(touch_sensors(model))
         bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in pairs.sides]
         self.contacts = {key: PairContact(self.core, k, data, bodies[k]) for k, key in enumerate(laws)}
 
@@ -124,8 +155,7 @@ class PointContacts:
 
     def _tell(self, outcome: int, steps: int) -> None:
         """Raise or warn of what went wrong in a step: see core/mujoco/point_step.hpp:Outcome."""
-        timestep = self._model.opt.timestep
-        if outcome == _LOST:
+        if outcome == 1:
             mjcf.raise_lost_numbers(self._model, self._data, steps)
         if outcome == _OVERFULL:
             warnings.warn(
@@ -134,7 +164,7 @@ class PointContacts:
                 stacklevel=4,
             )
             return
-        raise checks.InputError(_REFUSALS[outcome].format(timestep=timestep))
+        raise checks.InputError(_REFUSALS[outcome].format(timestep=self._model.opt.timestep))
 
     def _say(self) -> None:
         """Warn once of contacts that no law covers."""
