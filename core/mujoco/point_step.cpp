@@ -15,8 +15,8 @@ constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is c
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
 constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
-constexpr int MOST_STEPS = 100, LEAST_STEPS = 60;  // of Newton's method, in all tries for one solution ...
-constexpr int STEPPED_ROWS = 4000;        // ... the fewer, the more rows there are: no step may take very long
+constexpr int MOST_STEPS = 80, LEAST_STEPS = 30;  // of Newton's method, in all tries for one solution ...
+constexpr int STEPPED_ROWS = 2400;        // ... the fewer, the more rows there are: no step may take very long
 
 /// Whether two points are one, found twice: as on the edge between two triangles of a surface.
 bool is_twin(const TouchingPoint& a, const TouchingPoint& b) {
@@ -364,7 +364,8 @@ void PointStep::write_problem() {
     const double h = timestep(), *v = *engine.data.qvel;
     problem_.resize(n / 3, all - n);
     problem_.timestep = h;
-    problem_.most_steps = normals_.most_steps = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
+    problem_.most_steps = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
+    normals_.most_steps = LEAST_STEPS;
     problem_.symmetric = !(damped_ && all > n);
     rows_.whiten(damped_ ? effective_ : inertia_, nv, white_);
     Matrix& A = problem_.A;
@@ -509,6 +510,7 @@ void PointStep::solve() {
         guard();
         // What the guards leave is near enough to a solution that Newton's method mostly finds it from there.
         const std::vector<double> guarded = problem_.x;
+        problem_.most_steps /= 2;
         solved = !bounces && problem_.solve();
         if (!solved) problem_.x = guarded;
     }
