@@ -69,6 +69,8 @@ class PointStep {
     bool damped_ = false;                      // whether these differ
     std::vector<double> v_free_, state_, scratch_;
     SystemRows rows_, white_, white_M_;        // of all points (z, x, y each), then of MuJoCo's constraints
+    std::vector<TouchingPoint> waiting_;       // points that do not press, and their rows along z
+    SystemRows waiting_rows_;
     std::vector<int> constraints_;             // numbers of the latter
     Trees trees_;
     std::vector<char> feels_;                  // of each group of trees, whether points are among them
@@ -88,7 +90,8 @@ class PointStep {
     void find_points();
     void look_at_moved_bodies();
     const HandMoved* moved_with(int body) const;
-    void drop_far_points();
+    void choose_points();
+    bool admit_waiting();
     void add_point(const EngineContact& contact, int law);
     void free_motion();
     void probe(Stage integrate);
