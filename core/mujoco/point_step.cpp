@@ -17,7 +17,8 @@ constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yie
 constexpr int MOST_PASSES = 5;            // in which points that waited come to press
 constexpr double SUNK = 1e-12;            // [m] by which a point that waits may sink in
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
-constexpr int MOST_STEPS = 80, LEAST_STEPS = 36;  // of Newton's method, in all tries for one solution ...
+constexpr int MOST_STEPS = 90, LEAST_STEPS = 40;  // of Newton's method in a time step ...
+constexpr int FEW_STEPS = 12;             // after these are spent
 constexpr int STEPPED_ROWS = 3600;        // ... the fewer, the more rows there are: no step may take very long
 
 /// Whether two points are one, found twice: as on the edge between two triangles of a surface.
@@ -96,6 +97,7 @@ Outcome PointStep::whole_step() {
         if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
         return outcome(before);
     }
+    spent_steps_ = 0;
     write_problem();
     ++contact_steps;
     for (int round = 0; round < MOST_ROUNDS; ++round) {
@@ -397,7 +399,7 @@ void PointStep::write_problem() {
     const double h = timestep(), *v = *engine.data.qvel;
     problem_.resize(n / 3, all - n);
     problem_.timestep = h;
-    problem_.most_steps = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
+    most_steps_ = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
     normals_.most_steps = LEAST_STEPS / 2;
     problem_.symmetric = !(damped_ && all > n);
     rows_.whiten(damped_ ? effective_ : inertia_, nv, white_);
@@ -536,8 +538,15 @@ void PointStep::refine() {
     const std::vector<double> held = problem_.x;
     std::copy_n(held.begin(), point_rows(), previous_.begin());
     set_right_side();
-    if (!problem_.solve()) problem_.x = held;
-    newton_steps += problem_.steps();
+    if (!solve_problem()) problem_.x = held;
+}
+
+/// Solve the problem as it stands, with as many steps of Newton's method as are left in this time step, or a few.
+bool PointStep::solve_problem() {
+    problem_.most_steps = std::max(most_steps_ - spent_steps_, FEW_STEPS);
+    const bool solved = problem_.solve();
+    spent_steps_ += problem_.steps(), newton_steps += problem_.steps();
+    return solved;
 }
 
 /// Solve for the impulses at all points.
@@ -545,14 +554,12 @@ void PointStep::solve() {
     set_right_side();
     const auto rebounds = [](const TouchingPoint& point) { return point.rebound > 0.0; };
     const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
-    bool solved = bounces ? solve_with_rebound() : problem_.solve();
-    newton_steps += problem_.steps();
+    bool solved = bounces ? solve_with_rebound() : solve_problem();
     if (!solved) {
         guard();
         // What the guards leave is near enough to a solution that Newton's method mostly finds it from there.
         const std::vector<double> guarded = problem_.x;
-        problem_.most_steps /= 2;
-        solved = !bounces && problem_.solve();
+        solved = !bounces && solve_problem();
         if (!solved) problem_.x = guarded;
     }
     if (solved && !bounces) refine();
@@ -589,11 +596,11 @@ double PointStep::gained(const std::vector<double>& x) const {
 /// Bounce as much as takes no more energy than there is: somewhere between no bounce at all and all that is wanted.
 bool PointStep::solve_with_rebound() {
     const int n = point_rows();
-    bool solved = problem_.solve();
+    bool solved = solve_problem();
     const std::vector<double> still = problem_.x;
     for (std::size_t k = 0; k < points.size(); ++k)
         if (points[k].rebound > 0.0) problem_.b[3 * k] -= std::max(points[k].distance, 0.0) / timestep() + points[k].rebound;
-    solved = problem_.solve() && solved;
+    solved = solve_problem() && solved;
     if (gained(problem_.x) <= 0.0) return solved;
     const std::vector<double> all = problem_.x;
     double share = 0.0;

@@ -75,6 +75,7 @@ class PointStep {
     Trees trees_;
     std::vector<char> feels_;                  // of each group of trees, whether points are among them
     bool cones_ = false;                       // whether constraints that are no such rows act on the points, too
+    int most_steps_ = 0, spent_steps_ = 0;     // of Newton's method in a step
     bool is_solved_ = true;                    // whether the impulses fulfil all laws
     std::vector<double> w_free_, w_before_, proximal_, previous_;
     PointFriction problem_, normals_;
@@ -107,6 +108,7 @@ class PointStep {
     void limit_by_frictionless_loads();
     void set_right_side();
     void solve();
+    bool solve_problem();
     void refine();
     bool solve_with_rebound();
     void guard();
