@@ -4,16 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from mujoco import rollout as mujoco_rollout
 from numpy.typing import NDArray
 
 from stiction.basics.progress import bar
 from stiction.robots.mujoco import mujoco
 from stiction.robots.rollouts import rollout
+from stiction.simulators.mujoco_stage import MujocoStage
 from stiction.studies.numbers import number
 from stiction.studies.page.section import Table
 from stiction.studies.robots.walking import STANCE, Gait, model_text, strength_at, targets
-from stiction.studies.speed.timing import cores, in_threads, least_times
+from stiction.studies.timing import cores, in_threads, least_times
 
 ROBOTS = {"quick": 16, "usual": 64, "full": 256}
 STEPS = {"quick": 100, "usual": 500, "full": 500}
@@ -29,17 +29,18 @@ def measure(scale: str, seed: int) -> dict[str, Any]:
     """Times of a robot's step, and whether two threads give the same bits as one."""
     robots, steps = ROBOTS[scale], STEPS[scale]
     start, control = draw(robots, steps, seed)
-    ours, alone = _model(), _model()  # ours is changed: contacts are foreseen
-    laws = {"geom:ground": FRICTION}
+    model, stage = _model(), MujocoStage(model_text(), start)
+    datas = [mujoco.MjData(model) for _ in THREADS]
     works: dict[str, Callable[[int], Any]] = {
-        STICTION: lambda k: rollout(ours, _all_data(ours, k), start, control, laws=laws),
-        MUJOCO: lambda k: mujoco_rollout.rollout(alone, _all_data(alone, k), start, control),
+        STICTION: lambda k: rollout(model, datas[:k], start, control, laws={"geom:ground": FRICTION})[0],
+        MUJOCO: lambda k: stage.roll(slice(None), steps, k, control=control),
     }
     threads = [k for k in THREADS if k <= cores()]
     turns = {f"{name}, {k}": in_threads(work, k) for name, work in works.items() for k in threads}
     with bar("Many quadrupeds", len(turns) * (REPEATS[scale] + 1)) as progress:
         least = least_times(turns, REPEATS[scale], progress.advance)
-    one, two = (works[STICTION](k)[0] for k in THREADS)
+    stage.close()
+    one, two = (works[STICTION](k) for k in THREADS)
     return {
         "robots": robots,
         "steps": steps,
@@ -89,7 +90,3 @@ def table(found: dict[str, Any]) -> Table:
 
 def _model() -> Any:
     return mujoco.MjModel.from_xml_string(model_text())
-
-
-def _all_data(model: Any, threads: int) -> list[Any]:
-    return [mujoco.MjData(model) for _ in range(threads)]

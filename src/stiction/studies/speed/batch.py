@@ -10,7 +10,7 @@ from stiction.simulation.rollout import rollout
 from stiction.studies.speed import common
 from stiction.studies.speed.common import MUJOCO, MUJOCO_ROLLED, ROLLED, Begin, Scale
 from stiction.studies.speed.measured import Measured
-from stiction.studies.speed.timing import cores, in_threads, least_times
+from stiction.studies.timing import cores, in_threads, least_times
 
 THREADS = {1: "1 thread", 2: "2 threads"}
 
