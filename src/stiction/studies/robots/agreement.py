@@ -11,8 +11,8 @@ from stiction.studies.robots.robot import settling
 
 THROWS = {"quick": 5, "usual": 50, "full": 200}
 SWINGS = {"quick": 2, "usual": 20, "full": 100}
-STAND = {"quick": 0.5, "usual": 5.0, "full": 10.0}  # [s] before and after
-WALK = {"quick": 1.0, "usual": 4.0, "full": 10.0}  # [s] between
+STAND = {"quick": 0.4, "usual": 5.0, "full": 10.0}  # [s] before and after
+WALK = {"quick": 0.2, "usual": 4.0, "full": 10.0}  # [s] between
 _CASES = {"box": "free box", "chain": "chain", "quadruped": "quadruped"}
 _WHY = (
     "Single steps agree (see below). Whole motions part because contacts at MuJoCo's points are foreseen: a point may "
