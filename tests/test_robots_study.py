@@ -90,6 +90,7 @@ def test_pieces_have_the_size_of_their_geoms_and_face_outwards():
     assert pieces[0].vertices[:, 0].mean() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_study_measures_what_is_there_and_names_what_is_missing(tmp_path, capsys):
     for module in ("plotly", "viser", "jinja2", "pyarrow", "dartpy"):
         pytest.importorskip(module)
