@@ -16,8 +16,9 @@ from stiction.bodies.state import State
 from stiction.cli import main
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
+from stiction.studies import timing
 from stiction.studies.outputs import markdown
-from stiction.studies.speed import batch, common, processes, throw, timing
+from stiction.studies.speed import batch, common, processes, throw
 from stiction.studies.speed import run as bench
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, SCALES, STEPPED
 from stiction.studies.speed.measured import Measured, spread, table

@@ -90,8 +90,9 @@ def test_pieces_have_the_size_of_their_geoms_and_face_outwards():
     assert pieces[0].vertices[:, 0].mean() == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_the_study_measures_what_is_there_and_names_what_is_missing(tmp_path, capsys):
-    for module in ("plotly", "viser", "jinja2", "pyarrow"):
+    for module in ("plotly", "viser", "jinja2", "pyarrow", "dartpy"):
         pytest.importorskip(module)
     from stiction.studies.robots.robots import MUJOCO, STICTION, run
 
@@ -108,10 +109,14 @@ def test_the_study_measures_what_is_there_and_names_what_is_missing(tmp_path, ca
     assert {aim["aim"]: aim["met"] for aim in found["aims"]}["no run breaks that MuJoCo's own does not"]
     page = (tmp_path / "index.html").read_text()
     assert "Hopper (gymnasium)" in page and "Play in 3D" in page
+    for title in ("Agreement: the chain", "The cube of real tosses inside MuJoCo", "Many quadrupeds at once"):
+        assert title in page
+    assert {"box", "chain", "quadruped"} == set(found["agreement"]) and len(found["cube"]) == 5
 
 
 def test_without_any_robot_the_study_says_how_to_get_them(tmp_path):
-    pytest.importorskip("plotly")
+    for module in ("plotly", "dartpy"):
+        pytest.importorskip(module)
     from stiction.studies.robots.robots import run
 
     gone = [dataclasses.replace(ABSENT, name=name) for name in ("One", "Two")]

@@ -40,13 +40,18 @@ class MujocoStage(Stage):
     def touching(self) -> int:
         return self.data.ncon
 
-    def roll(self, starts: slice, steps: int, threads: int = 1) -> NDArray[np.float64]:
-        """States (n, steps, 14) after each step from some of the starts, all in one call to MuJoCo's rollout."""
+    def roll(
+        self, starts: slice, steps: int, threads: int = 1, *, control: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """States (n, steps, 1 + nq + nv) after each step from some of the starts, all in one call to MuJoCo's rollout.
+
+        control: of each start in each step, (n, steps, nu)
+        """
         if threads not in self._pools:
             datas = [mujoco.MjData(self.model) for _ in range(threads)]
             self._pools[threads] = rollout.Rollout(nthread=threads if threads > 1 else 0), datas
         pool, datas = self._pools[threads]
-        return pool.rollout(self.model, datas, self.starts[starts], nstep=steps)[0]
+        return pool.rollout(self.model, datas, self.starts[starts], control, nstep=steps)[0]
 
     def close(self) -> None:
         for pool, _ in self._pools.values():

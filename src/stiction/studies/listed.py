@@ -30,7 +30,7 @@ STUDIES: dict[StudyName, dict[str, str]] = {
     },
     "chain": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "robot": {"mujoco": "mujoco", **_PAGE},
-    "robots": {"mujoco": "mujoco", **_PAGE},
+    "robots": {"dartpy": "dart", "mujoco": "mujoco", **_PAGE},
     "grasp": {"mujoco": "mujoco", **_PAGE},
     "agreement": {"dartpy": "dart", "matplotlib": "report", **_PAGE},
     "tosses": {**_PAGE, "pyarrow": "record"},

@@ -6,7 +6,7 @@ come up to a step late.
 
 import time as clock
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,44 +16,66 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
 from stiction.laws.law import Law
 from stiction.laws.modelfile import load
-from stiction.robots import mujoco as engine
 from stiction.robots.mujoco_step import parts_of
-from stiction.simulation.motion import Setting
 from stiction.simulation.rollout import rollout
 from stiction.simulators import mujoco_throw
 from stiction.studies.numbers import percent
-from stiction.studies.page.section import Table
+from stiction.studies.page.section import Motion, Scene, Table
+from stiction.studies.robots import free_body
+from stiction.studies.robots.pieces import convex_piece
 
 TIMESTEPS = (0.001, 0.002, 0.005, 1 / 148)  # [s]; the last is the law's own
 DURATION = 0.75  # [s] of a toss: at its end nearly all cubes lie still
-OURS, MUJOCO = "the law in MuJoCo", "MuJoCo's own contact"
-_BODY = "body"  # its name in the scene
+WANTED, OURS, MUJOCO = "the law's own rollout", "the law in MuJoCo", "MuJoCo's own contact"
+_FRAME = 0.01  # [s] between two frames of a replay
+
+
+class Poses(NamedTuple):
+    """Where the cube's frame is in each toss, above a ground at z = 0: (n, steps + 1, 3) and (n, steps + 1, 4)."""
+
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+
+    def motion(self, toss: int, timestep: float) -> Motion:
+        """One toss, to be watched."""
+        every = max(1, round(_FRAME / timestep))
+        position, quaternion = (part[toss, ::every, np.newaxis] for part in self)
+        return Motion(position, quaternion, every * timestep)
 
 
 @dataclass(frozen=True)
 class Followed:
     """How well tosses inside MuJoCo follow the law's own rollout in the same time steps.
 
-    error: distance between the two cubes, as a share of the cube's width, (tosses, steps + 1)
+    poses, wanted: inside MuJoCo, and in the rollout
+    width: of the cube [m]
     parts: in which a time step is taken
     contact_steps, unsolved: of all tosses
     """
 
     name: str
     timestep: float
-    error: NDArray[np.float64]
+    poses: Poses
+    wanted: Poses
+    width: float
     parts: int = 1
     contact_steps: int = 0
     unsolved: int = 0
     microseconds_per_step: float = 0.0
 
+    @property
+    def error(self) -> NDArray[np.float64]:
+        """Distance between the two cubes, as a share of the cube's width, (tosses, steps + 1)."""
+        return np.linalg.norm(self.poses.position - self.wanted.position, axis=-1) / self.width
+
     def figures(self) -> dict[str, Any]:
         """Medians over the tosses: of the mean error over a toss, of its greatest, and of that at its end."""
+        error = self.error
         names = ("name", "timestep", "parts", "contact_steps", "unsolved", "microseconds_per_step")
         return {name: getattr(self, name) for name in names} | {
-            "mean_error": float(np.median(self.error.mean(axis=1))),
-            "greatest_error": float(np.median(self.error.max(axis=1))),
-            "final_error": float(np.median(self.error[:, -1])),
+            "mean_error": float(np.median(error.mean(axis=1))),
+            "greatest_error": float(np.median(error.max(axis=1))),
+            "final_error": float(np.median(error[:, -1])),
         }
 
 
@@ -79,32 +101,32 @@ def compare(tosses: int = 100, *, timesteps: tuple[float, ...] = TIMESTEPS, seed
 
 def follow(law: Law, start: State, timestep: float) -> Followed:
     """Toss the law's body, a box, inside MuJoCo with that law, from each start (n,)."""
-    text = mujoco_throw.scene(law.body, (0.0, 0.0), "pyramidal", 0.02, 0, Setting(timestep, np.array(law.gravity)))
-    sim = engine.Simulation(engine.mujoco.MjModel.from_xml_string(text), laws={_BODY: law})
+    sim = free_body.simulation(law.body, law, timestep, law.gravity)
     wanted = _rollout(law, start, timestep)
-    steps = wanted.shape[1] - 1
-    poses = np.zeros((len(wanted), steps + 1, 7))
-    contact, contact_steps, unsolved, began = sim.contacts[_BODY], 0, 0, clock.process_time()
-    for k in range(len(poses)):
-        _put(sim, law, start, k)
-        poses[k, 0] = sim.data.qpos
-        for t in range(1, steps + 1):
+    tosses, frames = wanted.position.shape[:2]
+    pose = np.zeros((tosses, frames, 7))
+    contact, contact_steps, unsolved, began = sim.contacts[free_body.NAME], 0, 0, clock.process_time()
+    for k, (qpos, qvel) in enumerate(zip(*free_body.joints(law.body, start))):
+        sim.reset(qpos=qpos, qvel=qvel)
+        pose[k, 0] = sim.data.qpos
+        for t in range(1, frames):
             sim.step()
-            poses[k, t] = sim.data.qpos
+            pose[k, t] = sim.data.qpos
         contact_steps += contact.steps
         unsolved += contact.unsolved
-    taken = 1e6 * (clock.process_time() - began) / (steps * len(poses))
-    arm = rotation_matrices(poses[..., 3:].reshape(-1, 4)) @ law.body.com
-    error = np.linalg.norm(poses[..., :3] - arm.reshape(wanted.shape) - wanted, axis=-1) / law.body.size[0]
-    return Followed(OURS, timestep, error, parts_of(timestep, [law]), contact_steps, unsolved, taken)
+    taken = 1e6 * (clock.process_time() - began) / (tosses * (frames - 1))
+    arm = rotation_matrices(pose[..., 3:].reshape(-1, 4)) @ law.body.com
+    poses = Poses(pose[..., :3] - arm.reshape(tosses, frames, 3), pose[..., 3:])
+    counts = parts_of(timestep, [law]), contact_steps, unsolved
+    return Followed(OURS, timestep, poses, wanted, law.body.size[0], *counts, taken)
 
 
 def follow_mujoco(law: Law, start: State, timestep: float, friction: float = 0.2) -> Followed:
     """The same with MuJoCo's own contact and a friction that is about the law's."""
     wanted = _rollout(law, start, timestep)
     how = {"timestep": timestep, "gravity": law.gravity, "friction": friction}
-    run = mujoco_throw.throw(law.body, start, wanted.shape[1] - 1, **how)
-    return Followed(MUJOCO, timestep, np.linalg.norm(run.position - wanted, axis=-1) / law.body.size[0])
+    run = mujoco_throw.throw(law.body, start, wanted.position.shape[1] - 1, **how)
+    return Followed(MUJOCO, timestep, Poses(run.position, run.quaternion), wanted, law.body.size[0])
 
 
 def table(found: list[Followed]) -> Table:
@@ -126,17 +148,16 @@ def table(found: list[Followed]) -> Table:
     return Table("The cube of real tosses inside MuJoCo", columns, rows, note)
 
 
-def _rollout(law: Law, start: State, timestep: float) -> NDArray[np.float64]:
-    """Positions (n, steps + 1, 3) in the law's own rollout, above a ground at z = 0."""
+def scene(found: list[Followed]) -> Scene:
+    """The first toss, in the time step that MuJoCo's own contact has had."""
+    alone = found[-1]
+    ours = next(one for one in found if one.timestep == alone.timestep)
+    runs = {WANTED: ours.wanted, OURS: ours.poses, MUJOCO: alone.poses}
+    motions = {name: poses.motion(0, alone.timestep) for name, poses in runs.items()}
+    piece = convex_piece(0, load("cube").body.vertices)
+    return Scene("The cube of real tosses", [piece] if piece else [], motions, "Faint: how it began.")
+
+
+def _rollout(law: Law, start: State, timestep: float) -> Poses:
     run = rollout(law, start.raised(law.ground), round(DURATION / timestep), timestep=timestep)
-    return run.position - [0.0, 0.0, law.ground]
-
-
-def _put(sim: engine.Simulation, law: Law, start: State, number: int) -> None:
-    """Begin a toss. The body's frame in MuJoCo lies at its centre of mass, and its spin is in body axes."""
-    R = rotation_matrices(start.quaternion[number][None])[0]
-    arm, spin = R @ law.body.com, start.angular_velocity[number]
-    sim.reset(
-        qpos=np.concatenate([start.position[number] + arm, start.quaternion[number]]),
-        qvel=np.concatenate([start.velocity[number] + np.cross(spin, arm), R.T @ spin]),
-    )
+    return Poses(run.position - [0.0, 0.0, law.ground], run.quaternion)

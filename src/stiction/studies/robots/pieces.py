@@ -21,11 +21,11 @@ def pieces_of(model: Any) -> list[Piece]:
     seen = (model.geom_group < _HIDDEN) & (model.geom_rgba[:, 3] > 0)
     touching = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     drawn = np.flatnonzero((seen | touching) & ~np.isin(model.geom_type, _FLAT)).tolist()
-    pieces = [_piece(int(model.geom_bodyid[geom]), _thinned(mjcf.corners(model, geom, _RING))) for geom in drawn]
+    pieces = [convex_piece(int(model.geom_bodyid[geom]), _thinned(mjcf.corners(model, geom, _RING))) for geom in drawn]
     return [piece for piece in pieces if piece is not None]
 
 
-def _piece(body: int, points: NDArray[np.float64]) -> Piece | None:
+def convex_piece(body: int, points: NDArray[np.float64]) -> Piece | None:
     """The hull of some points of a body; None if they lie in one plane."""
     try:
         hull = ConvexHull(points)

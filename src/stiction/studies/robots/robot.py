@@ -97,7 +97,7 @@ def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
             asked[t] = max(asked[t], contact.evaluations)
             impulse[t, k], mode[t, k], kind[t, k] = contact.impulse, contact.mode, contact.kind
 
-    motion, duration = _drive(sim.model, sim.data, sim.step, note, stand, walk, steps)
+    motion, duration = drive(sim.model, sim.data, sim.step, note, stand, walk, steps)
     feet = list(sim.contacts.values())
     touching = (kind > 0).sum(axis=1)
     info = {
@@ -119,16 +119,29 @@ def walk_in_mujoco(stand: float, walk: float) -> Run:
     model = mujoco.MjModel.from_xml_string(model_text())
     data = mujoco.MjData(model)
     steps = round((2 * stand + walk) / model.opt.timestep)
-    motion, duration = _drive(model, data, lambda: mujoco.mj_step(model, data), lambda t: None, stand, walk, steps)
+    motion, duration = drive(model, data, lambda: mujoco.mj_step(model, data), lambda t: None, stand, walk, steps)
     nothing = np.zeros((steps, 4), np.int8)
     return Run(*motion, np.zeros((steps, 4, 6)), nothing, nothing, {"microseconds_per_step": 1e6 * duration / steps})
 
 
-def _drive(model, data, step: Callable[[], None], note: Callable[[int], None], stand: float, walk: float, steps: int):
-    """Stand, walk and stand; trunk, feet and their turn at every step, and the seconds that the steps took."""
+def drive(
+    model: Any,
+    data: Any,
+    step: Callable[[], None],
+    note: Callable[[int], None],
+    stand: float,
+    walk: float,
+    steps: int,
+    *,
+    lift: float = 0.0,
+) -> tuple[tuple[NDArray, NDArray, NDArray], float]:
+    """Stand, walk and stand; trunk, feet and their turn at every step, and the seconds that the steps took.
+
+    lift: how far above the ground it begins [m]
+    """
     gait = Gait()
     data.qpos[7:] = targets(0.0, gait, 0.0)
-    data.qpos[2] = STANCE + 0.05  # the soles touch
+    data.qpos[2] = STANCE + 0.05 + lift  # without it the soles touch
     trunk, feet, turn = np.zeros((steps, 4)), np.zeros((steps, 4, 3)), np.zeros((steps, 4, 4))
     numbers = [model.body(foot).id for foot in FEET]
     body = model.body("trunk").id
@@ -152,25 +165,28 @@ def _drive(model, data, step: Callable[[], None], note: Callable[[int], None], s
 def _standing(stand: float, walk: float, steps: int) -> list[slice]:
     """The steps in which the robot stands and has settled."""
     h = (2 * stand + walk) / steps
-    first, last = round(_settling(stand) / h), round((stand + walk + _settling(stand)) / h)
+    first, last = round(settling(stand) / h), round((stand + walk + settling(stand)) / h)
     return [slice(first, round(stand / h)), slice(last, steps)]
 
 
-def _settling(stand: float) -> float:
+def settling(stand: float) -> float:
     """Seconds of standing before creep is measured: what has sunk in is raised until then."""
     return 0.5 * stand
 
 
-def creep(run: Run, stand: float, walk: float) -> list[float]:
-    """Greatest distance that any foot moves along the ground while the robot stands [m], before and after the walk."""
-    moved = [run.feet[part, :, :2] - run.feet[part.start, :, :2] for part in _standing(stand, walk, len(run.feet))]
+def creep(feet: NDArray[np.float64], stand: float, walk: float) -> list[float]:
+    """Greatest distance that any foot moves along the ground while the robot stands [m], before and after the walk.
+
+    feet: their positions [m], (steps, 4, 3)
+    """
+    moved = [feet[part, :, :2] - feet[part.start, :, :2] for part in _standing(stand, walk, len(feet))]
     return [float(np.linalg.norm(part, axis=-1).max()) for part in moved]
 
 
 def _figures(run: Run, stand: float, walk: float) -> dict[str, Any]:
     return {
         "fallen": bool((run.trunk[:, 2] < _FALLEN).any()),
-        "creep_m": creep(run, stand, walk),
+        "creep_m": creep(run.feet, stand, walk),
         "distance_m": float(np.linalg.norm(run.trunk[-1, :2] - run.trunk[0, :2])),
         "greatest_tilt_degrees": float(np.degrees(np.arccos(np.clip(run.trunk[:, 3], -1, 1))).max()),
         "microseconds_per_step": run.info["microseconds_per_step"],
@@ -186,7 +202,7 @@ def _motion_table(content: dict[str, Any]) -> Table:
     note = (
         f"{content['stand_s']:g} s standing, {content['walk_s']:g} s trotting, {content['stand_s']:g} s standing. "
         "Creep: greatest distance that a foot moves along the ground while the robot stands, after "
-        f"{_settling(content['stand_s']):g} s. "
+        f"{settling(content['stand_s']):g} s. "
         "Distance: of the trunk, in all. After the walk feet stand on edges and corners and pull at each other: of "
         "all impulses that hold them, those are taken to which the law agrees. The two do not walk equally far, since "
         "their contacts are not the same."

@@ -1,7 +1,8 @@
-"""Robots that nobody here made, with a Coulomb material on all that meets their floor: cost, failures and depth of
-contact beside MuJoCo's own."""
+"""Materials and laws inside MuJoCo: robots that nobody here made, agreement with what computes the same contact in
+another way, the law of a real cube, and many robots at once."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined
 from stiction.studies.page.section import Motion, Plot, Scene, Section, Table
+from stiction.studies.robots import agreement, cube, parallel
 from stiction.studies.robots.pieces import pieces_of
 from stiction.studies.robots.strangers import INSTALL, STRANGERS, Stranger
 from stiction.studies.robots.trials import FRICTION, Trial, by_mujoco, by_stiction
 
 DURATION = {"quick": 1.0, "usual": 10.0, "full": 10.0}  # [s] of a run
 SEEDS = {"quick": 1, "usual": 3, "full": 10}  # runs of each robot
+TOSSES = {"quick": 5, "usual": 100, "full": 300}  # of the cube
 MUJOCO, STICTION = "MuJoCo alone", "stiction"
 _ENGINES = {MUJOCO: by_mujoco, STICTION: by_stiction}
 Found = dict[str, dict[str, list[Trial]]]  # robot -> who drove -> runs
@@ -28,12 +31,15 @@ COLOURS = {MUJOCO: figures.COLOURS["truth"], STICTION: figures.COLOURS["stiction
 OFTEN, ALWAYS = 3.0, 5.0  # mean time of a contact step over that of mj_step, on two robots of three and on all
 SLOWEST = 10.0  # time of the slowest contact step over the mean
 UNSOLVED, UNSOLVED_GR1 = 0.005, 0.01  # share of contact steps
+ASTRAY = 0.05  # of the cube's width, in the mean over a toss and the median over tosses
 _TEXT = [
     "Twelve robots of Gymnasium, dm_control and robosuite, as these packages bring them, at their own time steps. One "
     f"line puts a Coulomb material (friction {FRICTION:g}) between the floor and everything that meets it: feet, and "
     "after a fall knees, hands and heads. MuJoCo finds the contact points and does everything else.",
     "Controls wander at random through their range. Spot and GR1 have bare torques as motors and no damping; servos "
     "whose targets wander about the stance drive them.",
+    "Further below: the same solver against what computes the same contact in another way, on a free box, the paper's "
+    "chain and a quadruped of our own; the law of a real cube inside MuJoCo; and many quadrupeds at once.",
 ]
 
 
@@ -48,6 +54,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, strangers: Sequence[S
         print(f"{_left_out(missing)} To have them: {INSTALL}")
     models = {one.name: one.load() for one in there}
     found = _drive_all(there, models, [1000 * seed + k for k in range(SEEDS[scale])], DURATION[scale])
+    others = _others(scale, seed)
     robots = {one.name: _about(one, models[one.name]) | _figures(found[one.name]) for one in there}
     content = {
         "duration_s": DURATION[scale],
@@ -55,13 +62,16 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, strangers: Sequence[S
         "friction": FRICTION,
         "left_out": [one.name for one in missing],
         "robots": robots,
-        "aims": _aims(robots),
+        "aims": _aims(robots) + others.aims,
+        **others.content,
     }
-    scenes = [_scene(one, models[one.name], found[one.name]) for one in there]
-    tables = [_cost_table(content, missing), _safety_table(content), _aims_table(content)]
+    scenes = [_scene(one, models[one.name], found[one.name]) for one in there] + others.scenes
+    tables = [_cost_table(content, missing), _safety_table(content), _aims_table(content), *others.tables]
     title = "Robots that nobody here made"
     section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], scenes)
-    study.finish(section, content, joined(_rows(found)), "mujoco-core", *dict.fromkeys(one.package for one in there))
+    study.finish(
+        section, content, joined(_rows(found)), "mujoco-core", "dartpy", *dict.fromkeys(one.package for one in there)
+    )
 
 
 def _drive_all(there: list[Stranger], models: dict[str, Any], seeds: list[int], duration: float) -> Found:
@@ -74,6 +84,38 @@ def _drive_all(there: list[Stranger], models: dict[str, Any], seeds: list[int], 
                     found[one.name][name].append(drive(one, models[one.name], seed, duration))
                     progress.advance()
     return found
+
+
+@dataclass(frozen=True)
+class _Others:
+    """What the study tells besides the robots of other packages."""
+
+    content: dict[str, Any]
+    tables: list[Table]
+    scenes: list[Scene]
+    aims: list[dict[str, Any]]
+
+
+def _others(scale: str, seed: int) -> _Others:
+    same = agreement.compare(scale, seed)
+    tosses = cube.compare(TOSSES[scale], seed=seed)
+    many = parallel.measure(scale, seed)
+    figures = [one.figures() for one in tosses]
+    astray = max(one["mean_error"] for one in figures if one["name"] == cube.OURS)
+    faster = parallel.ratios(many).get(parallel.STICTION, 0.0)
+    return _Others(
+        {"agreement": same, "cube": figures, "parallel": many},
+        [*agreement.tables(same), cube.table(tosses), parallel.table(many)],
+        [cube.scene(tosses)],
+        [
+            _aim(f"the cube <= {percent(ASTRAY)} of its width from its own rollout", percent(astray), astray <= ASTRAY),
+            _aim(f"two threads >= {parallel.AIM:g} x one, same bits", f"{faster:.2f}", _is_parallel(many, faster)),
+        ],
+    )
+
+
+def _is_parallel(many: dict[str, Any], faster: float) -> bool:
+    return many["same_bits"] and faster >= parallel.AIM
 
 
 def _left_out(missing: list[Stranger]) -> str:
@@ -192,7 +234,7 @@ def _safety_table(content: dict[str, Any]) -> Table:
 
 def _aims_table(content: dict[str, Any]) -> Table:
     rows = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
-    return Table("Robots of other packages: aims", ["", "Found", "Met"], rows)
+    return Table("Aims", ["", "Found", "Met"], rows)
 
 
 def _cost_plot(content: dict[str, Any]) -> Plot:

@@ -1,8 +1,6 @@
 """Throughput: many throws in one call, with one thread and with two."""
 
-import os
 from collections.abc import Callable
-from contextlib import nullcontext
 
 import numpy as np
 
@@ -12,7 +10,7 @@ from stiction.simulation.rollout import rollout
 from stiction.studies.speed import common
 from stiction.studies.speed.common import MUJOCO, MUJOCO_ROLLED, ROLLED, Begin, Scale
 from stiction.studies.speed.measured import Measured
-from stiction.studies.speed.timing import Run, least_times, pinned, timed
+from stiction.studies.timing import cores, in_threads, least_times
 
 THREADS = {1: "1 thread", 2: "2 threads"}
 
@@ -29,10 +27,10 @@ def run(size: Scale, seed: int, begin: Begin) -> Measured:
         motion = common.motion(law.body, states)
         stage = peers[MUJOCO].box(law.body, motion, common.friction_of(law), common.setting())
         works[MUJOCO_ROLLED] = lambda k: stage.roll(slice(None), size.steps, k)
-    threads = [k for k in THREADS if k <= _cores()]
+    threads = [k for k in THREADS if k <= cores()]
     if len(threads) == 1:
         notes.append("There is one core only, so that two threads were left out.")
-    runs = {f"{name}, {THREADS[k]}": _turn(work, k) for name, work in works.items() for k in threads}
+    runs = {f"{name}, {THREADS[k]}": in_threads(work, k) for name, work in works.items() for k in threads}
     advance = begin(f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1))
     least = least_times(runs, size.rounds, advance)
     if stage is not None:
@@ -58,17 +56,3 @@ def repeated_share(run: Trajectory) -> float:
     parts = run.position, run.quaternion, run.velocity, run.angular_velocity
     same = np.logical_and.reduce([(part[:, 1:] == part[:, :-1]).all(axis=-1) for part in parts])
     return float(same[:, :-1].sum() / same.size)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _turn(work: Callable[[int], object], threads: int) -> Run:
-    """One batch; a single thread stays on one core."""
-
-    def turn():
-        with pinned() if threads == 1 else nullcontext():
-            return np.array([timed(lambda: work(threads))])
-
-    return turn

@@ -8,7 +8,7 @@ from stiction.studies.robots.chain_model import CHAIN, FRICTION, LAST, LINK, PIN
 from stiction.studies.speed import common
 from stiction.studies.speed.common import DART, MUJOCO, Begin, Scale
 from stiction.studies.speed.measured import Measured
-from stiction.studies.speed.timing import least_times, pinned, timed_steps
+from stiction.studies.timing import least_times, pinned, timed_steps
 
 LAW = "MuJoCo with our law"
 CONTACT, FREE = "in contact", "clear of the ground"

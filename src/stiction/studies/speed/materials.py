@@ -12,7 +12,7 @@ from stiction.simulation.rollout import rollout
 from stiction.studies.speed import common
 from stiction.studies.speed.common import Begin, Scale
 from stiction.studies.speed.measured import Measured
-from stiction.studies.speed.timing import least_times, pinned, quiet, timed
+from stiction.studies.timing import least_times, pinned, quiet, timed
 
 NETWORKS, DART = "networks, law box", "material as DART: box, frictionless limit"
 BATCH = "batch, whole throws"

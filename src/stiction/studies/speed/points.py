@@ -18,7 +18,7 @@ from stiction.studies.speed import common
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, ROLLED, STEPPED, Begin, Scale
 from stiction.studies.speed.measured import Measured
 from stiction.studies.speed.ours import StepperStage
-from stiction.studies.speed.timing import Run, least_times, pinned, timed, timed_steps
+from stiction.studies.timing import Run, least_times, pinned, timed, timed_steps
 
 RADIUS, HEIGHT, MASS = 0.2, 0.1, 1.0  # of the prism [m, kg]
 STEPS, FEWEST = 100, 10  # timed after each start; of slow simulators fewer

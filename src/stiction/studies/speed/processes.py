@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from stiction.studies.speed.common import Begin, Scale
 from stiction.studies.speed.measured import Measured
-from stiction.studies.speed.timing import pinned
+from stiction.studies.timing import pinned
 
 IMPORT, ANALYTIC = "import stiction", "a throw of 800 steps with CoulombLaw"
 LEARNED, ROBOT = "the same with a learned law", "a first contact step in MuJoCo"

@@ -21,7 +21,7 @@ from stiction.simulation.rollout import rollout
 from stiction.studies.speed import common
 from stiction.studies.speed.common import Begin, Scale
 from stiction.studies.speed.measured import Measured
-from stiction.studies.speed.timing import pinned, quiet, timed
+from stiction.studies.timing import pinned, quiet, timed
 
 MOVE, DESCRIBE, NETWORKS = "detect, integrate, record", "describe", "networks"
 SOLVE, TOTAL, BOUND = "solve", "whole step", "networks at the sgemm peak"

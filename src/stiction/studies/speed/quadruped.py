@@ -11,7 +11,7 @@ from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, stre
 from stiction.studies.speed import common
 from stiction.studies.speed.common import MUJOCO, Begin, Scale
 from stiction.studies.speed.measured import Measured
-from stiction.studies.speed.timing import least_times, pinned, timed_steps
+from stiction.studies.timing import least_times, pinned, timed_steps
 
 LAW, CONTACT = "MuJoCo with our law", "in contact"
 _STAND = 0.2  # [s] before it walks

@@ -12,7 +12,7 @@ from stiction.studies.speed import batch, chain, materials, points, processes, p
 from stiction.studies.speed.common import SCALES, Case, Scale
 from stiction.studies.speed.measured import Measured, table
 from stiction.studies.speed.targets import Results, measured_targets, target_table
-from stiction.studies.speed.timing import waited
+from stiction.studies.timing import waited
 
 CASES: dict[str, Case] = {
     "throw": throw.run,

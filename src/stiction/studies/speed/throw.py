@@ -14,7 +14,7 @@ from stiction.studies.speed import common
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, STEPPED, Begin, Scale
 from stiction.studies.speed.measured import Measured
 from stiction.studies.speed.ours import StepperStage
-from stiction.studies.speed.timing import Run, least_times, pinned, timed, timed_steps
+from stiction.studies.timing import Run, least_times, pinned, timed, timed_steps
 
 FLIGHT, CONTACT, WHOLE = "in flight", "in contact", "whole throw"
 

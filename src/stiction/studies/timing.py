@@ -4,7 +4,7 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,21 @@ def timed(work: Callable[[], object]) -> float:
     began = time.perf_counter_ns()
     work()
     return 1e-9 * (time.perf_counter_ns() - began)
+
+
+def cores() -> int:
+    """How many this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(work: Callable[[int], object], threads: int) -> Run:
+    """One piece of work, told how many threads to take; a single one stays on one core."""
+
+    def turn() -> NDArray[np.float64]:
+        with pinned() if threads == 1 else nullcontext():
+            return np.array([timed(lambda: work(threads))])
+
+    return turn
 
 
 def _reading(times: int = 100) -> float:
