@@ -12,6 +12,7 @@ constexpr int UNSEEN = 3;                 // what MuJoCo's contact.exclude is fo
 constexpr double TOUCHING = 1e-4;         // [m] between rigid bodies that touch, at most: they rest without overlap
 constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
+constexpr int MOST_GROWN = 4;             // in which far points are taken back
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
 constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
@@ -85,8 +86,7 @@ Outcome PointStep::whole_step() {
     if (!points.empty()) {
         engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
         free_motion();
-        write_rows();
-        drop_far_points();
+        set_far_points_aside();
     }
     if (points.empty()) {
         memory.clear();
@@ -94,19 +94,26 @@ Outcome PointStep::whole_step() {
         if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
         return outcome(before);
     }
+    write_rows();
     write_problem();
     ++contact_steps;
     for (int round = 0; round < MOST_ROUNDS; ++round) {
         ++rounds;
         solve();
+        for (int grown = 0; grown < (is_solved_ ? MOST_GROWN : 1) && take_back_far_points(); ++grown) {
+            write_rows();
+            write_problem();
+            solve();
+        }
         apply();
         engine.run(engine.functions.step2);
+        if (!is_solved_ && !(constraints_.empty() && !cones_)) hold_energy();
         if (outcome(before) == Outcome::RESET) {
             applied_.clear();  // all forces are gone
             return Outcome::RESET;
         }
         if (round == MOST_ROUNDS - 1 || !is_solved_ || foreseen()) break;  // the guards' impulses are taken as they are
-        engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+        go_back();
     }
     if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
     withdraw();
@@ -221,6 +228,7 @@ void PointStep::free_motion() {
     inertia_.take(pattern, *d.qLD, *d.qLDiagInv);
     engine.functions.getState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
     v_free_.resize(m.nv);
+    v_before_.assign(*d.qvel, *d.qvel + m.nv);
     damped_ = true;
     const bool euler = *m.integrator == engine.constants.euler;
     if (!euler || m.has_curved_damping()) {
@@ -341,22 +349,66 @@ void PointStep::write_constraint(int number) {
     constraints_.push_back(number);
 }
 
-/// Points that no impulse could bring together in this step need not be solved for.
-void PointStep::drop_far_points() {
-    const double h = timestep();
-    double fastest = 0.0;
-    const auto approach = [&](std::size_t k) { return -rows_.dot(static_cast<int>(3 * k), v_free_.data()) - dot(points[k].surface, points[k].z); };
-    for (std::size_t k = 0; k < points.size(); ++k) fastest = std::max(fastest, approach(k));
-    std::vector<TouchingPoint> near;
-    bool any = false;
-    for (std::size_t k = 0; k < points.size(); ++k) {
-        if (points[k].distance > h * (approach(k) + 3 * fastest + 0.5)) continue;
-        near.push_back(points[k]);
-        any = any || points[k].distance <= h * approach(k) || points[k].distance <= 0.0;
+/// The speed at which a point's surfaces part while the dofs move with these velocities [m/s].
+double PointStep::parting(const TouchingPoint& point, const std::vector<double>& velocities) const {
+    Vector total = point.surface;
+    for (const auto& [body, side] : {std::pair{point.own, 1.0}, std::pair{point.other, -1.0}}) {
+        const Vector arm = point.place - vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
+        Vector linear, angular;
+        for (const int dof : chains_[body]) {
+            const double* motion = *engine.data.cdof + 6 * dof;
+            angular += velocities[dof] * vector_from(motion), linear += velocities[dof] * vector_from(motion + 3);
+        }
+        total += side * (linear + cross(angular, arm));
     }
-    if (near.size() == points.size() && any) return;
-    points = any ? near : std::vector<TouchingPoint>{};
-    if (any) write_rows();
+    return dot(total, point.z);
+}
+
+/// Whether any dof moves the surfaces over each other, beyond rounding: none does where a link overlaps with the one that
+/// carries it, at the very joint between them.
+bool PointStep::is_movable(const TouchingPoint& point) const {
+    constexpr double rounding = 1e-12;  // of the square of a motion, against that of its parts
+    double moves = 0.0, parts = 0.0;
+    for (const auto& [body, rest] : {std::pair{point.own, point.other}, std::pair{point.other, point.own}}) {
+        const Vector arm = point.place - vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
+        for (const int dof : chains_[body]) {
+            if (std::binary_search(chains_[rest].begin(), chains_[rest].end(), dof)) continue;  // it moves both alike
+            const double* motion = *engine.data.cdof + 6 * dof;
+            const Vector linear = vector_from(motion + 3), turned = cross(vector_from(motion), arm), all = linear + turned;
+            moves += dot(all, all), parts += dot(linear, linear) + dot(turned, turned);
+        }
+    }
+    return moves > rounding * parts;
+}
+
+/// Points that do not come near by themselves in this step are not solved for, unless others bring them together.
+void PointStep::set_far_points_aside() {
+    constexpr double brought = 0.5;  // [m/s] that others may add
+    std::erase_if(points, [&](const TouchingPoint& point) { return !is_movable(point); });
+    const auto is_near = [&](const TouchingPoint& point) {
+        return point.distance <= timestep() * (brought - parting(point, v_free_));
+    };
+    const auto first = std::stable_partition(points.begin(), points.end(), is_near);
+    far_.assign(first, points.end());
+    points.erase(first, points.end());
+}
+
+/// Take back those of the far points that the solution would bring into each other; whether there are any.
+bool PointStep::take_back_far_points() {
+    constexpr double settled = 1e-9;  // [m]
+    if (far_.empty()) return false;
+    std::vector<double> after(engine.model.nv, 0.0);
+    for (int row = 0; row < rows_.size(); ++row) rows_.add_to(after.data(), row, problem_.x[row]);
+    (damped_ ? effective_ : inertia_).solve(after.data());
+    for (int dof = 0; dof < engine.model.nv; ++dof) after[dof] += v_free_[dof];
+    const auto stays_apart = [&](const TouchingPoint& point) {
+        return point.distance + timestep() * parting(point, after) > -settled;
+    };
+    const auto first = std::stable_partition(far_.begin(), far_.end(), stays_apart);
+    if (first == far_.end()) return false;
+    points.insert(points.end(), first, far_.end());
+    far_.erase(first, far_.end());
+    return true;
 }
 
 void PointStep::write_problem() {
@@ -612,6 +664,38 @@ void PointStep::guard() {
     const std::vector<double> all = problem_.x;
     for (double share = 0.5; gained(problem_.x) > 0.0; share = share > 1e-3 ? 0.5 * share : 0.0)
         for (int r = 0; r < point_rows(); ++r) problem_.x[r] = share * all[r];
+}
+
+/// What the guards foresaw may be far from what MuJoCo's own constraints do. Where there is more motion than before, take
+/// as much of the impulses as leaves no more than there is without them.
+void PointStep::hold_energy() {
+    if (kinetic_energy(*engine.data.qvel) <= kinetic_energy(v_before_.data())) return;
+    const std::vector<TouchingPoint> guarded = points;
+    double without = -1.0;
+    for (const double share : {0.0, 1.0, 0.3, 0.1, 0.0}) {
+        for (std::size_t k = 0; k < points.size(); ++k) points[k].impulse = share * guarded[k].impulse;
+        go_back();
+        apply();
+        engine.run(engine.functions.step2);
+        const double energy = kinetic_energy(*engine.data.qvel);
+        if (without < 0.0)
+            without = energy;
+        else if (energy <= without)
+            return;
+    }
+}
+
+double PointStep::kinetic_energy(const double* velocities) {
+    scratch_.resize(engine.model.nv);
+    engine.functions.mulM(engine.model_address, engine.data_address, scratch_.data(), velocities);
+    double total = 0.0;
+    for (int dof = 0; dof < engine.model.nv; ++dof) total += 0.5 * scratch_[dof] * velocities[dof];
+    return total;
+}
+
+/// To the begin of the step.
+void PointStep::go_back() {
+    engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
 }
 
 /// Forces on the bodies that bring the impulses within the step.
