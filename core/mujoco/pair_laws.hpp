@@ -49,6 +49,7 @@ struct TouchingPoint {
     double rebound = 0;   ///< speed of separation that is wanted [m/s]
     Vector impulse;       ///< (n, f_x, f_y) on the own body [N s]
     bool slips = false;
+    Vector unforeseen;    ///< velocity along z, x and y that came out otherwise than was foreseen [m/s]
 
     /// z, x or y.
     const Vector& axis(int k) const { return k == 0 ? z : k == 1 ? x : y; }

@@ -12,12 +12,13 @@ constexpr int UNSEEN = 3;                 // what MuJoCo's contact.exclude is fo
 constexpr double TOUCHING = 1e-4;         // [m] between rigid bodies that touch, at most: they rest without overlap
 constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
-constexpr int MOST_GROWN = 4;             // in which far points are taken back
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
 constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
+constexpr int MOST_PASSES = 5;            // in which points that waited come to press
+constexpr double SUNK = 1e-12;            // [m] by which a point that waits may sink in
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
-constexpr int MOST_STEPS = 80, LEAST_STEPS = 30;  // of Newton's method, in all tries for one solution ...
-constexpr int STEPPED_ROWS = 2400;        // ... the fewer, the more rows there are: no step may take very long
+constexpr int MOST_STEPS = 80, LEAST_STEPS = 36;  // of Newton's method, in all tries for one solution ...
+constexpr int STEPPED_ROWS = 3600;        // ... the fewer, the more rows there are: no step may take very long
 
 /// Whether two points are one, found twice: as on the edge between two triangles of a surface.
 bool is_twin(const TouchingPoint& a, const TouchingPoint& b) {
@@ -86,7 +87,8 @@ Outcome PointStep::whole_step() {
     if (!points.empty()) {
         engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
         free_motion();
-        set_far_points_aside();
+        write_rows();
+        choose_points();
     }
     if (points.empty()) {
         memory.clear();
@@ -94,17 +96,12 @@ Outcome PointStep::whole_step() {
         if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
         return outcome(before);
     }
-    write_rows();
     write_problem();
     ++contact_steps;
     for (int round = 0; round < MOST_ROUNDS; ++round) {
         ++rounds;
         solve();
-        for (int grown = 0; grown < (is_solved_ ? MOST_GROWN : 1) && take_back_far_points(); ++grown) {
-            write_rows();
-            write_problem();
-            solve();
-        }
+        for (int pass = 0; pass < MOST_PASSES && is_solved_ && admit_waiting(); ++pass) solve();
         apply();
         engine.run(engine.functions.step2);
         if (!is_solved_ && !(constraints_.empty() && !cones_)) hold_energy();
@@ -211,6 +208,7 @@ void PointStep::add_point(const EngineContact& contact, int law) {
     } else {
         set_axes(point, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0});
     }
+    if (!is_movable(point)) return;
     for (TouchingPoint& twin : points) {
         if (!is_twin(point, twin)) continue;
         if (point.distance < twin.distance) twin = point;
@@ -349,21 +347,6 @@ void PointStep::write_constraint(int number) {
     constraints_.push_back(number);
 }
 
-/// The speed at which a point's surfaces part while the dofs move with these velocities [m/s].
-double PointStep::parting(const TouchingPoint& point, const std::vector<double>& velocities) const {
-    Vector total = point.surface;
-    for (const auto& [body, side] : {std::pair{point.own, 1.0}, std::pair{point.other, -1.0}}) {
-        const Vector arm = point.place - vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
-        Vector linear, angular;
-        for (const int dof : chains_[body]) {
-            const double* motion = *engine.data.cdof + 6 * dof;
-            angular += velocities[dof] * vector_from(motion), linear += velocities[dof] * vector_from(motion + 3);
-        }
-        total += side * (linear + cross(angular, arm));
-    }
-    return dot(total, point.z);
-}
-
 /// Whether any dof moves the surfaces over each other, beyond rounding: none does where a link overlaps with the one that
 /// carries it, at the very joint between them.
 bool PointStep::is_movable(const TouchingPoint& point) const {
@@ -381,33 +364,51 @@ bool PointStep::is_movable(const TouchingPoint& point) const {
     return moves > rounding * parts;
 }
 
-/// Points that do not come near by themselves in this step are not solved for, unless others bring them together.
-void PointStep::set_far_points_aside() {
-    constexpr double brought = 0.5;  // [m/s] that others may add
-    std::erase_if(points, [&](const TouchingPoint& point) { return !is_movable(point); });
-    const auto is_near = [&](const TouchingPoint& point) {
-        return point.distance <= timestep() * (brought - parting(point, v_free_));
-    };
-    const auto first = std::stable_partition(points.begin(), points.end(), is_near);
-    far_.assign(first, points.end());
-    points.erase(first, points.end());
+/// Solve only for points that press, or will: the others wait, and what cannot come together in this step is dropped.
+void PointStep::choose_points() {
+    const double h = timestep();
+    std::vector<double> approach(points.size());
+    double fastest = 0.0;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        approach[k] = -rows_.dot(static_cast<int>(3 * k), v_free_.data()) - dot(points[k].surface, points[k].z);
+        fastest = std::max(fastest, approach[k]);
+    }
+    std::vector<TouchingPoint> pressing;
+    waiting_.clear(), waiting_rows_.clear();
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const double distance = points[k].distance;
+        if (distance <= std::max(h * approach[k], 0.0)) {
+            pressing.push_back(points[k]);
+        } else if (distance <= h * (approach[k] + fastest + 0.5)) {
+            const int row = static_cast<int>(3 * k);
+            const std::span<const double> values = rows_.values(row);
+            std::copy(values.begin(), values.end(), waiting_rows_.add(rows_.dofs(row)));
+            waiting_.push_back(points[k]);
+        }
+    }
+    if (pressing.size() == points.size()) return;
+    points = pressing;
+    if (!points.empty()) write_rows();
 }
 
-/// Take back those of the far points that the solution would bring into each other; whether there are any.
-bool PointStep::take_back_far_points() {
-    constexpr double settled = 1e-9;  // [m]
-    if (far_.empty()) return false;
-    std::vector<double> after(engine.model.nv, 0.0);
-    for (int row = 0; row < rows_.size(); ++row) rows_.add_to(after.data(), row, problem_.x[row]);
-    (damped_ ? effective_ : inertia_).solve(after.data());
-    for (int dof = 0; dof < engine.model.nv; ++dof) after[dof] += v_free_[dof];
-    const auto stays_apart = [&](const TouchingPoint& point) {
-        return point.distance + timestep() * parting(point, after) > -settled;
-    };
-    const auto first = std::stable_partition(far_.begin(), far_.end(), stays_apart);
-    if (first == far_.end()) return false;
-    points.insert(points.end(), first, far_.end());
-    far_.erase(first, far_.end());
+/// Let those press that would sink in with the impulses so far; whether there are any.
+bool PointStep::admit_waiting() {
+    if (waiting_.empty()) return false;
+    std::vector<double> v(engine.model.nv, 0.0);
+    for (int row = 0; row < rows_.size(); ++row) rows_.add_to(v.data(), row, problem_.x[row]);
+    (damped_ ? effective_ : inertia_).solve(v.data());
+    for (int k = 0; k < engine.model.nv; ++k) v[k] += v_free_[k];
+    const std::size_t before = points.size();
+    for (std::size_t k = 0; k < waiting_.size(); ++k) {
+        TouchingPoint& point = waiting_[k];
+        const double w = waiting_rows_.dot(static_cast<int>(k), v.data()) + dot(point.surface, point.z);
+        if (point.law >= 0 && point.distance + timestep() * w < -SUNK) {
+            points.push_back(point);
+            point.law = -1;  // it does not wait any more
+        }
+    }
+    if (points.size() == before) return false;
+    write_rows(), write_problem();
     return true;
 }
 
@@ -417,7 +418,7 @@ void PointStep::write_problem() {
     problem_.resize(n / 3, all - n);
     problem_.timestep = h;
     problem_.most_steps = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
-    normals_.most_steps = LEAST_STEPS;
+    normals_.most_steps = LEAST_STEPS / 2;
     problem_.symmetric = !(damped_ && all > n);
     rows_.whiten(damped_ ? effective_ : inertia_, nv, white_);
     Matrix& A = problem_.A;
@@ -436,6 +437,7 @@ void PointStep::write_problem() {
         const std::size_t z = 3 * k;
         for (std::vector<double>* w : {&w_free_, &w_before_})
             for (int d = 0; d < 3; ++d) (*w)[z + d] += dot(point.surface, point.axis(d));
+        w_free_[z] += point.unforeseen.x, w_free_[z + 1] += point.unforeseen.y, w_free_[z + 2] += point.unforeseen.z;
         const PairLaw& law = laws_[point.law];
         const double slip = std::hypot(w_before_[z + 1], w_before_[z + 2]);
         problem_.points[k] = law.map.at(slip, 0.0, h);
@@ -498,7 +500,14 @@ void PointStep::recall() {
         previous_[3 * k] = std::max(0.0, dot(impulse, point.z));
         previous_[3 * k + 1] = dot(impulse, point.x), previous_[3 * k + 2] = dot(impulse, point.y);
     }
-    std::copy(previous_.begin(), previous_.end(), problem_.x.begin());
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const Vector& p = points[k].impulse;  // of an earlier pass
+        const bool is_new = p.x == 0.0;
+        if (is_new)
+            std::copy_n(&previous_[3 * k], 3, &problem_.x[3 * k]);
+        else
+            write(p, &problem_.x[3 * k]);
+    }
 }
 
 /// Where a law limits friction by the load that there would be without friction, find these loads.
@@ -741,6 +750,7 @@ bool PointStep::foreseen() {
     }
     if (wrong <= FORESEEN * size) return true;
     for (int r = 0; r < n; ++r) w_free_[r] += scratch_[r];
+    for (std::size_t k = 0; k < points.size(); ++k) points[k].unforeseen = points[k].unforeseen + vector_from(&scratch_[3 * k]);
     return false;
 }
 

@@ -67,9 +67,10 @@ class PointStep {
     std::vector<std::vector<int>> chains_;     // of each body, the dofs that move it, ascending
     TreeFactor inertia_, effective_;           // M; what meets impulses in the end, with damping
     bool damped_ = false;                      // whether these differ
-    std::vector<TouchingPoint> far_;           // points that are not solved for
     std::vector<double> v_free_, v_before_, state_, scratch_;
     SystemRows rows_, white_, white_M_;        // of all points (z, x, y each), then of MuJoCo's constraints
+    std::vector<TouchingPoint> waiting_;       // points that do not press, and their rows along z
+    SystemRows waiting_rows_;
     std::vector<int> constraints_;             // numbers of the latter
     Trees trees_;
     std::vector<char> feels_;                  // of each group of trees, whether points are among them
@@ -89,10 +90,9 @@ class PointStep {
     void find_points();
     void look_at_moved_bodies();
     const HandMoved* moved_with(int body) const;
-    double parting(const TouchingPoint& point, const std::vector<double>& velocities) const;
     bool is_movable(const TouchingPoint& point) const;
-    void set_far_points_aside();
-    bool take_back_far_points();
+    void choose_points();
+    bool admit_waiting();
     void add_point(const EngineContact& contact, int law);
     void free_motion();
     void probe(Stage integrate);
