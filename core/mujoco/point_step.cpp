@@ -567,6 +567,13 @@ void PointStep::solve() {
     const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
     bool solved = bounces ? solve_with_rebound() : problem_.solve();
     newton_steps += problem_.steps();
+    if (!solved && !bounces) {
+        // Impulses of the last step may press points against each other more than friction can now hold: begin with none.
+        std::fill(previous_.begin(), previous_.end(), 0.0);
+        set_right_side();
+        solved = problem_.solve();
+        newton_steps += problem_.steps();
+    }
     if (!solved) {
         guard();
         // What the guards leave is near enough to a solution that Newton's method mostly finds it from there.
