@@ -293,3 +293,29 @@ def test_guards_keep_friction_within_its_limits():
         friction = np.linalg.norm(impulses - loads[:, None] * normals, axis=1)
         assert (friction <= 0.6 * loads + 1e-8).all()
         assert sim.contact_part.core.work <= 1e-12
+
+
+def test_far_points_are_solved_for_only_where_others_bring_them_together():
+    plank = '<body name="plank" pos="0 0 .1"><joint axis="0 1 0"/><geom type="box" size="1 .1 .02" mass="1"/></body>'
+    stops = '<geom type="box" size=".1 .1 .05" pos=".9 0 .026"/><geom type="box" size=".1 .1 .05" pos="-.9 0 .026"/>'
+    ball = '<body name="ball" pos=".95 0 .1702"><joint type="slide" axis="0 0 1"/><geom size=".05" mass="5"/></body>'
+    sim = Simulation(model_of(plank + stops + ball, option='gravity="0 0 0"'), laws={"plank": 0.5})
+    sim.step()
+    assert sim.data.ncon == 9 and sim.contact_part.core.contact_steps == 0  # all are listed, none is solved for
+    sim.data.qvel[1] = -5
+    sim.step()  # the ball drives the plank, which was still, onto the stop 4 mm below: 8 mm in a step
+    assert len(sim.contact_part.core.problem()[1]) == 3 * 5
+    mujoco.mj_forward(sim.model, sim.data)
+    assert sim.data.contact.dist.min() > -1e-4
+    assert abs(sim.data.qvel[1]) < 2.5
+
+
+def test_a_folded_arm_that_overlaps_with_itself_does_not_explode():
+    arm = ""
+    for k in reversed(range(5)):
+        joint = f'<joint axis="{k % 2} {(k + 1) % 2} 0" range="40 90"/><geom type="capsule" fromto="0 0 0 0 0 .2" size=".04" mass="1"/>'
+        arm = f'<body name="link{k}" pos=".01 0 {0.02 * k}">{joint}{arm}</body>'
+    sim = Simulation(model_of(PLANE + arm), laws={"*": 0.8})
+    for _ in range(300):
+        sim.step()
+        assert np.abs(sim.data.qvel).max() < 200

@@ -60,6 +60,7 @@ Functions::Functions(const Addresses& all) {
     setState = function<decltype(setState)>(all, "mj_setState");
     integratePos = function<decltype(integratePos)>(all, "mj_integratePos");
     rayGeom = function<decltype(rayGeom)>(all, "mju_rayGeom");
+    mulM = function<decltype(mulM)>(all, "mj_mulM");
     isSparse = function<decltype(isSparse)>(all, "mj_isSparse");
 }
 

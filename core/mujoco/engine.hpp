@@ -37,6 +37,7 @@ struct Functions {
     void (*integratePos)(const void* model, double* qpos, const double* qvel, double time);
     double (*rayGeom)(const double* pos, const double* mat, const double* size, const double* point, const double* ray,
                       int type, double* normal);
+    void (*mulM)(const void* model, const void* data, double* out, const double* v);
     int (*isSparse)(const void* model);  ///< whether the rows of efc_J are, as the options say now
 
     explicit Functions(const Addresses& all);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "../step.hpp"
+
 namespace stiction::mujoco {
 namespace {
 
@@ -14,7 +16,7 @@ constexpr double PROXIMAL = 1e-7;         // share of its own response by which 
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
 constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
-constexpr int MOST_PASSES = 5;            // in which points that waited come to press
+constexpr int MOST_PASSES = 4;            // in which points that waited come to press
 constexpr double SUNK = 1e-12;            // [m] by which a point that waits may sink in
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
 constexpr int MOST_STEPS = 90, LEAST_STEPS = 40;  // of Newton's method in a time step ...
@@ -103,15 +105,16 @@ Outcome PointStep::whole_step() {
     for (int round = 0; round < MOST_ROUNDS; ++round) {
         ++rounds;
         solve();
-        for (int pass = 0; pass < MOST_PASSES && is_solved_ && admit_waiting(); ++pass) solve();
+        for (int pass = 1; pass <= MOST_PASSES && is_solved_ && admit_waiting(pass == MOST_PASSES); ++pass) solve();
         apply();
         engine.run(engine.functions.step2);
+        if (!is_solved_ && !(constraints_.empty() && !cones_)) hold_energy();
         if (outcome(before) == Outcome::RESET) {
             applied_.clear();  // all forces are gone
             return Outcome::RESET;
         }
         if (round == MOST_ROUNDS - 1 || !is_solved_ || foreseen()) break;  // the guards' impulses are taken as they are
-        engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+        go_back();
     }
     if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
     withdraw();
@@ -209,6 +212,7 @@ void PointStep::add_point(const EngineContact& contact, int law) {
     } else {
         set_axes(point, {1.0, 0.0, 0.0}, {0.0, 1.0, 0.0});
     }
+    if (!is_movable(point)) return;
     for (TouchingPoint& twin : points) {
         if (!is_twin(point, twin)) continue;
         if (point.distance < twin.distance) twin = point;
@@ -226,6 +230,7 @@ void PointStep::free_motion() {
     inertia_.take(pattern, *d.qLD, *d.qLDiagInv);
     engine.functions.getState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
     v_free_.resize(m.nv);
+    v_before_.assign(*d.qvel, *d.qvel + m.nv);
     damped_ = true;
     const bool euler = *m.integrator == engine.constants.euler;
     if (!euler || m.has_curved_damping()) {
@@ -346,6 +351,23 @@ void PointStep::write_constraint(int number) {
     constraints_.push_back(number);
 }
 
+/// Whether any dof moves the surfaces over each other, beyond rounding: none does where a link overlaps with the one that
+/// carries it, at the very joint between them.
+bool PointStep::is_movable(const TouchingPoint& point) const {
+    constexpr double rounding = 1e-12;  // of the square of a motion, against that of its parts
+    double moves = 0.0, parts = 0.0;
+    for (const auto& [body, rest] : {std::pair{point.own, point.other}, std::pair{point.other, point.own}}) {
+        const Vector arm = point.place - vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
+        for (const int dof : chains_[body]) {
+            if (std::binary_search(chains_[rest].begin(), chains_[rest].end(), dof)) continue;  // it moves both alike
+            const double* motion = *engine.data.cdof + 6 * dof;
+            const Vector linear = vector_from(motion + 3), turned = cross(vector_from(motion), arm), all = linear + turned;
+            moves += dot(all, all), parts += dot(linear, linear) + dot(turned, turned);
+        }
+    }
+    return moves > rounding * parts;
+}
+
 /// Solve only for points that press, or will: the others wait, and what cannot come together in this step is dropped.
 void PointStep::choose_points() {
     const double h = timestep();
@@ -359,7 +381,7 @@ void PointStep::choose_points() {
     waiting_.clear(), waiting_rows_.clear();
     for (std::size_t k = 0; k < points.size(); ++k) {
         const double distance = points[k].distance;
-        if (distance <= std::max(h * approach[k], 0.0)) {
+        if (distance <= std::max(h * approach[k], 0.0) || pressed_before(points[k])) {
             pressing.push_back(points[k]);
         } else if (distance <= h * (approach[k] + fastest + 0.5)) {
             const int row = static_cast<int>(3 * k);
@@ -373,8 +395,13 @@ void PointStep::choose_points() {
     if (!points.empty()) write_rows();
 }
 
-/// Let those press that would sink in with the impulses so far; whether there are any.
-bool PointStep::admit_waiting() {
+/// Whether these geoms pressed against each other in the last step.
+bool PointStep::pressed_before(const TouchingPoint& point) const {
+    return std::any_of(memory.begin(), memory.end(), [&](const Remembered& old) { return old.geom1 == point.geom1 && old.geom2 == point.geom2; });
+}
+
+/// Let those press that would sink in with the impulses so far, or all; whether there are any.
+bool PointStep::admit_waiting(bool all) {
     if (waiting_.empty()) return false;
     std::vector<double> v(engine.model.nv, 0.0);
     for (int row = 0; row < rows_.size(); ++row) rows_.add_to(v.data(), row, problem_.x[row]);
@@ -384,7 +411,7 @@ bool PointStep::admit_waiting() {
     for (std::size_t k = 0; k < waiting_.size(); ++k) {
         TouchingPoint& point = waiting_[k];
         const double w = waiting_rows_.dot(static_cast<int>(k), v.data()) + dot(point.surface, point.z);
-        if (point.law >= 0 && point.distance + timestep() * w < -SUNK) {
+        if (point.law >= 0 && (all || point.distance + timestep() * w < -SUNK)) {
             points.push_back(point);
             point.law = -1;  // it does not wait any more
         }
@@ -555,6 +582,12 @@ void PointStep::solve() {
     const auto rebounds = [](const TouchingPoint& point) { return point.rebound > 0.0; };
     const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
     bool solved = bounces ? solve_with_rebound() : solve_problem();
+    if (!solved && !bounces) {
+        // Impulses of the last step may press points against each other more than friction can now hold: begin with none.
+        std::fill(previous_.begin(), previous_.end(), 0.0);
+        set_right_side();
+        solved = solve_problem();
+    }
     if (!solved) {
         guard();
         // What the guards leave is near enough to a solution that Newton's method mostly finds it from there.
@@ -662,6 +695,38 @@ void PointStep::guard() {
         for (int r = 0; r < point_rows(); ++r) problem_.x[r] = share * all[r];
 }
 
+/// What the guards foresaw may be far from what MuJoCo's own constraints do. Where there is more motion than before, take
+/// as much of the impulses as leaves no more than there is without them.
+void PointStep::hold_energy() {
+    if (kinetic_energy(*engine.data.qvel) <= kinetic_energy(v_before_.data())) return;
+    const std::vector<TouchingPoint> guarded = points;
+    double without = -1.0;
+    for (const double share : {0.0, 1.0, 0.3, 0.1, 0.0}) {
+        for (std::size_t k = 0; k < points.size(); ++k) points[k].impulse = share * guarded[k].impulse;
+        go_back();
+        apply();
+        engine.run(engine.functions.step2);
+        const double energy = kinetic_energy(*engine.data.qvel);
+        if (without < 0.0)
+            without = energy;
+        else if (energy <= without)
+            return;
+    }
+}
+
+double PointStep::kinetic_energy(const double* velocities) {
+    scratch_.resize(engine.model.nv);
+    engine.functions.mulM(engine.model_address, engine.data_address, scratch_.data(), velocities);
+    double total = 0.0;
+    for (int dof = 0; dof < engine.model.nv; ++dof) total += 0.5 * scratch_[dof] * velocities[dof];
+    return total;
+}
+
+/// To the begin of the step.
+void PointStep::go_back() {
+    engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+}
+
 /// Forces on the bodies that bring the impulses within the step.
 void PointStep::apply() {
     withdraw();
@@ -756,7 +821,9 @@ void PointStep::slow_down(std::vector<double>& velocities) const {
 
 /// Take back some of the depth to which bodies overlap: their positions move apart, their velocities stay.
 void PointStep::raise() {
-    constexpr double share = 0.1, fastest = 0.1, settled = 1e-9;  // of the depth in a step; [m/s]; [m]
+    // What is less than 1 mm deep rises as slowly as in a rollout and in DART; what is deeper, as it may be at the start,
+    // a tenth in a step, but at no more than 0.1 m/s.
+    constexpr double shallow = 1e-3, share = 0.1, fastest = 0.1, settled = 1e-9;
     constexpr double yield = 0.01;  // of a point's mobility: what cannot move, or is wedged in, is not forced
     const auto is_deep = [](const TouchingPoint& point) { return point.distance < -settled; };
     if (std::none_of(points.begin(), points.end(), is_deep)) return;
@@ -768,7 +835,8 @@ void PointStep::raise() {
         const double distance = points[r].distance;
         for (int c = 0; c < m; ++c) normals_.A[r][c] = problem_.A[3 * r][3 * c];
         for (int d = 0; d < 3; ++d) normals_.A[r][r] += yield * problem_.A[3 * r + d][3 * r + d];
-        normals_.b[r] = is_deep(points[r]) ? -std::min(share * -distance / h, fastest) : std::max(distance, 0.0) / h;
+        const double depth = -distance, deep = std::min(share * std::max(depth - shallow, 0.0) / h, fastest);
+        normals_.b[r] = is_deep(points[r]) ? -std::max(std::min(CORRECTION * depth / h, CORRECTION_SPEED), deep) : std::max(distance, 0.0) / h;
         normals_.bounded[r] = {0.0, std::numeric_limits<double>::infinity()};
     }
     normals_.solve();

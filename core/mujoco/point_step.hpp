@@ -67,7 +67,7 @@ class PointStep {
     std::vector<std::vector<int>> chains_;     // of each body, the dofs that move it, ascending
     TreeFactor inertia_, effective_;           // M; what meets impulses in the end, with damping
     bool damped_ = false;                      // whether these differ
-    std::vector<double> v_free_, state_, scratch_;
+    std::vector<double> v_free_, v_before_, state_, scratch_;
     SystemRows rows_, white_, white_M_;        // of all points (z, x, y each), then of MuJoCo's constraints
     std::vector<TouchingPoint> waiting_;       // points that do not press, and their rows along z
     SystemRows waiting_rows_;
@@ -91,8 +91,10 @@ class PointStep {
     void find_points();
     void look_at_moved_bodies();
     const HandMoved* moved_with(int body) const;
+    bool is_movable(const TouchingPoint& point) const;
     void choose_points();
-    bool admit_waiting();
+    bool pressed_before(const TouchingPoint& point) const;
+    bool admit_waiting(bool all);
     void add_point(const EngineContact& contact, int law);
     void free_motion();
     void probe(Stage integrate);
@@ -114,6 +116,9 @@ class PointStep {
     void guard();
     bool limit_friction(double share);
     void find_loads();
+    void hold_energy();
+    double kinetic_energy(const double* velocities);
+    void go_back();
     bool solve_normals(const std::vector<double>& b);
     double yields(int row) const;
     double velocity_after(const std::vector<double>& x, int row) const;

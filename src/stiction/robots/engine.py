@@ -21,7 +21,7 @@ _STAGES = (
     "mj_projectConstraint", "mj_transmission", "mj_sensorPos", "mj_energyPos", "mj_fwdVelocity", "mj_sensorVel",
     "mj_energyVel", "mj_fwdActuation", "mj_fwdAcceleration", "mj_Euler", "mj_implicit", "mj_step2",
     "mj_rnePostConstraint", "mj_getState", "mj_setState", "mj_integratePos", "mju_setLogHandler", "mj_resetData",
-    "mj_isSparse", "mju_rayGeom",
+    "mj_isSparse", "mju_rayGeom", "mj_mulM",
 )  # fmt: skip
 _CONSTANTS = {
     "mjtIntegrator": ("mjINT_EULER", "mjINT_IMPLICIT", "mjINT_IMPLICITFAST"),
