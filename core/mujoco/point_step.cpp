@@ -12,10 +12,11 @@ namespace {
 constexpr double GREATEST = 1e10;         // MuJoCo takes no greater number in a state
 constexpr int UNSEEN = 3;                 // what MuJoCo's contact.exclude is for contacts that nothing acts on
 constexpr double TOUCHING = 1e-4;         // [m] between rigid bodies that touch, at most: they rest without overlap
-constexpr double PROXIMAL = 1e-7;         // share of its own response by which a point yields to what is new
+constexpr double COARSE = 1e-4, FINE = 1e-7;  // share of its mobility by which a point yields to what is new, at first and then
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
-constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield
+constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield in the end
+constexpr int MOST_REFINED = 3;           // times
 constexpr int MOST_PASSES = 4;            // in which points that waited come to press
 constexpr double SUNK = 1e-12;            // [m] by which a point that waits may sink in
 constexpr double SAME_PLACE = 1e-6, SAME_NORMAL = 1e-3;  // [m], [rad] by which points differ that are one
@@ -439,7 +440,7 @@ void PointStep::write_problem() {
         if (damped_) rows_.whiten(inertia_, nv, white_M_);
         (damped_ ? white_M_ : white_).products(n, all, 0, all, n, nv, A);
     }
-    w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous_.assign(n, 0.0);
+    w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous_.assign(n, 0.0), mobility_.assign(n, 0.0);
     for (int row = 0; row < n; ++row) w_free_[row] = rows_.dot(row, v_free_.data()), w_before_[row] = rows_.dot(row, v);
     for (std::size_t k = 0; k < points.size(); ++k) {
         TouchingPoint& point = points[k];
@@ -464,9 +465,9 @@ void PointStep::write_problem() {
             const double all = own + problem_.A[row + 1][row + 1] + problem_.A[row + 2][row + 2];
             own = std::max({own, 1e-9 * all, 1e-15 * greatest});
         }
-        proximal_[row] = PROXIMAL * own;
-        own += proximal_[row] + softness_ * own;
+        mobility_[row] = own;
     }
+    set_yield(COARSE);
     limit_by_frictionless_loads();
 }
 
@@ -554,18 +555,33 @@ void PointStep::set_right_side() {
     }
 }
 
-/// Where all is held, let it be held exactly: solve again for points that yield only to what differs from the solution.
-void PointStep::refine() {
-    double yielded = 0.0;
-    for (int row = 0; row < point_rows(); ++row)
-        yielded = std::max(yielded, proximal_[row] * std::fabs(problem_.x[row] - previous_[row]));
-    for (int k = 0; k < problem_.size(); ++k)
-        if (problem_.slips(k) && problem_.x[3 * k] > 0.0) return;
-    if (yielded < EXACT_SPEED) return;
-    const std::vector<double> held = problem_.x;
-    std::copy_n(held.begin(), point_rows(), previous_.begin());
+/// Let each point yield by this share of its mobility to what differs from `previous_`.
+void PointStep::set_yield(double share) {
+    for (int row = 0; row < point_rows(); ++row) {
+        proximal_[row] = share * mobility_[row];
+        problem_.A[row][row] = (1 + softness_) * mobility_[row] + proximal_[row];
+    }
     set_right_side();
-    if (!solve_problem()) problem_.x = held;
+}
+
+/// Solve again, for points that yield far less, and only to what differs from the solution so far; where all is held, once
+/// more, until they hardly yield at all.
+void PointStep::refine() {
+    for (int time = 0; time < MOST_REFINED; ++time) {
+        double yielded = 0.0;
+        for (int row = 0; row < point_rows(); ++row)
+            yielded = std::max(yielded, proximal_[row] * std::fabs(problem_.x[row] - previous_[row]));
+        bool slips = false;
+        for (int k = 0; k < problem_.size(); ++k) slips = slips || (problem_.slips(k) && problem_.x[3 * k] > 0.0);
+        if (yielded < EXACT_SPEED || (slips && time > 0)) return;
+        const std::vector<double> found = problem_.x;
+        std::copy_n(found.begin(), point_rows(), previous_.begin());
+        set_yield(FINE);
+        if (!solve_problem()) {
+            problem_.x = found;
+            return;
+        }
+    }
 }
 
 /// Solve the problem as it stands, with as many steps of Newton's method as are left in this time step, or a few.
@@ -578,7 +594,7 @@ bool PointStep::solve_problem() {
 
 /// Solve for the impulses at all points.
 void PointStep::solve() {
-    set_right_side();
+    set_yield(COARSE);
     const auto rebounds = [](const TouchingPoint& point) { return point.rebound > 0.0; };
     const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
     bool solved = bounces ? solve_with_rebound() : solve_problem();
@@ -604,7 +620,7 @@ void PointStep::solve() {
 }
 
 /// By how much a row yields more than it truly does, so that its impulse is unique.
-double PointStep::yields(int row) const { return proximal_[row] + softness_ * (problem_.A[row][row] - proximal_[row]) / (1 + softness_); }
+double PointStep::yields(int row) const { return proximal_[row] + softness_ * mobility_[row]; }
 
 /// The velocities after the step along the rows of all points.
 double PointStep::velocity_after(const std::vector<double>& x, int row) const {

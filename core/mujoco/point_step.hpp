@@ -77,7 +77,7 @@ class PointStep {
     bool cones_ = false;                       // whether constraints that are no such rows act on the points, too
     int most_steps_ = 0, spent_steps_ = 0;     // of Newton's method in a step
     bool is_solved_ = true;                    // whether the impulses fulfil all laws
-    std::vector<double> w_free_, w_before_, proximal_, previous_;
+    std::vector<double> w_free_, w_before_, proximal_, previous_, mobility_;
     PointFriction problem_, normals_;
     using Warnings = std::array<int, 6>;       // how often MuJoCo gave each of those in Constants::warnings
     struct Applied {
@@ -108,6 +108,7 @@ class PointStep {
     void write_constraint_problem(int k);
     void recall();
     void limit_by_frictionless_loads();
+    void set_yield(double share);
     void set_right_side();
     void solve();
     bool solve_problem();
