@@ -21,7 +21,7 @@ constexpr int SWEEPS = 5, MORE_SWEEPS = 20, MOST_SWEEPS = 80;  // before the fir
 constexpr int COLD = 2, RAISED = 3;  // rounds that begin from no impulses, and with friction that is raised from none
 constexpr double SOLVED = 1e-12;     // share of the greatest velocity that may be left of the equations ...
 constexpr double NEARLY = 1e-11;     // ... that is let pass after a round, where points share a load in many ways ...
-constexpr double ACCEPTED = 1e-7;    // ... and in the end
+constexpr double ACCEPTED = 1e-9;    // ... and in the end
 
 }  // namespace
 

@@ -62,7 +62,8 @@ def test_constraints_of_bodies_that_do_not_feel_a_law_are_not_solved_for():
 
 
 def test_touching_something_soft_is_counted():
-    cloth = '<flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" pos="0 0 .13" dim="2" radius=".01" mass=".1">'
+    cloth = '<flexcomp name="cloth" type="grid" count="3 3 1" spacing=".1 .1 .1" pos="0 0 .13" dim="2" radius=".01" '
+    cloth += 'mass=".1">'
     cloth += '<edge equality="true"/></flexcomp>'
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1") + cloth), laws={"part": 0.5})
     with pytest.warns(UserWarning, match="touches something that its law does not cover"):
@@ -233,7 +234,7 @@ def test_a_wrong_number_of_steps_is_refused():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
     for wrong in (-1, 2.5, "3"):
         with pytest.raises(ValueError, match="nstep"):
-            sim.step(wrong)
+            sim.step(wrong)  # type: ignore[arg-type]
     assert sim.steps == 0
 
 

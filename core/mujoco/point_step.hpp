@@ -61,6 +61,10 @@ class PointStep {
     const PointFriction& problem() const { return problem_; }
 
   private:
+    /// Share of its mobility by which a point yields to what is new: where loads can be shared in many ways, that makes
+    /// them unique. What yields more is easier to solve, and comes to the same when it is refined.
+    static constexpr double FINE = 1e-7, COARSE = 1e-4;
+
     std::vector<PairLaw> laws_;
     PairTable table_;
     double softness_;
@@ -111,8 +115,8 @@ class PointStep {
     void set_yield(double share);
     void set_right_side();
     void solve();
-    bool solve_problem();
-    void refine();
+    bool solve_problem(double share = 1.0);
+    void refine(bool coarse);
     bool solve_with_rebound();
     void guard();
     bool limit_friction(double share);

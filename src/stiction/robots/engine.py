@@ -32,7 +32,8 @@ _CONSTANTS = {
     ),
     "mjtState": ("mjSTATE_INTEGRATION",),
     "mjtWarning": (
-        "mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC", "mjWARN_BADCTRL", "mjWARN_CONTACTFULL", "mjWARN_CNSTRFULL",
+        "mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC", "mjWARN_BADCTRL", "mjWARN_CONTACTFULL",
+        "mjWARN_CNSTRFULL",
     ),
 }  # fmt: skip
 _CURVED_DAMPING = ("dof_dampingpoly", "actuator_damping", "actuator_dampingpoly")
