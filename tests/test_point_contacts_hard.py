@@ -208,7 +208,8 @@ def test_adhesion_acts_where_it_would_without_a_law(between, is_held):
 
 
 def test_touch_sensors_feel_contacts_with_laws():
-    zones = '<site name="all" type="box" size=".11 .11 .11"/><site name="left" type="box" size=".05 .11 .11" pos="-.06 0 0"/>'
+    zones = '<site name="all" type="box" size=".11 .11 .11"/>'
+    zones += '<site name="left" type="box" size=".05 .11 .11" pos="-.06 0 0"/>'
     bodies = (
         f'{PLANE}<body name="part" pos="0 0 .1"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/>{zones}</body>'
     )
@@ -265,7 +266,8 @@ def test_contact_is_foreseen_whatever_the_key(key):
 
 
 def test_overlapping_neighbours_on_a_joint_stay_where_they_are():
-    arm = '<body name="arm" pos="0 0 1"><joint axis="0 1 0"/><geom type="box" size=".2 .05 .05"/><body name="hand" pos=".2 0 0">'
+    arm = '<body name="arm" pos="0 0 1"><joint axis="0 1 0"/><geom type="box" size=".2 .05 .05"/>'
+    arm += '<body name="hand" pos=".2 0 0">'
     arm += '<joint axis="0 1 0"/><geom type="box" size=".2 .05 .05" pos=".2 0 0"/><geom size=".05"/></body></body>'
     model = model_of(arm)
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_FILTERPARENT
@@ -278,11 +280,13 @@ def test_guards_keep_friction_within_its_limits():
     links = (
         '<body name="c" pos="-.2 0 -.03"><joint name="jc" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0 0 -.2" '
     )
-    links += 'size=".03" mass=".3"/><body name="d" pos="0 0 -.2"><joint axis="0 1 0"/><geom type="capsule" fromto="0 0 0 .4 0 0" '
+    links += 'size=".03" mass=".3"/><body name="d" pos="0 0 -.2"><joint axis="0 1 0"/>'
+    links += '<geom type="capsule" fromto="0 0 0 .4 0 0" '
     links += 'size=".03" mass=".3"/></body></body><body name="b" pos=".2 0 -.03"><joint name="jb" axis="0 1 0"/><geom '
     links += 'type="capsule" fromto="0 0 0 0 0 -.2" size=".03" mass=".3"/></body>'
     loop = f'<body name="a" pos="0 0 .3"><freejoint/><geom type="box" size=".2 .05 .03" mass="1"/>{links}</body>'
-    more = '<equality><connect body1="b" body2="d" anchor="0 0 -.2"/></equality><contact><exclude body1="b" body2="d"/></contact>'
+    more = '<equality><connect body1="b" body2="d" anchor="0 0 -.2"/></equality>'
+    more += '<contact><exclude body1="b" body2="d"/></contact>'
     more += '<actuator><motor joint="jb" gear="8"/><motor joint="jc" gear="8"/></actuator>'
     sim, rng = Simulation(model_of(PLANE + loop, more=more), laws={"*": 0.6}), np.random.default_rng(2)
     for k in range(1000):
@@ -314,7 +318,8 @@ def test_far_points_are_solved_for_only_where_others_bring_them_together():
 def test_a_folded_arm_that_overlaps_with_itself_does_not_explode():
     arm = ""
     for k in reversed(range(5)):
-        joint = f'<joint axis="{k % 2} {(k + 1) % 2} 0" range="40 90"/><geom type="capsule" fromto="0 0 0 0 0 .2" size=".04" mass="1"/>'
+        joint = f'<joint axis="{k % 2} {(k + 1) % 2} 0" range="40 90"/>'
+        joint += '<geom type="capsule" fromto="0 0 0 0 0 .2" size=".04" mass="1"/>'
         arm = f'<body name="link{k}" pos=".01 0 {0.02 * k}">{joint}{arm}</body>'
     sim = Simulation(model_of(PLANE + arm), laws={"*": 0.8})
     for _ in range(300):

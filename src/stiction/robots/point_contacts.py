@@ -100,7 +100,8 @@ def native_law(material: Material) -> _core.PairLaw:
 def touch_sensors(model: Any) -> list[tuple[int, int, int, int, float]]:
     """Touch sensors that show the present: places in sensordata, sites, bodies, shapes of the sites, cutoffs [N].
 
-    MuJoCo fills them, but does not see contacts with laws, which are to be added. One that shows the past is left alone.
+    MuJoCo fills them, but does not see contacts with laws, which are to be added. One that shows the past is left
+    alone.
     """
     found = []
     for k in np.flatnonzero(model.sensor_type == mujoco.mjtSensor.mjSENS_TOUCH):
