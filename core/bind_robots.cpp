@@ -106,7 +106,8 @@ void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, n
     std::vector<PlacedLink> placed;
     for (std::size_t i = 0; i < n; ++i) {
         const double* R = frame.data() + 9 * i;
-        placed.push_back({.body = body[i], .root = root[i], .dofs = dofs[i], .frame = rotation_from(R)});
+        PlacedLink& link = placed.emplace_back();
+        link.body = body[i], link.root = root[i], link.dofs = dofs[i], link.frame = rotation_from(R);
         const auto is_no_dof = [&](int d) { return d < 0 || d >= static_cast<int>(engine.qvel.size()); };
         if (std::min(body[i], root[i]) < 0 || std::max(body[i], root[i]) >= bodies ||
             std::any_of(dofs[i].begin(), dofs[i].end(), is_no_dof))
