@@ -1,7 +1,7 @@
 # Each target sets up what it needs: .venv is made once, and again after a change of the dependencies; the core is
 # compiled again after a change in core/ or CMakeLists.txt, only the files that need it.
 PYTHON = python3
-EXTRAS = dart,report,dev,mujoco,bullet,train,cluster,gym,record
+EXTRAS = dart,report,dev,docs,mujoco,bullet,train,cluster,gym,record,sysid
 PYTEST_ARGS = -n 2
 WERROR ?= OFF
 
@@ -14,13 +14,15 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check
 # What builds the core stays in .venv, at one place, so that the next build is a quick one.
 BUILD_TOOLS = scikit-build-core nanobind cmake ninja
 INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.define.STICTION_WERROR=$(WERROR)
+TORCH_INDEX = https://download.pytorch.org/whl/cpu
+LOCK_TORCH = --torch-backend cpu
 STUB = src/stiction/_core/__init__.pyi
 # Tests that spend their time in the core.
 CORE_TESTS = $(addprefix tests/test_,$(addsuffix .py,adversarial algorithm1 algorithm2 coulomb describe estimators \
     friction_box friction_cone hull impact learned material networks normal_impulse patch rollout static_impulse))
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 test: $(BUILT) ## run all tests (PYTEST_ARGS="-n 2")
 	@$(BIN)/pytest $(PYTEST_ARGS)
@@ -32,11 +34,7 @@ check: $(BUILT) ## the quick checks, in less than a minute: tests that are not s
 	@$(BIN)/pytest -m "not slow" $(PYTEST_ARGS)
 
 demo: $(BUILT) ## the whole story at small scale: throw, learn, measure, and a page in build/demo
-	$(BIN)/stiction collect box --throws 300 --out build/demo/data
-	$(BIN)/stiction train build/demo/data --out build/demo/box.safetensors --time-budget 60
-	$(BIN)/stiction evaluate build/demo/box.safetensors --contacts 10000
-	$(BIN)/stiction reproduce trajectories --quick --law build/demo/box.safetensors --out build/demo
-	@echo "Open build/demo/index.html in a browser."
+	@$(BIN)/stiction demo --out build/demo
 
 lint: $(BUILT) ## check style, types and the direction of imports
 	@$(BIN)/ruff check .
@@ -50,6 +48,24 @@ stub: $(BUILT) ## write the core's type stub again, after a change of its bindin
 
 sanitize: $(BUILT) ## run the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tests/sanitize.sh $(PYTEST_ARGS) $(CORE_TESTS)
+
+fuzz: $(BUILT) ## try to break it, for minutes: files, calls, laws and robots at random, counted
+	@$(BIN)/python -m fuzz --seed 0
+
+fuzz-quick: $(BUILT) ## the same in less than a minute
+	@$(BIN)/python -m fuzz --seed 0 --quick
+
+# PyTorch's own index has its wheels without CUDA. Where it cannot be reached: LOCK_TORCH="--find-links FOLDER".
+lock: $(BUILT) ## write requirements.lock: the tested set with the hash of every file, of Python 3.11 on Linux
+	@$(PIP) install -qq -c constraints.txt uv
+	@printf '%s\n' $(BUILD_TOOLS) | $(BIN)/uv pip compile --quiet --no-config --generate-hashes --no-header --no-annotate \
+	    --python-version 3.11.7 --python-platform x86_64-manylinux_2_28 --default-index https://pypi.org/simple \
+	    $(LOCK_TORCH) --all-extras -c constraints.txt pyproject.toml - -o build/requirements.lock
+	@{ echo "# Made by make lock, from pyproject.toml and constraints.txt; CONTRIBUTING.md says how to install by it."; \
+	    echo "--extra-index-url $(TORCH_INDEX)"; cat build/requirements.lock; } > requirements.lock
+
+docs: $(BUILT) ## build the documentation site into build/site; every warning is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 wheel: $(BUILT) ## build a wheel into dist, and try it in an environment of its own
 	@tests/wheel.sh
@@ -88,4 +104,4 @@ core: compiler ## compile what changed in core/
 	@$(INSTALL) --no-deps -e .
 	@rm -f .venv/built-* && touch $(BUILT)
 
-.PHONY: help test check demo lint stub sanitize wheel setup clean compiler core
+.PHONY: help test check demo docs lint lock stub sanitize fuzz fuzz-quick wheel setup clean compiler core

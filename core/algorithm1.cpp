@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "energy.hpp"
 #include "normal_impulse.hpp"
@@ -19,7 +20,7 @@ void algorithm1(Law& law, const Contacts& contacts) {
         if (c.mode == Mode::STATIC)  // lines 3-6
             c.mode = stop_patch(c, law.softness);
         else if (c.mode == Mode::DYNAMIC)  // lines 7-11
-            c.mode = slide_patch(c, c.friction, law.softness);
+            c.mode = slide_patch(c, within_reason(c, c.friction), law.softness);
         else  // lines 12-14
             c.impulse = {};
     }
@@ -29,7 +30,10 @@ void Law::respond(const Contacts& contacts) { algorithm1(*this, contacts); }
 
 namespace {
 
-constexpr double AGREES = 1e-9;  // relative difference at which two normal impulses are the same
+constexpr double AGREES = 1e-9;   // relative difference at which two normal impulses are the same
+constexpr double ABSURD = 1e20;   // friction of so many times the momentum at hand is none
+constexpr double OUTSIDE = 1e-10; // a centre of pressure so far off the patch, relative to the body, is outside of it
+constexpr int SIDES = 64;         // from which a patch of many points is looked at
 
 /// p = T_f p_f + T_n p_n, with the friction scaled.
 Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double softness) {
@@ -49,7 +53,7 @@ double energy_gained(const Contact& c, const Wrench& p) {
     const auto size = [](const Vector& a, const Vector& b) {
         return std::fabs(a.x * b.x) + std::fabs(a.y * b.y) + std::fabs(a.z * b.z);
     };
-    return 0.5 * dot(p, sum) - ENERGY_SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular));
+    return finite_gain(0.5 * dot(p, sum) - ENERGY_SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular)));
 }
 
 /// The same of an impulse that must press; infinite if it does not.
@@ -96,6 +100,37 @@ Mode slide_patch(Contact& c, const Friction& p_f, double softness) {
     if (c.impulse.linear.z > 0.0) return Mode::DYNAMIC;
     c.impulse = {};
     return Mode::DETACH;
+}
+
+Friction within_reason(const Contact& c, const Friction& f) {
+    const auto size = [](const Vector& v) { return std::fabs(v.x) + std::fabs(v.y) + std::fabs(v.z); };
+    const double speed = size(c.velocity.linear) + c.diameter * size(c.velocity.angular);
+    const double forces = std::fabs(f.p_x) + std::fabs(f.p_y);
+    const double torques = std::fabs(f.m_z) + std::fabs(f.m_x) + std::fabs(f.m_y);
+    // Momentum is speed / mobility; both sides are multiplied so that nothing is divided.
+    const bool is_absurd = !((c.diameter * forces + torques) * c.mobility.linear.z <= ABSURD * c.diameter * speed);
+    return is_absurd ? Friction{} : f;
+}
+
+bool presses_within(const Contact& c, const Wrench& p) {
+    const Wrench rest = p - friction_wrench(c.centre, friction_part(c, p));
+    const double x = -rest.angular.y / rest.linear.z, y = rest.angular.x / rest.linear.z;
+    const auto is_beyond = [&](double a, double b) {  // in the direction (-a, -b), where a x + b y is smallest
+        const Vector farthest = c.point(c.lowest(a, b));
+        return !(a * (x - farthest.x) + b * (y - farthest.y) >= -OUTSIDE * c.diameter * norm(a, b));
+    };
+    if (c.count > MANY) {
+        for (int k = 0; k < SIDES; ++k)
+            if (const double angle = 2 * std::numbers::pi * k / SIDES; is_beyond(std::cos(angle), std::sin(angle))) return false;
+        return true;
+    }
+    if (is_beyond(1.0, 0.0) || is_beyond(-1.0, 0.0) || is_beyond(0.0, 1.0) || is_beyond(0.0, -1.0)) return false;
+    for (int i = 0; i < c.count; ++i)  // the sides of the patch are among the lines through two of its points
+        for (int k = 0; k < i; ++k) {
+            const Vector side = c.point(i) - c.point(k);
+            if (is_beyond(-side.y, side.x) || is_beyond(side.y, -side.x)) return false;
+        }
+    return true;
 }
 
 Wrench friction_wrench(const Vector& centre, const Friction& f, double scale) {

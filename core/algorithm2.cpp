@@ -25,12 +25,6 @@ std::array<double, 5> in_forces(const Friction& f, double arm) {
     return {f.p_x, f.p_y, f.m_z / arm, f.m_x / arm, f.m_y / arm};
 }
 
-/// What is no number counts as none.
-Friction finite(const Friction& f) {
-    const auto kept = [](double x) { return std::isfinite(x) ? x : 0.0; };
-    return {kept(f.p_x), kept(f.p_y), kept(f.m_z), kept(f.m_x), kept(f.m_y)};
-}
-
 }  // namespace
 
 const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free,
@@ -187,7 +181,7 @@ void Algorithm2::ask_friction() {
     for (const auto& [law, first, count] : laws_)
         if (count > 0) law->friction(contacts_.part(first, count));
     for (int i = 0; i < size(); ++i) {
-        if (links_[i].asks) links_[i].wanted = finite(contacts_[i].friction);
+        if (links_[i].asks) links_[i].wanted = within_reason(contacts_[i], contacts_[i].friction);
         if (balance_.share() > 0.0) links_[i].wanted = slidable_[i] * links_[i].wanted;
     }
 }

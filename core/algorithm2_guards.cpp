@@ -78,7 +78,7 @@ double Algorithm2::energy_gained(const std::vector<double>& p, const double* V) 
         gain += p[k] * (V[k] + 0.5 * change_[k]);
         scale += std::fabs(p[k] * V[k]);
     }
-    return gain - ENERGY_SLACK * scale;
+    return finite_gain(gain - ENERGY_SLACK * scale);
 }
 
 /// The largest share of the way from p to p + way at which that energy is at most `most`.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -57,6 +58,11 @@ template <class T> nb::object unfilled_array(const std::vector<std::size_t>& sha
 template <class Array> auto numbers_of(const Array& array) {
     return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
 }
+
+/// Refused with one sentence: Python raises stiction's InputError, see module.cpp.
+struct Refusal : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
 
 /// The fields of a struct that Python sees, as a NumPy dtype.
 class Fields {

@@ -250,7 +250,7 @@ void bind_contacts(nb::module_& m) {
         .def("__init__",
              [](Hull* self, Input<double, -1, 3> vertices, const std::vector<std::vector<int>>& faces, double mass,
                 Input<double, 3, 3> inertia, bool planar, double rounding) {
-                 if (vertices.shape(0) < 3) throw nb::value_error("A hull needs vertices.");
+                 if (vertices.shape(0) < 3 || faces.empty()) throw nb::value_error("A hull needs vertices and faces.");
                  for (const auto& face : faces)
                      if (face.size() < 3) throw nb::value_error("A face needs three vertices.");
                  for (const auto& face : faces)

@@ -33,10 +33,12 @@ class PythonLaw final : public Law {
     void classify(const Contacts& contacts) override { call("classify", contacts); }
     void friction(const Contacts& contacts) override { call("friction", contacts); }
     void respond(const Contacts& contacts) override {
-        if (whole_)
-            call("respond", contacts);
-        else
-            Law::respond(contacts);
+        if (whole_) return call("respond", contacts);
+        Law::respond(contacts);
+        // A law that tells the torques of friction may not press outside of the patch by them.
+        for (Contact& c : contacts)
+            if (c.mode == Mode::DYNAMIC && (c.friction.m_x != 0.0 || c.friction.m_y != 0.0) && !presses_within(c, c.impulse))
+                c.mode = slide_patch(c, within_reason(c, own_tilt(c)), softness);
     }
     bool outside(const Contacts& contacts, int i) override {
         nb::gil_scoped_acquire locked;
@@ -52,6 +54,8 @@ class PythonLaw final : public Law {
     nb::object callbacks_;
     bool whole_;
     RoughFriction rough_;
+
+    static Friction own_tilt(const Contact& c) { return tilted(c, {c.friction.p_x, c.friction.p_y, c.friction.m_z}); }
 
     void call(const char* name, const Contacts& contacts) const {
         nb::gil_scoped_acquire locked;
@@ -74,13 +78,14 @@ Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::v
         layers.add(static_cast<int>(inputs), static_cast<int>(outputs), weights[k].data(), biases[k].data());
         inputs = outputs;
     }
-    if (mean.shape(0) > MOST_FEATURES || inputs > MOST_OUTPUTS)
-        throw nb::value_error("A network of a law has at most 81 inputs and 6 outputs.");
+    check_sizes(mean.shape(0), inputs);
     return {floats(mean), floats(scale), std::move(layers)};
 }
 
-ByKind by_kind(const std::vector<Approximator>& all) {
+ByKind by_kind(const std::vector<Approximator>& all, int outputs) {
     if (all.size() != 3) throw nb::value_error("One approximator for each kind of patch is needed.");
+    for (const Approximator& one : all)
+        if (one.outputs() < outputs) throw nb::value_error("An approximator has too few outputs for its part in a law.");
     return {all[0], all[1], all[2]};
 }
 
@@ -211,12 +216,12 @@ void bind_laws(nb::module_& m) {
         .def("__init__",
              [](AugmentedLaw* self, const Recipe& recipe, const std::vector<Approximator>& classifiers,
                 const std::vector<Approximator>& regressors, std::array<bool, 3> classifies, std::array<bool, 3> corrects) {
-                 new (self) AugmentedLaw(recipe, by_kind(classifiers), by_kind(regressors), classifies, corrects);
+                 new (self) AugmentedLaw(recipe, by_kind(classifiers, 3), by_kind(regressors, 2), classifies, corrects);
              },
              nb::arg("recipe"), nb::arg("classifiers"), nb::arg("regressors"), nb::arg("classifies"), nb::arg("corrects"));
     nb::class_<StatisticalLaw, Law>(m, "StatisticalLaw", "The purely data-driven baseline of the paper.")
         .def("__init__", [](StatisticalLaw* self, const Recipe& recipe, const std::vector<Approximator>& impulses) {
-            new (self) StatisticalLaw(recipe, by_kind(impulses));
+            new (self) StatisticalLaw(recipe, by_kind(impulses, MOST_OUTPUTS));
         });
 
     m.def("vertex_problem",

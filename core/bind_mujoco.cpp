@@ -25,7 +25,8 @@ Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescript
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
     c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
-    c.no_damper = constant("mjDSBL_DAMPER"), c.no_sensor = constant("mjDSBL_SENSOR"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
+    c.no_damper = constant("mjDSBL_DAMPER"), c.no_sensor = constant("mjDSBL_SENSOR");
+    c.no_autoreset = constant("mjDSBL_AUTORESET"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
     c.integration = constant("mjSTATE_INTEGRATION");
@@ -48,9 +49,9 @@ nb::object points_of(const PointStep& self) {
     std::vector<std::int64_t> law, slips;
     std::vector<double> place, normal, impulse, distance;
     for (const TouchingPoint& point : self.points) {
-        if (!(point.impulse.x > 0.0)) continue;
+        if (!point.presses()) continue;
         law.push_back(point.law), slips.push_back(point.slips), distance.push_back(point.distance);
-        const Vector p = point.impulse.x * point.z + point.impulse.y * point.x + point.impulse.z * point.y;
+        const Vector p = point.world_impulse();
         for (const auto& [list, v] : {std::pair{&place, point.place}, std::pair{&normal, point.z}, std::pair{&impulse, p}})
             list->insert(list->end(), {v.x, v.y, v.z});
     }
@@ -82,8 +83,8 @@ nb::object memory_of(const PointStep& self) {
     static_assert(sizeof(Remembered) == 8 * sizeof(double) && sizeof(HandMoved) == 16 * sizeof(double));
     const std::size_t first = 2 * self.moved.size(), n = first + self.memory.size();
     std::vector<double> rows(8 * n);
-    std::memcpy(rows.data(), self.moved.data(), 8 * first * sizeof(double));
-    std::memcpy(rows.data() + 8 * first, self.memory.data(), (n - first) * sizeof(Remembered));
+    std::copy_n(reinterpret_cast<const double*>(self.moved.data()), 8 * first, rows.begin());
+    std::copy_n(reinterpret_cast<const double*>(self.memory.data()), 8 * (n - first), rows.begin() + 8 * first);
     return nb::cast(copy_of<double>(rows, {n, 8}));
 }
 
@@ -93,8 +94,8 @@ void set_memory(PointStep& self, Input<double, -1, 8> rows) {
     for (std::size_t k = 0; is_ours && k < self.moved.size(); ++k) is_ours = rows.data()[16 * k] == self.moved[k].body;
     if (!is_ours) throw nb::value_error("What is remembered of the last step is that of another model.");
     self.memory.resize(n - first);
-    std::memcpy(static_cast<void*>(self.moved.data()), rows.data(), 8 * first * sizeof(double));
-    std::memcpy(static_cast<void*>(self.memory.data()), rows.data() + 8 * first, (n - first) * sizeof(Remembered));
+    std::copy_n(rows.data(), 8 * first, reinterpret_cast<double*>(self.moved.data()));
+    std::copy_n(rows.data() + 8 * first, 8 * (n - first), reinterpret_cast<double*>(self.memory.data()));
 }
 
 void check_for_interrupts() {
@@ -102,22 +103,30 @@ void check_for_interrupts() {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-/// The outcome of the last of so many steps, and how many came to their end; after OVERFULL they go on.
-std::pair<int, int> steps_of(PointStep& self, int count) {
-    Outcome all = Outcome::DONE;
+/// Do something without Python's lock. Where a callback of the user's failed in this thread, its own error is raised.
+template <class Work> void without_lock(Work work) {
     try {
         const nb::gil_scoped_release released;
-        for (int done = 0; done < count; ++done) {
-            if (done % 256 == 255) check_for_interrupts();
-            const Outcome one = self.step();
-            if (one == Outcome::OVERFULL) all = one;
-            if (one != Outcome::DONE && one != Outcome::OVERFULL) return {static_cast<int>(one), done};
-        }
+        work();
     } catch (const std::runtime_error&) {
-        if (PyErr_Occurred()) nb::raise_python_error();  // a callback of the user's failed: its own error tells more
+        if (PyErr_Occurred()) nb::raise_python_error();
         throw;
     }
-    return {static_cast<int>(all), count};
+}
+
+/// The outcome of the last of so many steps, and how many came to their end; after OVERFULL they go on.
+std::pair<Outcome, int> steps_of(PointStep& self, int count) {
+    Outcome all = Outcome::DONE;
+    int done = 0;
+    without_lock([&] {
+        for (; done < count; ++done) {
+            if (done % 256 == 255) check_for_interrupts();
+            const Outcome one = self.step();
+            if (one != Outcome::DONE) all = one;
+            if (one != Outcome::DONE && one != Outcome::OVERFULL) return;
+        }
+    });
+    return {all, done};
 }
 
 void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
@@ -136,17 +145,29 @@ void bind_mujoco(nb::module_& m) {
         .def("__init__",
              [](EngineDescription* self, Addresses functions, std::map<std::string, int> constants, Places model, Places data,
                 Places contact) {
-                 new (self) EngineDescription{std::move(functions), std::move(constants), std::move(model), std::move(data),
-                                        std::move(contact)};
+                 new (self) EngineDescription{std::move(functions), std::move(constants), std::move(model),
+                                              std::move(data), std::move(contact)};
              },
              nb::kw_only(), nb::arg("functions"), nb::arg("constants"), nb::arg("model"), nb::arg("data"), nb::arg("contact"));
 
+    nb::enum_<Outcome>(m, "Outcome", "What became of a step: see core/mujoco/point_step.hpp.")
+        .value("DONE", Outcome::DONE)
+        .value("NO_NUMBERS", Outcome::NO_NUMBERS)
+        .value("RESET", Outcome::RESET)
+        .value("OTHER_INTEGRATOR", Outcome::OTHER_INTEGRATOR)
+        .value("NO_TIMESTEP", Outcome::NO_TIMESTEP)
+        .value("SLEEP", Outcome::SLEEP)
+        .value("BAD_CONTROL", Outcome::BAD_CONTROL)
+        .value("OVERFULL", Outcome::OVERFULL);
+
     nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
         .def("__init__",
-             [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes) {
-                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes};
+             [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
+                int parts) {
+                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, parts};
              },
-             nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"));
+             nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"),
+             nb::arg("parts"));
 
     nb::class_<PointStep>(m, "PointStep", "Steps of MuJoCo in which chosen pairs of geoms touch by laws.")
         .def("__init__",
@@ -164,8 +185,6 @@ void bind_mujoco(nb::module_& m) {
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
              nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
              nb::arg("table"), nb::arg("gaps"), nb::arg("pair_gaps"), nb::arg("softness"))
-        .def("step", [](PointStep& self) { return steps_of(self, 1).first; },
-             "One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.")
         .def("steps", &steps_of, nb::arg("count"),
              "As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.")
         .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
@@ -174,11 +193,13 @@ void bind_mujoco(nb::module_& m) {
         .def("points", &points_of)
         .def("problem", &problem_of, "What was solved in the last step with contact: A, b, x, bounds and coefficients.")
         .def_prop_rw(
-            "memory",
-            &memory_of, &set_memory,
+            "memory", &memory_of, &set_memory,
             "What the next step must know of the last (n, 8): of bodies that the user moves, two rows each; then impulses, "
             "by which the next step begins: geoms, places, impulses.")
-        .def_prop_ro("uncovered", [](const PointStep& self) { return nb::cast(copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()})); },
+        .def_prop_ro("uncovered",
+                     [](const PointStep& self) {
+                         return nb::cast(copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()}));
+                     },
                      "Of each body, the steps in which it touched what its laws do not cover.")
         .def_prop_ro("any_uncovered",
                      [](const PointStep& self) {
@@ -196,7 +217,8 @@ void bind_mujoco(nb::module_& m) {
                  for (const auto& [number, site, body, shape, cutoff] : sensors)
                      self.touch_sensors.push_back({number, site, body, shape, cutoff});
              },
-             nb::arg("sensors"), "Places in sensordata, sites, bodies, shapes of sites and cutoffs of sensors that are to feel contacts.")
+             nb::arg("sensors"),
+             "Places in sensordata, sites, bodies, shapes of sites and cutoffs of sensors that are to feel contacts.")
         .def_rw("forces_wanted", &PointStep::forces_wanted)
         .def_rw("unsolved", &PointStep::unsolved)
         .def_rw("contact_steps", &PointStep::contact_steps)
@@ -205,33 +227,22 @@ void bind_mujoco(nb::module_& m) {
         .def_prop_ro("work", &PointStep::work, "What contact gave to the motion in the last step [J].");
 
     m.def("run_motions",
-          [](std::vector<PointStep*> workers, Input<double, -1, -1> initial, nb::object warmstart, nb::object control,
-             Output<double, -1, -1, -1> state, Output<double, -1, -1, -1> sensors, int state_kind, int control_kind) {
+          [](std::vector<PointStep*> workers, Input<double, -1, -1> initial, Input<double, -1, -1> warmstart,
+             Input<double, -1, -1, -1> control, Output<double, -1, -1, -1> state, Output<double, -1, -1, -1> sensors,
+             int state_kind, int control_kind) {
               Motions all{};
-              const auto optional = [](nb::object array, std::size_t& last) -> const double* {
-                  if (array.is_none()) return nullptr;
-                  const auto numbers = nb::cast<nb::ndarray<const double, nb::c_contig, nb::device::cpu>>(array);
-                  last = numbers.shape(numbers.ndim() - 1);
-                  return numbers.data();
-              };
-              std::size_t dofs = 0, controls = 0;
-              all.warmstart = optional(warmstart, dofs), all.control = optional(control, controls);
+              if (warmstart.is_valid()) all.warmstart = warmstart.data();  // either may be None
+              if (control.is_valid()) all.control = control.data(), all.control_size = static_cast<int>(control.shape(2));
               all.count = static_cast<int>(state.shape(0)), all.steps = static_cast<int>(state.shape(1));
               all.state_kind = state_kind, all.state_size = static_cast<int>(state.shape(2));
-              all.control_kind = control_kind, all.control_size = static_cast<int>(controls);
+              all.control_kind = control_kind;
               all.sensor_size = static_cast<int>(sensors.shape(2));
               all.initial = initial.data(), all.state = state.data(), all.sensors = sensors.data();
-              auto lasted = new_array<std::int64_t>({state.shape(0)}, &all.lasted);
-              {
-                  const nb::gil_scoped_release released;
-                  run_motions(all, std::move(workers), &check_for_interrupts);
-              }
-              return lasted;
+              without_lock([&] { run_motions(all, std::move(workers), &check_for_interrupts); });
           },
           nb::arg("workers"), nb::arg("initial"), nb::arg("warmstart").none(), nb::arg("control").none(), nb::arg("state"),
           nb::arg("sensors"), nb::kw_only(), nb::arg("state_kind"), nb::arg("control_kind"),
-          "Run motions (n, steps) in as many threads as there are workers; state and sensors are written. Returns after "
-          "how many steps each ended (n,).");
+          "Run motions (n, steps) in as many threads as there are workers; state and sensors are written.");
 }
 
 }  // namespace stiction

@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "arrays.hpp"
 #include "owned_contacts.hpp"
@@ -71,6 +72,22 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     return nb::make_tuple(positions, quaternions, velocities, spins, impulses, modes, kinds);
 }
 
+/// As long as it lives, nobody else steps: a law in Python lets other threads run in the middle of a step.
+class Use {
+  public:
+    explicit Use(std::atomic_flag& flag) : flag_(flag) {
+        if (flag_.test_and_set())
+            throw Refusal("A Stepper is in the middle of a step, of another thread or asked by its own law: give each "
+                          "thread a Stepper of its own.");
+    }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+    ~Use() { flag_.clear(); }
+
+  private:
+    std::atomic_flag& flag_;
+};
+
 /// Bodies that move by one time step a call.
 class Stepper {
   public:
@@ -85,10 +102,12 @@ class Stepper {
     }
 
     void step() {
+        const Use use(in_use_);
         time_step({*law_, setting_, *hull_, *memory_, bodies_, 0}, happened_);
     }
 
     void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {
+        const Use use(in_use_);
         std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
         if (bodies.size() != bodies_.size()) throw nb::value_error("The number of bodies must stay the same.");
         for (std::size_t i = 0; i < bodies.size(); ++i) bodies[i].impacts = bodies_[i].impacts;
@@ -113,6 +132,7 @@ class Stepper {
     /// Take over what happened in the last step, and the impacts so far, as another stepper has them.
     void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind,
                   Input<std::int64_t, -1> impacts) {
+        const Use use(in_use_);
         const std::size_t n = bodies_.size();
         if (impulse.shape(0) != n || mode.shape(0) != n || kind.shape(0) != n || impacts.shape(0) != n)
             throw nb::value_error("One impulse, mode, kind and number of impacts a body is needed.");
@@ -127,7 +147,7 @@ class Stepper {
     auto impulse() const {
         double* out;
         auto result = new_array<double>({bodies_.size(), 6}, &out);
-        for (std::size_t i = 0; i < bodies_.size(); ++i) write(happened_[i].impulse, out + 6 * i);
+        for (std::size_t i = 0; i < bodies_.size(); ++i) write(Wrench{} + happened_[i].impulse, out + 6 * i);  // as in a rollout, no zero is negative
         return result;
     }
     auto mode() const {
@@ -151,6 +171,7 @@ class Stepper {
     std::vector<Moving> bodies_;
     std::shared_ptr<ContactMemory> memory_;
     std::vector<Happened> happened_;
+    std::atomic_flag in_use_;
 
     template <class Read> nb::ndarray<nb::numpy, std::int8_t> each(Read read) const {
         std::int8_t* out;

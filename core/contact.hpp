@@ -155,6 +155,9 @@ struct Contact {
         return in_system ? std::max(0.0, before.rise(x, y) - free.rise(x, y)) : fall;
     }
 
+    /// Whether the patch is as wide as a patch of this body can be: a surface, of a planar body a line.
+    bool is_widest() const { return kind == Kind::SURFACE || (kind == Kind::LINE && mobility.linear.y == 0.0); }
+
     /// v1 + M^-1 p: the twist after an impulse.
     Twist after(const Wrench& p) const { return velocity + mobility * p; }
 

@@ -111,7 +111,7 @@ class PartwiseBody {
 
     /// Whether a whole face was on the ground, still is, and does not leave it.
     bool slides_on_a_face() const {
-        if (contact_ == nullptr || contact_->kind != Kind::SURFACE) return false;
+        if (contact_ == nullptr || !contact_->is_widest()) return false;
         const auto& [v, w] = body_.twist;
         const double leaving = std::fabs(v.z) + (std::fabs(w.x) + std::fabs(w.y)) * hull_.diameter;
         return leaving < -0.2 * setting_.timestep * setting_.gravity.z;
@@ -145,6 +145,8 @@ class PartwiseBody {
             correction = depth_correction(*contact_, law_.softness, taken);
         } else {  // flight follows its parabola exactly
             body_.position = body_.position - (0.5 * taken * taken) * setting_.gravity;
+            if (law_.drag > 0.0)  // and slows down on the way, not at its begin
+                body_.position = body_.position + (-0.5 * taken * std::expm1(-law_.drag * taken)) * before.linear;
         }
         move_body(body_, correction, taken);
         return taken;
@@ -152,6 +154,7 @@ class PartwiseBody {
 
     /// Line 1 of Algorithm 1 for a step of `taken` [s], and the contact's impulse if there is a contact.
     void meet_ground(double taken) {
+        if (law_.drag > 0.0) body_.twist = std::exp(-law_.drag * taken) * body_.twist;
         const Twist before = body_.twist;
         memory_.clear();
         Contact& c = memory_.next();

@@ -9,6 +9,11 @@ namespace stiction {
 
 constexpr double ENERGY_SLACK = 1e-12;  ///< relative gain that is only rounding
 
+/// A gain that counts: one that is no number, or whose parts were too large for numbers, is infinite.
+inline double finite_gain(double gain) {
+    return std::isfinite(gain) ? gain : std::numeric_limits<double>::infinity();
+}
+
 /// The largest share of a friction, from 0 to 1 and to within a thousandth, with which contact gains nothing.
 ///
 /// gained(share): what it gains, convex in the share; infinite where the contact would not press at all

@@ -49,9 +49,9 @@ struct PlacedLink {
     Rotation frame;          ///< from its law's body frame to the engine's
     int plane = -1;          ///< number of the plane that it stands on, in this step; -1: none
     bool turned = false;     ///< whether the axes of this plane are not the world's
-    Rotation axes;           ///< if so: rows, the plane's axes in world axes
-    Vector position;         ///< of its centre of mass, z above the plane, in this step
-    Rotation rotation;       ///< from its body to the plane's axes, in this step
+    Rotation axes{};         ///< if so: rows, the plane's axes in world axes
+    Vector position{};       ///< of its centre of mass, z above the plane, in this step
+    Rotation rotation{};     ///< from its body to the plane's axes, in this step
 
     /// A twist or an impulse in world axes, in those of the plane; and back.
     template <class T> T to_plane(const T& a) const { return turned ? T{axes * a.linear, axes * a.angular} : a; }

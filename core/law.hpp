@@ -35,6 +35,8 @@ class Law {
 
     /// Share of its own response by which a loaded contact yields; 0 is rigid and exact.
     double softness = 0.0;
+    /// Rate at which what a body moves in slows it and its spin [1/s]; only for steps that are cut at impacts.
+    double drag = 0.0;
 };
 
 }  // namespace stiction

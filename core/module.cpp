@@ -4,6 +4,8 @@
 #include <windows.h>
 #endif
 
+#include "arrays.hpp"
+
 namespace nb = nanobind;
 
 namespace stiction {
@@ -32,9 +34,20 @@ bool has_avx2() {
 #endif
 }
 
+/// Raise what the core refuses as stiction's own error.
+void raise_refusal(const std::exception_ptr& raised, void*) {
+    try {
+        std::rethrow_exception(raised);
+    } catch (const stiction::Refusal& refusal) {
+        const nb::object error = nb::module_::import_("stiction.basics.checks").attr("InputError");
+        PyErr_SetString(error.ptr(), refusal.what());
+    }
+}
+
 }  // namespace
 
 NB_MODULE(STICTION_MODULE, module) {
+    nb::register_exception_translator(raise_refusal);
     nb::set_leak_warnings(false);  // what a program holds when it ends is its own matter
     module.def("has_avx2", &has_avx2, "Whether this processor has AVX2 and fused multiply-add.");
     stiction::bind_contacts(module);

@@ -16,6 +16,7 @@ struct Way {
     int iterations;
 };
 constexpr Way WAYS[] = {{0.1, true, 12}, {3.0, false, 30}, {100.0, true, 12}};
+constexpr Way BOLD_WAYS[] = {{3.0, false, 12}, {30.0, false, 12}};  // each after sweeps of its own
 constexpr int ROUNDS = 6;            // of sweeps and all these ways
 constexpr int SWEEPS = 5, MORE_SWEEPS = 20, MOST_SWEEPS = 80;  // before the first; later, each time twice as many as before
 constexpr int COLD = 2, RAISED = 3;  // rounds that begin from no impulses, and with friction that is raised from none
@@ -36,6 +37,25 @@ void PointFriction::resize(int number, int others) {
 }
 
 bool PointFriction::solve() {
+    begin();
+    if (const double left = look(); left <= SOLVED * speed_) {  // what rests; from step to step it rests ever better
+        least_ = left;
+        sweep();
+        return true;
+    }
+    if (bold ? try_boldly() : try_all()) return true;
+    x = best_;
+    update_velocities();
+    return look() <= ACCEPTED * speed_;
+}
+
+double PointFriction::measure() {
+    begin();
+    least_ = look();
+    return error();
+}
+
+void PointFriction::begin() {
     if (!symmetric) {
         columns_.resize(A.rows(), A.rows());
         for (int r = 0; r < A.rows(); ++r)
@@ -45,19 +65,31 @@ bool PointFriction::solve() {
     gain_ = 1.0, share_ = 1.0, steps_ = 0;
     least_ = std::numeric_limits<double>::infinity();
     update_velocities();
-    if (look() <= SOLVED * speed_) {  // what rests; from step to step it comes to rest ever better
-        sweep();
-        return true;
-    }
+}
+
+bool PointFriction::try_all() {
     for (int round = 0; round < ROUNDS && steps_ < most_steps; ++round) {
         if (round == COLD) std::fill(x.begin(), x.end(), 0.0);
         if (round == RAISED) raise_friction();
         if (try_from(round == 0 ? SWEEPS : std::min(MORE_SWEEPS << round, MOST_SWEEPS))) return true;
         if (least_ <= NEARLY * speed_ || pivot()) break;
     }
-    x = best_;
-    update_velocities();
-    return look() <= ACCEPTED * speed_;
+    return false;
+}
+
+bool PointFriction::try_boldly() {
+    int sweeps = MORE_SWEEPS;
+    for (const Way& way : BOLD_WAYS) {
+        for (int k = 0; k < sweeps; ++k) sweep();
+        swept_ = x, gain_ = way.gain;
+        const bool solved = newton(way.iterations, way.cautious);
+        gain_ = 1.0;
+        if (solved) return true;
+        if (steps_ >= most_steps || least_ <= NEARLY * speed_) break;
+        x = swept_, sweeps = MOST_SWEEPS;
+        update_velocities();
+    }
+    return false;
 }
 
 /// Sweeps, then Newton's method in one way after another.
@@ -123,31 +155,22 @@ void PointFriction::measure_speeds() {
     }
 }
 
+/// Column by column: most points of a pile do not press, and the sums of all rows grow side by side.
 void PointFriction::update_velocities() {
     const int n = A.rows();
-    for (int row = 0; row < n; ++row) {
-        double total = b[row];
-        for (int c = 0; c < n; ++c) total += A[row][c] * x[c];
-        w_[row] = total;
+    std::copy(b.begin(), b.end(), w_.begin());
+    for (int c = 0; c < n; ++c) {
+        if (x[c] == 0.0) continue;
+        const double* column = column_of(c);
+        for (int row = 0; row < n; ++row) w_[row] += column[row] * x[c];
     }
 }
 
 void PointFriction::add_impulse(int row, double change) {
     if (change == 0.0) return;
     x[row] += change;
-    const double* column = symmetric ? A[row] : columns_[row];
+    const double* column = column_of(row);
     for (int r = 0; r < A.rows(); ++r) w_[r] += change * column[r];
-}
-
-double PointFriction::gain(int k) const {
-    const double along = A[3 * k + 1][3 * k + 1] * map(k).stretch_x * map(k).stretch_x;
-    const double across = A[3 * k + 2][3 * k + 2] * map(k).stretch_y * map(k).stretch_y;
-    return gain_ / std::max(along, across);
-}
-
-Limit PointFriction::limit(int k, double n, double c, double s) const {
-    const Limit whole = map(k).limit(points[k], n, c, s, timestep);
-    return share_ == 1.0 ? whole : Limit{share_ * whole.size, share_ * whole.by_load, share_ * whole.by_turn};
 }
 
 /// One point after another is brought to rest, as far as a push and its friction can; then the other rows.
@@ -256,146 +279,6 @@ bool PointFriction::improve() {
         if (!std::isfinite(value)) return false;
     }
     return true;
-}
-
-/// Find which impulses are known and what is left of all equations; the greatest residual [m/s].
-double PointFriction::look() {
-    const int n = A.rows(), first = 3 * size();
-    step_.resize(n);
-    std::fill(place_.begin(), place_.end(), 0);
-    for (int k = 0; k < size(); ++k) equations(k);
-    for (int row = first; row < n; ++row) bounded_equation(row);
-    double worst = 0.0;
-    const double scale = other_ > speed_ ? speed_ / other_ : 1.0;  // rows with bounds have velocities of their own size
-    for (int row = 0; row < n; ++row) {
-        const double error = std::fabs(residual_[row]) * (row < first ? 1.0 : scale);
-        if (!(error <= worst)) worst = error;  // what is no number is the worst
-    }
-    return worst;
-}
-
-/// The equation w = 0.
-void PointFriction::stop(int row) {
-    residual_[row] = w_[row];
-    if (is_unknown(row)) add_response(row, 1.0, row);
-}
-
-/// The equation x = value, in units of velocity.
-void PointFriction::hold(int row, double value) {
-    const double stiff = A[row - row % 3][row - row % 3];
-    residual_[row] = stiff * (x[row] - value);
-    if (is_unknown(row)) add_derivative(row, stiff, row);
-}
-
-/// The same for a value that depends on nothing: it need not be solved for.
-void PointFriction::know(int row, double value) {
-    const double stiff = row < 3 * size() ? A[row - row % 3][row - row % 3] : A[row][row];
-    residual_[row] = stiff * (x[row] - value);
-    if (!deriving_)
-        place_[row] = -1, step_[row] = value;
-    else if (place_[row] >= 0)
-        add_derivative(row, stiff, row);
-}
-
-void PointFriction::add_response(int row, double factor, int of) {
-    const double* response = A[of];
-    double* out = J_[place_[row]];
-    for (std::size_t c = 0; c < unknown_.size(); ++c) out[c] += factor * response[unknown_[c]];
-}
-
-void PointFriction::add_derivative(int row, double value, int by) {
-    if (place_[by] >= 0) J_[place_[row]][place_[by]] += value;
-}
-
-/// The equations of one point.
-void PointFriction::equations(int k) {
-    const int z = 3 * k;
-    slips_[k] = 0;
-    const double pushed = x[z] - w_[z] / A[z][z];  // the normal impulse, were the point alone
-    // While derivatives are taken, it is as it was before: open or not.
-    const bool closed = deriving_ ? place_[z] >= 0 : pushed > 0.0;
-    if (closed) {
-        stop(z);
-    } else {
-        know(z, 0.0);
-        if (points[k].fixed < 0.0) {  // with no load of its own, it has no friction
-            know(z + 1, 0.0), know(z + 2, 0.0);
-            return;
-        }
-    }
-    if (map(k).cone == Cone::BOX)
-        box_equations(k, pushed);
-    else
-        cone_equations(k, pushed);
-}
-
-/// With g = f / stretch and y = stretch w, a point slips where t = g - r y leaves |g| <= limit, and then
-/// g = limit t / |t|, which also opposes the slip.
-void PointFriction::cone_equations(int k, double pushed) {
-    const int z = 3 * k;
-    const double stiff = A[z][z], r = gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
-    const bool mobile[2] = {moves(z + 1), moves(z + 2)};
-    double t[2] = {};
-    for (int d = 0; d < 2; ++d)
-        if (mobile[d]) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
-    const double size = std::sqrt(t[0] * t[0] + t[1] * t[1]);
-    const double along[2] = {size > 0.0 ? t[0] / size : 1.0, size > 0.0 ? t[1] / size : 0.0};
-    const Limit most = limit(k, pushed, -along[0], -along[1]);
-    slips_[k] = size > most.size;
-    const double at_n = most.size + most.by_load * (x[z] - pushed);  // the limit at n, if that is not yet solved for
-    const double across[2] = {-along[1], along[0]};
-    for (int d = 0; d < 2; ++d) {
-        const int row = z + 1 + d;
-        if (!mobile[d]) {
-            know(row, 0.0);
-        } else if (!slips_[k]) {
-            stop(row);
-        } else {
-            hold(row, stretch[d] * at_n * along[d]);
-            if (!is_unknown(row)) continue;
-            add_derivative(row, -stiff * stretch[d] * most.by_load * along[d], z);
-            // The direction of t turns with that part of its change that lies across it.
-            const double bend = stiff * stretch[d] * (most.by_turn * along[d] + most.size * across[d]) / size;
-            for (int e = 0; e < 2; ++e) {
-                if (!mobile[e]) continue;
-                add_response(row, r * bend * across[e] * stretch[e], z + 1 + e);
-                add_derivative(row, -bend * across[e] / stretch[e], z + 1 + e);
-            }
-        }
-    }
-}
-
-/// Each axis by itself: it slips where t = f - w / A leaves its limits.
-void PointFriction::box_equations(int k, double pushed) {
-    const int z = 3 * k;
-    for (int d = 0; d < 2; ++d) {
-        const int row = z + 1 + d;
-        if (!moves(row)) {
-            know(row, 0.0);
-            continue;
-        }
-        const double t = x[row] - w_[row] / A[row][row], side = t > 0 ? 1.0 : -1.0;
-        const double stretch = d == 0 ? map(k).stretch_x : map(k).stretch_y;
-        const Limit most = limit(k, pushed, d == 0 ? -side : 0.0, d == 0 ? 0.0 : -side);
-        if (std::fabs(t) > stretch * most.size) {
-            slips_[k] = 1;
-            hold(row, side * stretch * (most.size + most.by_load * (x[z] - pushed)));
-            if (is_unknown(row)) add_derivative(row, -A[z][z] * side * stretch * most.by_load, z);
-        } else {
-            stop(row);
-        }
-    }
-}
-
-/// A row with bounds: at one of them, or w = 0.
-void PointFriction::bounded_equation(int row) {
-    const Bounds& bounds = bounded[row - 3 * size()];
-    const double alone = x[row] - w_[row] / A[row][row];
-    const bool at_rest = deriving_ ? place_[row] >= 0 : alone > bounds.low && alone < bounds.high;
-    if (at_rest)
-        stop(row);
-    else
-        know(row, std::clamp(alone, bounds.low, bounds.high));
 }
 
 }  // namespace stiction

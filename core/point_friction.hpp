@@ -12,6 +12,7 @@
 // mostly leads on. So there are several tries, and their number is bounded.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "dense.hpp"
@@ -37,6 +38,8 @@ class PointFriction {
     bool symmetric = true;   ///< whether A is
     int most_steps = 300;    ///< of Newton's method, in all tries
 
+    bool bold = false;       ///< only whole steps of Newton's method, in few tries: all it takes where points yield much
+
     /// Make room for so many points and rows with bounds, with all numbers zero.
     void resize(int points, int bounded = 0);
     int size() const { return static_cast<int>(points.size()); }
@@ -44,8 +47,13 @@ class PointFriction {
     /// Solve for x, from the x that is there. False if no solution was found; then x is the best that was seen.
     bool solve();
 
+    /// Look at the x that is there: what is left of the equations, as a share of the greatest velocity.
+    double measure();
+
     /// Whether point k slips in the solution.
     bool slips(int k) const { return slips_[k] != 0; }
+    /// What was left of the equations in the end, as a share of the greatest velocity.
+    double error() const { return speed_ > 0.0 ? least_ / speed_ : 0.0; }
     /// Steps of Newton's method that the last solution took.
     int steps() const { return steps_; }
     /// The velocities w of the last solution.
@@ -65,6 +73,9 @@ class PointFriction {
     int steps_ = 0;
     std::vector<char> slips_;
 
+    void begin();
+    bool try_all();
+    bool try_boldly();
     bool try_from(int sweeps);
     void raise_friction();
     void measure_speeds();
@@ -74,14 +85,15 @@ class PointFriction {
     void sweep_cone(int k);
     bool newton(int iterations, bool cautious);
     double shorten(double before);
+    bool improve();
+    bool pivot();
+
+    // point_equations.cpp
     double look();
     void equations(int k);
     void cone_equations(int k, double pushed);
     void box_equations(int k, double pushed);
     void bounded_equation(int row);
-    bool improve();
-    bool pivot();
-
     // An equation as it is written: its residual, and its derivatives where they are asked for.
     void stop(int row);
     void hold(int row, double value);
@@ -91,12 +103,22 @@ class PointFriction {
     bool is_unknown(int row) const { return deriving_ && place_[row] >= 0; }
     bool deriving_ = false;
 
-    Limit limit(int k, double n, double c, double s) const;
+    /// The limit of friction at a point with normal impulse n that slips along (c, s).
+    Limit limit(int k, double n, double c, double s) const {
+        const Limit whole = map(k).limit(points[k], n, c, s, timestep);
+        return share_ == 1.0 ? whole : Limit{share_ * whole.size, share_ * whole.by_load, share_ * whole.by_turn};
+    }
     const FrictionMap& map(int k) const { return *points[k].map; }
     bool moves(int row) const { return A[row][row] > NO_MOBILITY * A[row - row % 3][row - row % 3]; }
     /// By how much friction in the plane answers a velocity, in the equations and in the sweeps.
-    double gain(int k) const;
+    double gain(int k) const {
+        const double along = A[3 * k + 1][3 * k + 1] * map(k).stretch_x * map(k).stretch_x;
+        const double across = A[3 * k + 2][3 * k + 2] * map(k).stretch_y * map(k).stretch_y;
+        return gain_ / std::max(along, across);
+    }
     void add_impulse(int row, double change);
+    /// How all velocities answer one impulse.
+    const double* column_of(int row) const { return symmetric ? A[row] : columns_[row]; }
 };
 
 }  // namespace stiction

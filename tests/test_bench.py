@@ -71,9 +71,9 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
     for package in (*PEERS, "matplotlib"):
         pytest.importorskip(package)
     monkeypatch.setitem(SCALES, "quick", SMALLEST)
-    files = {"json": tmp_path / "b.json", "plot": tmp_path / "b.png", "markdown_file": tmp_path / "b.md"}
+    files = {"out": tmp_path, "plot": tmp_path / "b.png"}
     bench.run("quick", only=("batch", "materials", "points", "chain", "quadruped", "profile"), repeat=2, **files)
-    content = json.loads(files["json"].read_text())
+    content = json.loads((tmp_path / "bench" / "results.json").read_text())
     assert content["parameters"] == {"scale": "quick", "seed": 0, "repeat": 2}
     assert [list(run) for run in content["runs"]] == [
         ["batch", "materials", "points", "chain", "quadruped", "profile"]
@@ -83,7 +83,7 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
     assert points["parts"]["Bullet, mesh"]["16"]["points_kept"] <= 4
     assert all(len(target["measured"]) == 2 for target in content["targets"]) and content["targets"]
     assert files["plot"].read_bytes().startswith(b"\x89PNG")
-    printed, written = capsys.readouterr().out, files["markdown_file"].read_text()
+    printed, written = capsys.readouterr().out, (tmp_path / "bench" / "tables.md").read_text()
     for title in ("Many thrown boxes", "N contact points", "Three-link chain", "Quadruped", "A batch step", "Aims"):
         assert title in printed and title in written
 
@@ -150,7 +150,7 @@ def test_two_scales_at_once_are_refused(capsys):
 
 def test_throws_are_those_that_laws_learn_from():
     from stiction.bodies.body import Body
-    from stiction.learning.collect.throws import ThrowRanges, draw, generator
+    from stiction.bodies.throws import ThrowRanges, draw, generator
 
     body = Body.box((0.2, 0.3, 0.4), 1.0)
     third = draw(body, ThrowRanges(), generator(5, 2))

@@ -7,6 +7,8 @@ import trimesh
 from contact_states import contacts_from
 from stiction import Body, CoulombLaw, InputError, State, rollout
 
+CLOUD = np.random.default_rng(0).normal(size=(20, 3))
+
 
 @pytest.fixture
 def box_file(tmp_path):
@@ -99,14 +101,39 @@ def test_description_is_read_back_exactly(prism):
         (lambda: Body.box((0.2, 0.3, 0.4), 1.0, inertia=np.diag([1, 1, -1])), "principal moments positive"),
         (lambda: Body.box((0.2, 0.3, 0.4), 1.0, inertia=np.arange(9).reshape(3, 3)), "must be symmetric"),
         (lambda: Body.box((0.2, 0.3, 0.4), 1.0, com=(1, 0, 0)), "com must lie inside the body"),
-        (lambda: Body.prism(2, 0.2, 0.2, 1.0), "prism sides must be a whole number of at least 3, got 2"),
+        (lambda: Body.prism(2, 0.2, 0.2, 1.0), "prism sides must be a whole number from 3 to 2048, got 2"),
         (lambda: Body.prism(5, -0.2, 0.2, 1.0), "prism radius .m. must be positive, got -0.2"),
         (lambda: Body.rectangle((0.2, 0.4), 1.0, com=(0, 0.1, 0)), "must lie in its plane y = 0, got y = 0.1"),
         (lambda: Body.hull_of(np.eye(3), 1.0, com=(0, 0, 0), inertia=np.eye(3)), "do not lie in one plane"),
+        (lambda: Body.hull_of(CLOUD[np.newaxis], 1.0), r"points must have shape \(n, 3\), got shape \(1, 20, 3\)"),
+        (lambda: Body.hull_of(CLOUD, 1.0, com=[[0, 0, 0]]), r"com .centre of mass. must have shape \(3,\)"),
+        (
+            lambda: Body.prism(1_000_000, 0.2, 0.2, 1.0),
+            "prism sides must be a whole number from 3 to 2048, got 1000000",
+        ),
+        (lambda: Body.prism(5, 1e200, 0.2, 1.0), "prism radius .m. must be at most 1e"),
+        (lambda: Body.box((1e7, 0.1, 0.1), 1.0), r"3 positive lengths .m., at most 1e\+06"),
+        (lambda: Body.box((0.1, 0.1, 0.1), 1e300), r"mass must be 1e-15 to 1e\+15 kg, got 1e\+300 kg"),
     ],
 )
 def test_impossible_bodies_are_refused(make, sentence):
     with pytest.raises(InputError, match=sentence):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Body.box((0.2, 0.3, 1e-300), 1.0),
+        lambda: Body.prism(5, 0.2, 1e-30, 1.0),
+        lambda: Body.hull_of(CLOUD * [1, 1, 1e-12], 1.0, com=(0, 0, 0), inertia=np.eye(3)),
+        lambda: Body("hull", (), CLOUD * [1, 1, 0], 1.0, np.zeros(3), np.eye(3)),
+        lambda: Body("hull", (), np.zeros((8, 3)), 1.0, np.zeros(3), np.eye(3)),
+        lambda: Body.rectangle((0.2, 1e-50), 1.0),
+    ],
+)
+def test_a_body_without_volume_is_refused_when_it_is_made(make):
+    with pytest.raises(InputError, match=r"must have (a volume|an area)|do not lie in one plane"):
         make()
 
 

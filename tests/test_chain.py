@@ -35,11 +35,3 @@ def test_law_of_the_free_link_works_in_the_chain(truth):
     assert ours.evaluations[ours.evaluations > 0].mean() < 6
     assert ours.unsolved.sum() < 0.005 * (ours.kind > 0).sum()
     assert ours.outside.sum() < 0.01 * (ours.kind > 0).sum()
-
-
-def test_trajectory_is_the_links_motion(truth):
-    """The replay's motion: its velocity is the change of its place."""
-    run = truth.trajectory()
-    middle = np.diff(run.position[:230], axis=0) / run.timestep  # before the first impact
-    assert np.abs(middle - run.velocity[1:230]).max() < 0.05
-    assert run.position[0] == pytest.approx([1.25, 0.0, 1.25])

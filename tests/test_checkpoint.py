@@ -45,7 +45,7 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     options = ["--throws", "20", "--steps", "300", "--truth", "coulomb-box", "--friction", "0.6", "--workers", "1"]
     assert main(["collect", "box", "--out", str(data), *options]) == 0
     how = ["--steps", "400", "--no-guess", "--fold", "mirror"]
-    command = [sys.executable, "-m", "stiction.cli", "train", str(data), "--out", str(out), *how]
+    command = [sys.executable, "-m", "stiction", "train", str(data), "--out", str(out), *how]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     unfinished, patience = out.with_name(out.name + ".training"), time.monotonic() + 120
     while not unfinished.exists() and process.poll() is None and time.monotonic() < patience:

@@ -1,9 +1,16 @@
-"""The command line: what it writes, and how it refuses."""
+"""The command line: what it writes, what its help says, and how it refuses."""
+
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from stiction.cli import main
+import stiction
+from stiction.cli import COMMANDS, main
+from stiction.commands.bench import CASES
+from stiction.studies import listed
 
 
 def test_simulate_writes_a_trajectory(tmp_path, capsys):
@@ -14,18 +21,58 @@ def test_simulate_writes_a_trajectory(tmp_path, capsys):
     assert "final position" in capsys.readouterr().out
 
 
+def test_simulate_draws_its_throw(tmp_path):
+    pytest.importorskip("matplotlib")
+    assert main(["simulate", "--steps", "50", "--plot", str(tmp_path / "throw.png")]) == 0
+    assert (tmp_path / "throw.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_simulate_puts_a_material_on_any_body(tmp_path):
+    path = tmp_path / "run.npz"
+    how = ["--body", "prism:6,0.1,0.3", "--mass", "2", "--timestep", "0.001", "--turn", "0", "0", "0"]
+    throw = ["--height", "0.2", "--velocity", "1", "2", "0", "--spin", "0", "0", "3"]
+    assert main(["simulate", "stribeck", *how, *throw, "--steps", "200", "--out", str(path)]) == 0
+    body = stiction.Body.prism(6, 0.1, 0.3, mass=2.0)
+    state = stiction.State([0, 0, 0.2], velocity=[1, 2, 0], angular_velocity=[0, 0, 3])
+    wanted = stiction.rollout(stiction.load("stribeck").on(body, timestep=0.001), state, 200)
+    with np.load(path) as run:
+        np.testing.assert_array_equal(run["position"], wanted.position)
+
+
+@pytest.mark.parametrize("law", ["box", "rectangle", "cube"])  # of a learned, a planar and an identified law
+def test_simulate_throws_the_body_of_a_law(law, capsys):
+    assert main(["simulate", law, "--steps", "400"]) == 0
+    said = capsys.readouterr().out
+    assert (
+        " ".join(repr(stiction.load(law)).split()) in " ".join(said.split()) and "first contact      none" not in said
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (["simulate", "--mass", "-1"], "stiction: Body mass [kg] must be positive, got -1."),
         (["simulate", "--height", "0"], "stiction: The body starts below the ground"),
         (["simulate", "--out", "run.csv"], "stiction: --out must name an .npz file, got run.csv."),
+        (["simulate", "box", "--mass", "2"], "stiction: box is a law of its own body, a box of 1 kg: give no other"),
+        (["simulate", "dart", "--friction", "2"], "stiction: --friction and --cone are for the law coulomb;"),
         (["evaluate", "no-such-law"], "stiction: There is no law 'no-such-law'; shipped are"),
+        (["evaluate", "box", "--data", "tosses"], "stiction: data is for laws that were identified from recordings"),
+        (
+            ["identify", "tosses", "--body", "box:1,1,1", "--mass", "1", "--out", "a.safetensors", "--plot", "a.jpg"],
+            "stiction: The plot is a .png file, got a.jpg.",
+        ),
         (
             ["train", "data", "--out", "x", "--through", "rollouts"],
             "stiction: --through and --body are for a material.",
         ),
         (["view", "no-such-law"], "stiction: There is no law 'no-such-law'; shipped are"),
+        (["reprodce"], "stiction: There is no command 'reprodce'; did you mean reproduce?"),
+        (["sing"], "stiction: There is no command 'sing'; there are demo, simulate, view,"),
+        (["reproduce", "--out", "x", "robt"], "stiction: There is no study 'robt'; did you mean robot or robots?"),
+        (["reproduce", "slope"], "stiction: `reproduce slope` needs a folder for its results: give --out FOLDER."),
+        (["reproduce", "slope", "--out", "x", "--quick", "--full"], "stiction: Give --quick or --full, not both."),
+        (["bench", "thorw"], "stiction: There is no case 'thorw'; did you mean throw?"),
     ],
 )
 def test_bad_input_gets_one_line_and_exit_code_2(arguments, sentence, capsys):
@@ -37,3 +84,84 @@ def test_bad_input_gets_one_line_and_exit_code_2(arguments, sentence, capsys):
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("stiction 0.")
+
+
+def test_the_package_is_a_program_and_names_every_command():
+    program = [sys.executable, "-m", "stiction"]
+    said = subprocess.run(program, check=True, capture_output=True, text=True).stdout
+    assert "--version" in said and stiction.__version__ in said
+    assert [name for name in COMMANDS if f"• {name}" not in said] == []
+
+
+@pytest.mark.parametrize(("command", "about"), [("reproduce", listed.ABOUT), ("bench", CASES)])
+def test_help_has_a_line_for_each_study_and_case(command, about, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ended.value.code == 0 and [pair for pair in about.items() if list(pair) not in lines] == []
+
+
+def test_reproduce_without_a_name_lists_the_studies(capsys):
+    assert main(["reproduce"]) == 0
+    lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert lines[: len(listed.ABOUT)] == [list(pair) for pair in listed.ABOUT.items()]
+
+
+def test_every_study_and_case_that_is_listed_is_there():
+    from stiction.studies.page.order import ORDER, OTHER_RECORDINGS
+    from stiction.studies.speed import run
+
+    assert {*listed.STUDIES, *OTHER_RECORDINGS} == set(ORDER) and list(CASES) == list(run.CASES)
+    package = Path(stiction.__file__).parent
+    files = [package / "studies" / study.folder / f"{name}.py" for name, study in listed.STUDIES.items()]
+    assert [file for file in files if not file.exists()] == []
+
+
+def test_a_shell_completes_commands_studies_and_options(tmp_path, capsys):
+    assert main(["completion", "bash"]) == 0
+    script = tmp_path / "completion.sh"
+    script.write_text(capsys.readouterr().out)
+    ask = """
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_tyro_stiction; printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    for words, found in (
+        (["rep"], ["reproduce"]),
+        (["reproduce", "rob"], ["robot", "robots"]),
+        (["collect", "box", "--t"], ["--throws", "--timestep", "--truth"]),  # --truth has help of several lines
+    ):
+        call = ["bash", "-c", ask, "bash", str(script), "stiction", *words]
+        said = subprocess.run(call, check=True, capture_output=True, text=True).stdout
+        assert sorted(said.split("\n")[:-1]) == found
+
+
+def test_demo_says_at_once_what_it_lacks(monkeypatch, capsys):
+    hidden = ("dartpy", "torch", "pyarrow", "plotly")
+    monkeypatch.setattr("stiction.basics.extras.find_spec", lambda module: None if module in hidden else module)
+    assert main(["demo"]) == 2
+    needed = "`stiction demo` needs DART, pyarrow, torch and plotly"
+    assert capsys.readouterr().err == f"stiction: {needed}: pip install 'stiction[dart,data,train,report]'.\n"
+
+
+def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
+    """Throwing, learning and measuring have tests of their own; here each is looked at only for what it is given."""
+    for module in ("dartpy", "torch", "viser"):
+        pytest.importorskip(module)
+    called = []
+    for module, name in (
+        ("learning.collect.options", "run"),
+        ("learning.train.from_data", "train_from"),
+        ("studies.evaluate", "run"),
+        ("studies.listed", "run"),
+    ):
+        monkeypatch.setattr(f"stiction.{module}.{name}", lambda *given, **how: called.append((given, how)))
+    assert main(["demo", "--out", str(tmp_path)]) == 0
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
+    assert [line.split(": stiction ")[1].split()[0] for line in shown] == ["collect", "train", "evaluate", "reproduce"]
+    (thrown, _), (trained, budget), (measured, contacts), (study, of) = called
+    assert (thrown[0].body, thrown[0].throws, thrown[0].out) == ("box", 300, tmp_path / "data")
+    law = tmp_path / "box.safetensors"
+    assert trained == (tmp_path / "data", law) and budget["time_budget"] == 60
+    assert measured == (str(law),) and contacts["contacts"] == 10_000
+    assert study[:3] == ("trajectories", tmp_path, "quick") and of == {"law": law}

@@ -15,13 +15,13 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from contact_states import SETTING
 from stiction import Body, InputError, Mode, State
+from stiction.bodies.throws import ThrowRanges
 from stiction.learning.collect.carry_out import carry_out, shard_rows
 from stiction.learning.collect.instances import REQUERIED, balanced_choice, is_at_rest
 from stiction.learning.collect.options import CollectOptions, run, to_plan
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.store import shard_path
 from stiction.learning.collect.summary import print_summary
-from stiction.learning.collect.throws import ThrowRanges
 from stiction.learning.collect.truth import GroundTruth
 from stiction.simulation.motion import contacts_at, to_motion
 
@@ -274,7 +274,7 @@ def test_only_one_process_collects_into_a_folder(plan, tmp_path):
 
     handle = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(handle, fcntl.LOCK_EX)
-    with pytest.raises(InputError, match="Another process is collecting into"):
+    with pytest.raises(InputError, match="Another process is writing to"):
         carry_out(plan, tmp_path, workers=1, progress=False)
     os.close(handle)
 

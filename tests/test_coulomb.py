@@ -1,12 +1,14 @@
 """The analytic Coulomb law: textbook motions, cones, symmetry."""
 
+import time
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from conftest import random_states
-from contact_states import handled, random_contacts
-from stiction import CoulombLaw, InputError, Mode, State, rollout
+from contact_states import contacts_from, handled, random_contacts
+from stiction import Body, CoulombLaw, InputError, Mode, State, _core, rollout
 
 
 @pytest.mark.parametrize("cone", ["box", "round"])
@@ -79,10 +81,24 @@ def test_rigid_law_names_all_three_modes(box):
         (dict(friction=np.nan), "friction must be finite"),
         (dict(friction=(0.1, 0.2, 0.3)), "friction must be one number or two"),
         (dict(cone="square"), "cone must be one of 'box', 'round', got 'square'"),
-        (dict(softness=-1), "softness must not be negative"),
+        (dict(softness=-1), "softness of a law must not be negative"),
         (dict(timestep=0), "timestep .s. must be positive"),
     ],
 )
 def test_impossible_laws_are_refused(box, arguments, sentence):
     with pytest.raises(InputError, match=sentence):
         CoulombLaw(box, **arguments)
+
+
+def test_a_patch_of_hundreds_of_vertices_is_solved_for_some_of_them():
+    """The work grows with the cube of their number: friction that is all but infinite must not take minutes."""
+    body = Body.prism(500, 0.2, 0.1, 1.0)
+    contacts = contacts_from(body, [[1, 0, 0, 0]], [1e-4], [[1.0, 0.3, -1.0, 0, 0, 2.0]])
+    assert contacts.record["count"][0] == 500
+    assert _core.vertex_problem(contacts, 0, 1e-9, True)[1].shape == (3 * 24,)
+    begin = time.process_time()
+    for friction in ((691.0, 1e-6), (1e19, 1e19), (7e14, 2.8)):
+        for cone in ("box", "round"):
+            p, _ = handled(CoulombLaw(body, friction, cone=cone, softness=0.0), contacts)
+            assert np.isfinite(p).all() and p[0, 2] > 0
+    assert time.process_time() - begin < 2

@@ -93,5 +93,5 @@ def test_trees_that_lead_out_of_their_arrays_are_refused(wave, change):
 def test_kernel_machines_that_do_not_fit_are_refused(wave):
     x, y = wave
     arrays = estimators.fit_regressor("svm", x[:300], y[:300], seed=0).arrays()
-    with pytest.raises(ValueError, match="do not fit together"):
+    with pytest.raises(ValueError, match="must be float32 of shape"):
         KernelMachine(**{**arrays, "centres": arrays["centres"][:, :3]})

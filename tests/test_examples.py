@@ -14,10 +14,10 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 NUMBER = r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?"
 
 
-def printed(name: str, *arguments: str, before: tuple[str, ...] = ()) -> str:
-    """What the example prints."""
+def printed(name: str, *arguments: str, before: tuple[str, ...] = (), folder: Path | None = None) -> str:
+    """What the example prints; `folder`: where it runs and writes."""
     command = [*before, sys.executable, str(EXAMPLES / name), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=folder)
     assert run.returncode == 0, run.stderr
     return run.stdout
 
@@ -65,6 +65,62 @@ def test_the_viewer_opens_and_closes():
     pytest.importorskip("glfw")
     seconds, speed = numbers(printed("viewer.py", "0.5", before=("xvfb-run", "-a")).replace("m/s or rad/s", ""))
     assert seconds >= 0.5 and speed < 1e-10
+
+
+def test_a_law_of_ones_own_slows_a_box_as_theory_says():
+    *table, last = printed("own_law.py").strip().splitlines()[1:]
+    assert len(table) == 8 and numbers(last)[0] < 0.2  # percent
+    for row in table:
+        time, simulated, theory = numbers(row.partition("]")[2])
+        assert 0 <= time <= 2 and simulated == pytest.approx(theory, abs=3.5e-3)
+
+
+def test_a_batch_tells_where_boxes_rest():
+    first, _, *shares, apart, same = printed("batch.py", "60").strip().splitlines()
+    assert first.startswith("60 throws of 800 steps") and same.endswith("True")
+    assert 85 < sum(numbers(line.partition(":")[2])[0] for line in shares) <= 100
+    assert numbers(apart)[0] < 3
+
+
+def test_a_throw_is_plotted(tmp_path):
+    first, *stretches, last = printed("plot.py", "out", folder=tmp_path).strip().splitlines()
+    assert first.startswith("Trajectory(800 steps of 0.002 s) ends at State(position=") and "throw.png" in last
+    assert "flight" in stretches[0] and "surface static" in stretches[-1]
+    assert (tmp_path / "out/throw.png").read_bytes().startswith(b"\x89PNG")
+    pushed = sum(numbers(line)[-1] for line in stretches)  # against gravity, for 1.6 s, from its fall to rest
+    assert pushed == pytest.approx(9.81 * 1.6, rel=2e-3)
+
+
+def test_a_foot_stands_and_slides_on_a_slope_as_theory_says():
+    _, *rows, last = printed("mujoco_foot.py").strip().splitlines()
+    modes = []
+    for row in rows:
+        _, theory, ours, plain = numbers(row)
+        assert ours == pytest.approx(theory, abs=2e-3)
+        assert theory > 0 or plain > 0.5  # MuJoCo's creeps
+        modes.append(row.split()[-1])
+    assert modes == ["dynamic", "dynamic", "static", "static"]
+    assert len(set(numbers(last))) == 1
+
+
+@pytest.mark.slow
+def test_a_wedge_comes_to_rest_on_its_faces(tmp_path):
+    body, *faces, last = printed("drop_mesh.py", folder=tmp_path).strip().splitlines()
+    assert body == "Body(mesh of 6 vertices, 0.2 kg)" and len(faces) == 5
+    shares = [numbers(face)[-1] for face in faces]
+    assert 99 < sum(shares) < 101 and sum(share > 15 for share in shares) == 3  # hardly ever on its small ends
+    assert numbers(last)[1] > 99
+
+
+@pytest.mark.slow
+def test_a_law_is_identified_from_a_file_of_tosses(tmp_path):
+    text = printed("identify.py", folder=tmp_path)
+    assert text.startswith("Recordings(24 tosses of Body(box 0.1 x 0.1 x 0.1 m, 0.37 kg) at 148 Hz)")
+    for name in ("friction", "restitution"):
+        found, error, true = numbers(next(line for line in text.splitlines() if line.startswith(f"{name}: found")))
+        assert abs(found - true) < 3 * abs(error) and abs(error) < 0.1
+    shares = [numbers(line) for line in text.splitlines() if line.startswith("its ")]
+    assert [level for level, _ in shares] == [50, 90] and shares[1][1] > 75
 
 
 @pytest.mark.slow

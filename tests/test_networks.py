@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stiction import InputError
+from stiction import InputError, _core
 from stiction.laws.approximators import FARTHEST
 from stiction.laws.networks import WIDEST, Network
 
@@ -53,6 +53,8 @@ def test_inputs_and_layers_that_do_not_fit_are_refused():
     network = Network.random([5, 8, 3], np.random.default_rng(0))
     with pytest.raises(ValueError, match="number of inputs does not fit"):
         network.native(np.zeros((2, 4)))
-    torn = Network(network.mean, network.scale, network.weights[::-1], network.biases)
+    with pytest.raises(InputError, match=r"weight0 of a network must be float32 of shape \(5, 8\)"):
+        Network(network.mean, network.scale, network.weights[::-1], network.biases)
+    torn = [network.weights[1], network.weights[0]]
     with pytest.raises(ValueError, match="layers of a network do not fit together"):
-        _ = torn.native
+        _core.network(network.mean, network.scale, torn, list(network.biases))

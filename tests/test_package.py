@@ -1,12 +1,16 @@
 """What a newcomer meets first: a quick import that needs no engine, clear names."""
 
 import importlib
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import stiction
+
+_PINNED = "constraints.txt", "requirements.lock"
 
 
 def run(code: str) -> str:
@@ -61,10 +65,50 @@ for name in ("dart", "mujoco", "recordings"):
         "5",
         "stiction.dart needs DART: pip install 'stiction[dart]'.",
         "stiction.mujoco needs MuJoCo: pip install 'stiction[mujoco]'.",
-        "stiction.recordings needs pyarrow: pip install 'stiction[record]'.",
+        "stiction.recordings needs pyarrow: pip install 'stiction[data]'.",
     ]
 
 
+def test_help_shows_what_is_public_also_without_extras():
+    """All that can be imported, and a line on everything else."""
+    hidden = "dartpy mujoco torch sklearn pyarrow joblib matplotlib plotly viser jinja2 gymnasium".split()
+    for names in ([], hidden):
+        code = f"""
+import pydoc, sys
+for name in {names!r}:
+    sys.modules[name] = None
+import stiction
+print(pydoc.render_doc(stiction, renderer=pydoc.plaintext))
+"""
+        text = run(code)
+        overview, details = text.split("PACKAGE CONTENTS")
+        for name in stiction.__all__:
+            assert re.search(rf"\b{name}\b", overview), name
+        for name in (
+            "class Body",
+            "class Contacts",
+            "class Trajectory",
+            "rollout(law",
+            "train_material(data",
+            "evaluate(",
+        ):
+            assert name in details
+        assert ("class DataSet" in details) == (names == [])
+
+
 def test_unknown_names_list_what_there_is():
-    with pytest.raises(AttributeError, match="stiction has no 'Boddy'; it has AugmentedLaw, Body, CoulombLaw"):
+    with pytest.raises(
+        AttributeError, match="stiction has no 'Boddy'; it has AugmentedLaw, Body, Contacts, CoulombLaw"
+    ):
         _ = stiction.Boddy
+
+
+def test_the_lock_file_pins_the_tested_versions():
+    root = Path(__file__).parents[1]
+    pins = [re.findall(r"(?m)^([\w.-]+)==([^\s\\]+)", (root / name).read_text()) for name in _PINNED]
+    tested, locked = ({re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found} for found in pins)
+    assert locked["torch"] == tested["torch"] + "+cpu"
+    assert {name: version for name, version in locked.items() if tested.get(name, version) != version} == {
+        "torch": locked["torch"]
+    }
+    assert len(locked) > 100 and (root / "requirements.lock").read_text().count("--hash=sha256:") > len(locked)

@@ -9,6 +9,7 @@ import pytest
 from browser import changed, errors, open_browser, picture, set_width, wait_for
 from conftest import random_states
 from stiction import Body, CoulombLaw, InputError, State, rollout
+from stiction.basics import colours
 from stiction.studies.page.section import Picture, Plot, Replay, Section, Table
 
 pytest.importorskip("jinja2")
@@ -80,6 +81,42 @@ def test_a_section_from_before_there_were_pictures_is_still_shown(tmp_path):
     assert 'id="slope"' in publish(tmp_path, a_section("events")).read_text()
 
 
+def test_replays_come_first_then_figures_and_tables_are_folded(replay, tmp_path):
+    section = a_section("events", tables=[a_table()], plots=[a_plot()], replays=[replay])
+    text = publish(tmp_path, section).read_text()
+    places = [text.index(part) for part in ('class="replay"', 'class="plot"', '<details class="table">')]
+    assert places == sorted(places) and "<details open" not in text
+
+
+def test_strips_have_the_time_of_the_player_whatever_the_time_steps(replay, tmp_path):
+    run = rollout(
+        CoulombLaw(replay.body, 0.9, timestep=0.004),
+        State((0.0, 0.0, 0.4), velocity=(1.5, 0.3, 0.0), angular_velocity=(1.0, 6.0, 0.0)),
+        100,
+    )
+    runs = {"fine": replay.runs["rough"], "coarse": run}
+    publish(tmp_path, a_section("events", replays=[Replay("two time steps", replay.body, runs)]))
+    [shown] = json.loads((tmp_path / "events" / "section.json").read_text())["replays"]
+    assert shown["duration"] == 0.6 and shown["steps"] == 600  # [s], [ms]
+    fine, coarse = (strip["spans"] for strip in shown["strips"])
+    assert fine[-1][1] == 600 and coarse[-1][1] == 400  # both rest until their end
+
+
+def test_a_run_without_known_contacts_has_no_strip(replay, tmp_path):
+    run = replay.runs["rough"]
+    silent = type(run)(**{**vars(run), "mode": 0 * run.mode, "kind": 0 * run.kind})
+    publish(tmp_path, a_section("events", replays=[Replay("real", replay.body, {"recorded": silent, "stiction": run})]))
+    [shown] = json.loads((tmp_path / "events" / "section.json").read_text())["replays"]
+    assert [strip["name"] for strip in shown["strips"]] == ["stiction"]
+
+
+def test_each_run_has_its_own_colour_and_none_is_a_modes():
+    names = ["MuJoCo, elliptic", "stiction, learned", "DART", "MuJoCo", "PDD", "mine"]
+    found = colours.of_runs(names)
+    assert len(set(found)) == len(names) and not set(found) & set(colours.MODES.values())
+    assert colours.of_runs(["recorded", "stiction"]) == [colours.TRUTH, colours.STICTION]
+
+
 def test_text_is_shown_and_never_run(tmp_path):
     publish(tmp_path, a_section("tosses", tables=[a_table("<script>alert(1)</script>")]))
     text = (tmp_path / "index.html").read_text()
@@ -130,6 +167,7 @@ def test_in_a_browser_the_page_opens_and_fits(page):
                 assert plot.find_elements("css selector", ".scatterlayer .trace path.js-line")
             wide = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert browser.execute_script(wide) <= 0
+            browser.execute_script("document.querySelector('details').open = true")
             box = "const b = document.querySelector('.scroll'); return b.scrollWidth > b.clientWidth"
             assert browser.execute_script(box) == (width == 390)  # the wide table scrolls in its own box
             assert not errors(browser)
@@ -138,6 +176,8 @@ def test_in_a_browser_the_page_opens_and_fits(page):
 @pytest.mark.slow
 def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
     with open_browser(540, 700) as browser:
+        from selenium.webdriver import Keys
+
         browser.get(page.as_uri())
         replay = browser.find_element("css selector", ".replay")
         browser.execute_script("arguments[0].scrollIntoView()", replay)
@@ -146,14 +186,16 @@ def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
         first = replay.get_attribute("data-time")
         wait_for(lambda: replay.get_attribute("data-time") != first, "time passes")
 
-        in_player(browser, "window.mark = 'the same'; " + PAUSE_BUTTON + ".click()")
-        wait_for(lambda: not in_player(browser, f"return !!{PAUSE_BUTTON}"), "it pauses")
-        place = "const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom - 50]"
-        area = browser.execute_script(place, replay.find_element("css selector", ".stage"))  # without the player's bar
-        seen = []
-        for share in (0.05, 0.45):
-            drag_slider(browser, share)
-            wait_for(lambda share=share: abs(moment(browser) - 1.2 * share) < 0.03, "the slider is where it was set")
+        in_player(browser, "window.mark = 'the same'")
+        replay.find_element("css selector", ".toggle").send_keys(" ")
+        wait_for(lambda: replay.get_attribute("data-state") == "paused", "it pauses")
+        place = "const r = arguments[0].getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]"
+        area = browser.execute_script(place, replay.find_element("css selector", ".stage"))
+        seek, seen = replay.find_element("css selector", ".seek"), []
+        for key, end in ((Keys.HOME, 0.0), (Keys.END, 0.6)):  # 300 steps of 2 ms
+            seek.send_keys(key)
+            assert float(replay.get_attribute("data-time")) == pytest.approx(end)
+            assert abs(moment(browser) - end) < 0.06  # the player's own field, in tenths
             time.sleep(2)  # the canvas follows
             seen.append(picture(browser, area))
         assert changed(*seen) > 1000
@@ -161,9 +203,6 @@ def test_in_a_browser_a_replay_plays_and_its_slider_moves_the_bodies(page):
         browser.execute_script("arguments[0].click()", replay.find_element("css selector", ".close"))
         assert replay.get_attribute("data-state") == "poster"
         assert not errors(browser)
-
-
-PAUSE_BUTTON = "document.querySelector('.tabler-icon-player-pause-filled')?.closest('button')"
 
 
 def in_player(browser, script: str):
@@ -178,17 +217,55 @@ def in_player(browser, script: str):
 
 
 def moment(browser) -> float:
-    """The time that the player's slider shows [s]."""
-    return float(in_player(browser, "return document.querySelector('[role=slider]').ariaValueNow"))
+    """The time that the player itself shows [s]."""
+    return float(in_player(browser, "return document.querySelector('input[inputmode=decimal]').value"))
 
 
-def drag_slider(browser, share: float) -> None:
-    """Press on the player's slider at a share of its length, as a hand does."""
-    from selenium.webdriver import ActionChains
+@pytest.mark.slow
+def test_in_a_browser_keys_move_replays_and_plots_and_nothing_is_shared(page):
+    with open_browser(700, 700) as browser:
+        from selenium.webdriver import ActionChains, Keys
 
-    browser.switch_to.default_content()
-    browser.switch_to.frame(browser.find_element("css selector", ".replay iframe"))
-    track = browser.find_element("css selector", ".mantine-Slider-track")
-    hand = ActionChains(browser).move_to_element_with_offset(track, (share - 0.5) * track.size["width"], 0)
-    hand.click_and_hold().pause(1.0).release().perform()  # the player looks once a frame
-    browser.switch_to.default_content()
+        browser.get(page.as_uri())
+        plot = browser.find_element("css selector", ".plot .canvas")
+        browser.execute_script("arguments[0].scrollIntoView(); arguments[0].focus()", plot)
+        wait_for(lambda: plot.get_attribute("data-state") == "drawn", "the plot is drawn")
+        assert "Squares." in plot.get_attribute("aria-label")
+        labels = [b.get_attribute("aria-label") for b in plot.find_elements("css selector", ".modebar-btn")]
+        assert "Zoom in" in labels and not [
+            label for label in labels if "hare" in label or "loud" in label or not label
+        ]
+        extent = "return document.querySelector('.plot .drawing').layout.xaxis.range"
+        before = browser.execute_script(extent)
+        ActionChains(browser).send_keys(Keys.ARROW_RIGHT).perform()
+        wait_for(lambda: browser.execute_script(extent)[0] > before[0], "the plot moves to the right")
+
+        replay = browser.find_element("css selector", ".replay")
+        browser.execute_script("arguments[0].scrollIntoView()", replay)
+        replay.find_element("css selector", ".start").send_keys(Keys.ENTER)
+        wait_for(lambda: replay.get_attribute("data-state") == "playing", "the replay plays")
+        button = replay.find_element("css selector", ".toggle")
+        button.send_keys(" ")  # it has the focus
+        wait_for(lambda: button.get_attribute("aria-label") == "Play", "it pauses")
+        at = float(replay.get_attribute("data-time"))
+        button.send_keys(Keys.ARROW_LEFT)
+        assert float(replay.get_attribute("data-time")) == pytest.approx(max(0.0, at - 0.01), abs=0.0051)  # one frame
+        assert not errors(browser)
+
+
+@pytest.mark.slow
+def test_on_paper_all_tables_are_unfolded_and_replays_are_posters(page):
+    with open_browser(700, 700) as browser:
+        browser.get(page.as_uri())
+        drawn = "return !document.querySelector('.canvas[data-state=waiting]')"
+        wait_for(lambda: browser.execute_script(drawn), "all plots are drawn, out of sight too")
+        assert not browser.execute_script("return document.querySelector('details').open")
+        browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        assert browser.find_element("css selector", "details td").is_displayed()
+        assert browser.find_element("css selector", ".start svg").is_displayed()
+        assert not browser.find_element("css selector", ".play").is_displayed()
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.execute_script("dispatchEvent(new Event('afterprint'))")
+        assert not browser.execute_script("return document.querySelector('details').open")
+        assert not errors(browser)

@@ -249,6 +249,16 @@ def test_motions_in_threads_have_the_bits_of_single_ones():
     assert np.array_equal(sim.data.qpos, one[5, -1, 1:8])
 
 
+def test_a_motion_that_ends_at_once_has_its_start_and_no_sensors():
+    touch = '<sensor><touch site="zone"/></sensor>'
+    part = '<body name="part" pos="0 0 .1"><freejoint/><geom size=".1"/><site name="zone" size=".2"/></body>'
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{part}</worldbody>{touch}</mujoco>")
+    start, given = np.zeros(14), np.full((1, 3, 1), 7.0)
+    start[1] = 1e11  # [m] where MuJoCo takes no number
+    states, sensors = rollout(model, mujoco.MjData(model), start, nstep=3, laws={"part": 0.5}, sensordata=given)
+    assert (states == start).all() and not sensors.any()
+
+
 def test_a_changed_model_is_followed_or_refused():
     sim = Simulation(on_plane(box("part", "0 0 .1")), laws={"part": 0.5})
     sim.data.qvel[0] = 1.0
@@ -290,10 +300,24 @@ def test_refuses(laws, message):
         Simulation(on_plane(box("part", "0 0 .1")), laws=laws)
 
 
+@pytest.mark.parametrize("options", [{"softness": -1.0}, {"gap": 0.0}])
+def test_a_model_that_is_refused_stays_as_it_was(options):
+    model = on_plane(box("part", "0 0 .1"))
+    with pytest.raises(InputError):
+        Simulation(model, laws={"part": 0.5}, **options)
+    assert not model.geom_gap.any()
+
+
 def test_refuses_foreign_models_and_data():
     model, other = on_plane(box("part", "0 0 .1")), on_plane(box("part", "0 0 .1") + box("b", "1 0 .1"))
     with pytest.raises(InputError, match="data belongs to another model"):
         Simulation(model, mujoco.MjData(other), laws={"part": 0.5})
+    larger = mujoco.MjModel.from_xml_string(
+        '<mujoco><size nuserdata="9"/><worldbody><geom type="plane" size="5 5 .1"/><body name="part"><freejoint/>'
+        '<geom type="box" size=".1 .1 .1"/></body></worldbody></mujoco>'
+    )
+    with pytest.raises(InputError, match=r"data belongs to another model.*differ in .*nuserdata"):
+        Simulation(model, mujoco.MjData(larger), laws={"part": 0.5})
     with pytest.raises(InputError, match=r"got the path 'robot\.xml'"):
         Simulation("robot.xml", laws={"part": 0.5})
     data = mujoco.MjData(model)

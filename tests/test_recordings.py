@@ -1,17 +1,23 @@
 """Recordings: every format is read, and every bad recording is recognised and named."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from stiction import Body, InputError
+from stiction import Body, CoulombLaw, InputError, rollout
+from stiction.bodies.trajectory_table import columns_of
 from stiction.cli import main
+from stiction.learning.identify.call import coverage
 from stiction.learning.recordings.folder import load_recordings, save_recordings
-from stiction.learning.recordings.poses import Conventions
+from stiction.learning.recordings.physics_checks import check_fall
+from stiction.learning.recordings.poses import Conventions, frame_interval
 from stiction.learning.recordings.read import import_recordings
+from stiction.learning.recordings.readers import RawToss
 from stiction.learning.recordings.recorded import split
-from toss_files import RATE, record, write_csv, write_mcap, write_npz
+from toss_files import LAW, RATE, record, starts, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)  # what someone has measured
 
@@ -82,6 +88,31 @@ def test_wrong_time_units_are_named(tmp_path, states):
     path = write_csv(tmp_path / "ms.csv", states, time=1000 * np.arange(100) / RATE)
     with pytest.raises(InputError, match=r"times are in ms\. Give --time-unit ms"):
         import_recordings(path, SIZE)
+
+
+def test_a_body_in_millimetres_is_named(tmp_path, states):
+    path = write_npz(tmp_path / "a.npz", states)
+    with pytest.raises(InputError, match=r"its sizes look like millimetres\. Give them in metres, 0\.1 for 100"):
+        import_recordings(path, Body.box((100, 100, 100), 0.37))
+
+
+def test_rounded_time_stamps_tell_the_rate():
+    time = np.round(np.arange(100) / 240, 5)  # gaps of 4.16 and 4.17 ms
+    raw = [RawToss("a", time, np.zeros((100, 7)))]
+    assert frame_interval(raw, Conventions(), None) == pytest.approx(1 / 240, rel=1e-4)
+
+
+def test_gravity_is_doubted_only_where_it_shows():
+    low = np.array([0.0, 0.0, -9.448])
+    sure, unsure = (str(check_fall(low, error, Conventions())[0]) for error in (0.01, 0.3))
+    assert "9.448 ± 0.01 m/s^2 (9.81 is usual); lengths are 3.7% too short" in sure
+    assert "too short" not in unsure and "it shows no better than that" in unsure
+
+
+def test_few_impacts_do_not_refuse_a_right_recording(tmp_path):
+    """Twelve impacts say little about sideways forces, and by chance the wrong thing."""
+    for seed in range(4):
+        assert len(import_recordings(write_npz(tmp_path / f"{seed}.npz", record(12, seed=20 + seed)), SIZE)) == 12
 
 
 def test_swapped_quaternion_order_is_named(tmp_path, states):
@@ -200,3 +231,103 @@ def test_import_command(tmp_path, states, capsys):
     assert "Wrote 12 tosses" in capsys.readouterr().out
     assert main([*args[:1], str(tmp_path / "absent.npz"), *args[2:]]) == 2
     assert "There is no recording" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory, states):
+    return import_recordings(write_npz(tmp_path_factory.mktemp("npz") / "a.npz", states, split=np.arange(12) > 8), SIZE)
+
+
+def test_recordings_are_a_list_of_tosses_that_know_their_body(recordings):
+    toss = recordings[3]
+    assert toss.body is SIZE and toss.timestep == 1 / RATE and toss.name == recordings.names[3]
+    assert [each.name for each in recordings] == recordings.names
+    assert recordings[-1].name == recordings.names[11]
+    some = recordings[2:5]
+    assert some.names == recordings.names[2:5] and some.body is SIZE and some[0].name == recordings.names[2]
+    assert recordings[[1, 7]].names == [recordings.names[1], recordings.names[7]]
+    with pytest.raises(IndexError):
+        recordings[12]
+    shown = "Recordings(12 tosses of Body(box 0.1 x 0.1 x 0.1 m, 0.37 kg) at 148 Hz, 3 held out)"
+    assert repr(recordings) == shown
+    assert repr(toss) == f"Toss('a[3]', 100 frames, 0.669 s, {toss.flight} in flight)"
+
+
+def test_a_toss_tells_its_start(recordings, states):
+    """Closer than its first frame, and with the law's own centre of mass as good as the noise allows."""
+    for i, toss in enumerate(recordings):
+        rough, exact = toss.start(), toss.start(LAW)
+        assert exact.position == pytest.approx(states[i, 0, :3], abs=1e-4)
+        assert exact.velocity == pytest.approx(states[i, 0, 7:10], abs=0.01)
+        assert exact.angular_velocity == pytest.approx(states[i, 0, 10:], abs=0.05)
+        assert np.linalg.norm(rough.velocity - exact.velocity) < 0.12  # its centre of mass is 5 mm off
+        error = np.sqrt(np.diag(toss.start_covariance(LAW)))
+        assert (
+            error.shape == (12,) and (np.abs(exact.angular_velocity - states[i, 0, 10:]) < 5 * error[9:] + 1e-3).all()
+        )
+    assert recordings[0].start("cube").batch_shape == ()
+
+
+def test_a_toss_is_forecast_at_its_frames(recordings):
+    for toss in recordings[:4]:
+        run = toss.forecast(LAW)
+        assert run.steps == toss.steps and run.timestep == pytest.approx(toss.timestep)
+        assert np.linalg.norm(run.position[toss.frame] - toss.position, axis=1).max() < 5e-3
+    fine = recordings[0].forecast(
+        CoulombLaw(SIZE, 0.2, timestep=0.001)
+    )  # which takes several steps from frame to frame
+    assert fine.steps == recordings[0].steps and fine.timestep == pytest.approx(1 / RATE)
+    drawn = recordings[0].forecast("cube", samples=5, seed=1)
+    assert drawn.position.shape == (5, 100, 3) and np.ptp(drawn.position[:, -1], axis=0).max() > 1e-4
+    with pytest.raises(InputError, match=r"learned for steps of 0.002 s and holds for no other, got 0.0022"):
+        recordings[0].forecast("box")
+
+
+def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
+    unsure = LAW.with_spread([0.2, 0.3, 0.1])
+    sure = LAW.with_material(friction=0.5).with_spread([0.002, 0.003, 0.001])  # and wrong
+    shares = coverage(unsure, recordings, (0.2, 0.5, 0.95), samples=24)
+    assert list(shares) == [0.2, 0.5, 0.95] and shares[0.2] <= shares[0.5] <= shares[0.95] and shares[0.95] > 0.8
+    assert coverage(sure, recordings, samples=24)[0.9] < 0.5
+    refused = {
+        "has no spread, so that its forecasts have no regions": lambda: coverage(LAW, recordings),
+        "does not know its own uncertainty": lambda: coverage(CoulombLaw(SIZE, timestep=1 / RATE), recordings),
+        "is for steps of 0.002 s, but frames are 0.006757 s apart": lambda: coverage("box", recordings),
+        "levels must lie between 0 and 1": lambda: coverage("cube", recordings, (0.5, 1.5)),
+        "recordings must come from stiction.recordings.read, got list": lambda: coverage("cube", [1]),  # type: ignore
+        "samples must be a whole number of at least 8": lambda: coverage("cube", recordings, samples=2),
+    }
+    for sentence, call in refused.items():
+        with pytest.raises(InputError, match=sentence):
+            call()
+
+
+def test_a_folder_keeps_the_body(tmp_path, recordings):
+    save_recordings(recordings, tmp_path / "set")
+    again = load_recordings(tmp_path / "set")
+    assert again.body is not None and again.body.same_as(SIZE)
+    assert np.array_equal(again[3].start().velocity, recordings[3].start().velocity)
+    unknown = replace(recordings, body=None)
+    save_recordings(unknown, tmp_path / "other")
+    assert load_recordings(tmp_path / "other").body is None
+    with pytest.raises(InputError, match=r"does not say what was tossed: give its law, toss.start\(law\)"):
+        unknown[0].start()
+    with pytest.raises(InputError, match="does not know its time step: take it from recordings"):
+        recordings.tosses.tosses[0].start(LAW)
+    with pytest.raises(InputError, match=r"body must be the stiction.Body that was tossed, got str"):
+        import_recordings(tmp_path / "set", "box")  # type: ignore[arg-type]
+
+
+def test_a_table_of_a_trajectory_can_be_read_as_a_recording(tmp_path):
+    columns = columns_of(rollout(LAW, starts(3, 1), 100))
+    pyarrow.csv.write_csv(pyarrow.table(columns), tmp_path / "a.csv")
+    found = import_recordings(tmp_path / "a.csv", SIZE)
+    assert len(found) == 3 and found[1].position[7].tolist() == pytest.approx(
+        [columns[name][101 + 7] for name in ("x", "y", "z")], abs=1e-6
+    )
+
+
+def test_a_folder_that_import_wrote_is_not_read_as_poses(tmp_path):
+    (tmp_path / "manifest.json").write_text("{}")
+    with pytest.raises(InputError, match=r"open it with stiction\.recordings\.load"):
+        import_recordings(tmp_path, Body.box((0.1, 0.1, 0.1), 1.0))

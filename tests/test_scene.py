@@ -1,9 +1,13 @@
 """Replays of whole robots on the page."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from stiction import InputError
+from stiction.basics import colours
 from stiction.studies.page.section import Motion, Piece, Scene, Section
 
 pytest.importorskip("jinja2")
@@ -11,7 +15,6 @@ pytest.importorskip("viser")
 publish = pytest.importorskip("stiction.studies.page.page").publish
 
 from stiction.studies.page.scene import GREY, SceneStage  # noqa: E402, needs viser
-from stiction.studies.page.shapes import hex_color  # noqa: E402
 
 TETRAHEDRON = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]])
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -49,13 +52,25 @@ def test_runs_stand_in_a_row_across_the_view_and_plain_pieces_are_grey(tmp_path)
     scene = Scene("Row", pieces, {"first": a_motion(), "second": a_motion()}, seen_from=(0.0, -1.0), ground=False)
     text = publish(tmp_path, a_section(scene)).read_text()
     poster = text[text.index("<svg xmlns", text.index("Row")) :].split("</svg>")[0]
-    assert poster.count("<path") == 2 * 2 * 2 == 2 * poster.count(hex_color(GREY))
+    assert poster.count("<path") == 2 * 2 * 2 == 2 * poster.count(colours.as_hex(GREY))
     stage = SceneStage.of(scene)
     assert (
         stage.offset[0, 0] < stage.offset[1, 0] and not stage.offset[:, 1:].any()
     )  # seen from -y, x runs to the right
     across = SceneStage.of(a_scene(first=a_motion(), second=a_motion())).offset
     assert across[0, 1] < across[1, 1] and not across[:, [0, 2]].any()  # seen from x, y does
+
+
+def test_modes_of_a_robots_contacts_are_shown_in_the_time_of_the_player(tmp_path):
+    motion = a_motion(21)
+    mode = np.zeros((21, 2), np.int8)
+    mode[10:, 1] = 1
+    known = replace(motion, mode=mode)
+    scene = replace(a_scene(stiction=known, MuJoCo=motion), names={1: "foot"}, speed=10.0)
+    text = publish(tmp_path, a_section(scene)).read_text()
+    [shown] = json.loads((tmp_path / "robots" / "section.json").read_text())["replays"]
+    assert shown["strips"] == [{"name": "foot", "spans": [[200.0, 400.0, "static"]]}]  # [ms], as shown
+    assert shown["duration"] == 0.4 and "4.0 s" in text and "10 times as fast" in text
 
 
 def test_robots_that_leave_the_numbers_are_shown_until_then(tmp_path):

@@ -1,9 +1,10 @@
-"""States and trajectories: shapes, broadcasting and what is refused."""
+"""States: shapes, broadcasting, how they are made and what is refused."""
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
-from stiction import CoulombLaw, InputError, State, rollout
+from stiction import CoulombLaw, InputError, State, collect, rollout
 
 
 def test_leading_axes_broadcast():
@@ -43,3 +44,50 @@ def test_trajectory_gives_states_and_parts_back(box):
     assert np.array_equal(run.state(0).position, start.position)
     assert np.array_equal(run[1].state().position, run.position[1, -1])
     assert run.states().batch_shape == (2, 11)
+
+
+def test_angles_turn_about_the_axes_of_the_world():
+    angles = np.random.default_rng(0).uniform(-180, 180, (40, 3))
+    wanted = Rotation.from_euler("xyz", angles, degrees=True).as_matrix()
+    for state in (State.from_euler([0, 0, 1], angles), State.from_euler([0, 0, 1], np.radians(angles), degrees=False)):
+        found = Rotation.from_quat(state.quaternion, scalar_first=True).as_matrix()
+        assert state.batch_shape == (40,) and found == pytest.approx(wanted, abs=1e-12)
+    moving = State.from_euler([0, 0, 1], [90, 0, 0], velocity=[1, 2, 3], angular_velocity=[4, 5, 6])
+    assert moving.velocity.tolist() == [1, 2, 3] and moving.angular_velocity.tolist() == [4, 5, 6]
+    with pytest.raises(InputError, match=r"angles \(about x, y, z\) must have shape \(..., 3\), got shape \(2,\)"):
+        State.from_euler([0, 0, 1], [90, 0])
+
+
+def test_random_states_are_the_throws_that_collect_draws(box):
+    pytest.importorskip("pyarrow")
+    asked = []
+
+    class Watching:
+        def throw(self, body, state, steps, *, timestep, gravity):
+            asked.append(state)
+            return rollout(CoulombLaw(body, 0.5), state, steps, timestep=timestep, gravity=gravity)
+
+    ranges = {"height": (0.1, 0.2), "spin": (-1.0, 1.0)}
+    collect(box, Watching(), throws=6, steps=20, seed=9, ranges=ranges, requeries=0, workers=1, progress=False)
+    drawn = State.random(box, 6, seed=9, ranges=ranges)
+    seen = np.concatenate([np.atleast_2d(state.position) for state in asked])
+    assert any(np.array_equal(seen[k : k + 6], drawn.position) for k in range(len(seen) - 5))
+    assert np.array_equal(State.random(box, seed=9, ranges=ranges).velocity, drawn.velocity[0])
+    assert not np.array_equal(State.random(box, 6, seed=8, ranges=ranges).velocity, drawn.velocity)
+    assert np.abs(drawn.angular_velocity).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (dict(body="box", number=3), "body must be a stiction.Body, got str"),
+        (dict(number=0), "number must be a whole number from 1 to 10000000, got 0"),
+        (dict(number=3, seed=-1), "seed must be a whole number of at least 0, got -1"),
+        (dict(number=3, ranges={"hight": (0, 1)}), "A range of throws must be one of 'height', .*, got 'hight'"),
+        (dict(number=3, ranges={"height": (1, 0)}), "The range of height must not end below its begin"),
+        (dict(number=3, ranges=(0, 1)), r"Ranges of throws are given by their names, got \(0, 1\)"),
+    ],
+)
+def test_impossible_draws_are_refused(box, given, sentence):
+    with pytest.raises(InputError, match=sentence):
+        State.random(**{"body": box, **given})

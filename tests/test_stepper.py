@@ -1,9 +1,16 @@
 """One time step a call: the steps of a rollout."""
 
+import threading
+import time
+from typing import Any
+
 import numpy as np
 import pytest
 
-from stiction import CoulombLaw, InputError, Law, Mode, State, Stepper, load, rollout
+from conftest import random_states
+from core_bits import laws
+from stiction import CoulombLaw, InputError, Law, Material, Mode, State, Stepper, load, rollout
+from stiction.laws.modelfile import shipped_laws
 
 
 @pytest.mark.parametrize("number", [None, 3])
@@ -33,7 +40,76 @@ def test_an_impact_law_comes_to_rest_in_a_stepper_as_in_a_rollout():
         stepper.step()
         assert np.array_equal(stepper.impulse, run.impulse[t]) and stepper.mode == run.mode[t]
     assert np.array_equal(run.position[-1], run.position[-20])
-    assert np.abs(stepper.state.position - run.position[-1]).max() < 1e-15
+    assert stepper.state.position.tobytes() == run.position[-1].tobytes()
+
+
+LAWS = {**laws(), **{name: load(name) for name in shipped_laws()}}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_a_stepper_has_the_bits_of_a_rollout_with_every_law(box, name):
+    """All of a state and of a step, signs of zeros too; one body as well as many."""
+    law: Any = LAWS[name].on(box) if isinstance(LAWS[name], Material) else LAWS[name]
+    many = random_states(np.random.default_rng(3), 4, planar=law.body.planar)
+    many.velocity[:, 2] = -3.0  # soon in contact
+    many.position[:, 2] += law.ground
+    for start in (many, many[2]):
+        run, stepper = rollout(law, start, 150, finite=False), Stepper(law, start)
+        for t in range(150):
+            stepper.step()
+            now = stepper.state
+            for part in ("position", "quaternion", "velocity", "angular_velocity"):
+                assert getattr(now, part).tobytes() == getattr(run, part)[..., t + 1, :].tobytes(), (part, t)
+            for part in ("impulse", "mode", "kind"):
+                whole = getattr(run, part)
+                assert getattr(stepper, part).tobytes() == np.take(whole, t, axis=start.position.ndim - 1).tobytes()
+        assert (run.kind > 0).any()
+
+
+class Slow(Law):
+    """A law in Python that lets other threads run while it is asked."""
+
+    def __init__(self, body) -> None:
+        self.body, self.inside = body, lambda: time.sleep(0.001)
+
+    def classify(self, contacts):
+        self.inside()
+        return np.full(len(contacts), Mode.DYNAMIC)
+
+    def friction(self, contacts, dynamic):
+        return np.zeros((len(dynamic), 3))
+
+
+def test_a_stepper_belongs_to_one_thread_at_a_time(box):
+    """Steps of several threads are whole or refused, so that as many steps are taken as were not refused."""
+    law, start = Slow(box), State([0, 0, 0.2], velocity=[1, 0, 0])
+    stepper, taken, refused = Stepper(law, start), [], []
+
+    def run():
+        for _ in range(40):
+            try:
+                stepper.step()
+                taken.append(1)
+            except InputError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert refused and all("in the middle of a step" in text for text in refused) and len(taken) > 10
+    assert stepper.state.position.tobytes() == rollout(law, start, len(taken)).position[-1].tobytes()
+
+
+def test_a_law_cannot_step_what_asks_it(box):
+    law = Slow(box)
+    stepper = Stepper(law, State([0, 0, 0.2]))
+    law.inside = stepper.step
+    with pytest.raises(InputError, match="in the middle of a step"):
+        stepper.step()
+    law.inside = lambda: None
+    stepper.step()
 
 
 class Asked(Law):

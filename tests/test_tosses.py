@@ -28,6 +28,9 @@ def test_a_true_first_frame_costs_nothing(tosses):
     assert rows["law as recorded against law from flight"]["rotation"]["mean"] < 1e-9
     assert rows["as recorded"]["position"] == rows["flight"]["position"]
     assert rows["flight"]["position"]["mean"] < 1.0
+    floor = rows[toss_starts.FLOOR]["position"]["mean"]
+    assert 0.0 < floor < 1.0  # what the noise of the flight leaves open
+    assert rows["flight, as fitted here"]["position"]["mean"] < 3 * floor
 
 
 def test_a_cube_that_is_still_held_is_told_from_one_that_is_free(tosses):

@@ -1,5 +1,8 @@
 """Training: a law learned from a few throws of a known law predicts that law."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,7 @@ pytest.importorskip("torch", reason="torch is not installed")
 
 from stiction import AugmentedLaw, CoulombLaw, InputError, Material, Mode, State, load, rollout
 from stiction.laws.inputs import Inputs
-from stiction.learning.train.examples import Instances
+from stiction.learning.train.examples import Instances, usable
 from stiction.learning.train.fit import FitOptions, held_out
 from stiction.learning.train.guess import fit_guess
 from stiction.learning.train.switches import Switches
@@ -188,3 +191,27 @@ def test_loads_and_speeds_are_told_where_friction_depends_on_them(box, stribeck,
 
 def _contacts(box, instances: Instances):
     return contacts_at(box, Motion(instances.position, instances.quaternion, instances.twist), SETTING)
+
+
+def test_contacts_that_cannot_be_are_counted_and_left_out(box):
+    """A data set may come from a stranger, with digests that are right."""
+    run = rollout(CoulombLaw(box, 0.5), State.random(box, 4, seed=1), 300)
+    touching = run.kind > 0
+    twist = np.concatenate([run.velocity, run.angular_velocity], axis=-1)[:, :-1]
+    parts: list[Any] = [
+        part[touching] for part in (run.position[:, :-1], run.quaternion[:, :-1], twist, run.impulse, run.mode)
+    ]
+    number = int(touching.sum())
+    right = Instances(*parts, throw=np.arange(number))
+    setting = Setting(0.002, np.array([0, 0, -9.81]))
+    assert usable(box, right, setting) is right
+    position, impulse = right.position.copy(), right.impulse.copy()
+    position[:3, 2] += 1.0
+    impulse[10:14] = [0, 0, -1, 0, 0, 0]
+    impulse[20:25] = [50, 0, 50, 0, 0, 0]
+    wrong = replace(right, position=position, impulse=impulse)
+    with pytest.warns(UserWarning, match=rf"12 of {number:,} contacts are left out: 3 in the air, 4 pulled"):
+        assert len(usable(box, wrong, setting)) == number - 12
+    for change in ({"mode": right.mode * 0}, {"twist": right.twist[:, :3]}, {"throw": right.throw[:5]}):
+        with pytest.raises(InputError):
+            usable(box, replace(right, **change), setting)

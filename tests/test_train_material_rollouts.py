@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 import stiction
 from stiction import Body, InputError, Material, Trajectory, train_material
 from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.throws import ThrowRanges, draw, generator, stacked
 from stiction.cli import main
 from stiction.learning.collect.instances import contact_instances
-from stiction.learning.collect.throws import ThrowRanges, draw, generator, stacked
 from stiction.learning.material.cuts import cut, pose_noise
 from stiction.learning.material.recorded_poses import recorded_poses
 from stiction.learning.material.structure import Model, Structure

@@ -1,5 +1,6 @@
 """The viewer: what it throws, and that its controls work in a real browser."""
 
+import socket
 import sys
 import threading
 
@@ -7,43 +8,87 @@ import numpy as np
 import pytest
 
 from browser import changed, errors, has_button, open_browser, picture, press, wait_for
-from stiction import AugmentedLaw, InputError
+from stiction import AugmentedLaw, InputError, State, load, rollout
 
 pytest.importorskip("viser")
 Viewer = pytest.importorskip("stiction.studies.page.viewer").Viewer
-throwing = pytest.importorskip("stiction.studies.page.throwing")
+from stiction.studies.page import contrasts, serving, throwing  # noqa: E402, needs viser
+
+DROP = 0.3, (30, 20, 0), (1, 0.5, 0), (0, 3, 0)  # height, turn, velocity, spin
 
 
-def test_a_throw_comes_with_its_ground_truth():
+def test_a_throw_is_compared_with_its_ground_truth_and_its_baseline():
     pytest.importorskip("dartpy")
     subject = throwing.Subject.load("box")
-    start = subject.start(0.3, (30, 20, 0), (1, 0.5, 0), (0, 3, 0))
-    thrown = subject.throw(start, 0.5)
-    assert thrown.run.steps == thrown.truth.steps == 250
-    assert np.linalg.norm(thrown.run.position[-1] - thrown.truth.position[-1]) < 0.01
+    assert contrasts.offered(subject)[:2] == [contrasts.TRUTH, contrasts.BASELINE]
+    start = subject.start(*DROP)
+    run = subject.throw(start, 0.5)
+    truth, baseline = (contrasts.contrast(subject, name, start, 0.5) for name in (contrasts.TRUTH, contrasts.BASELINE))
+    assert run.steps == truth.runs[0].steps == 250
+    assert np.linalg.norm(run.position[-1] - truth.runs[0].position[-1]) < 0.01
+    assert not np.array_equal(baseline.runs[0].position, run.position)
+
+
+def test_a_throw_is_compared_with_mujoco_at_the_same_friction():
+    pytest.importorskip("mujoco")
+    subject = throwing.Subject.load("box")
+    start = subject.start(*DROP)
+    [run] = contrasts.contrast(subject, contrasts.MUJOCO, start, 0.5).runs
+    assert 1e-3 < np.linalg.norm(run.position[-1] - subject.throw(start, 0.5).position[-1]) < 0.2
 
 
 def test_a_law_without_a_plan_is_thrown_alone(box, tmp_path):
     AugmentedLaw.untrained(box).save(tmp_path / "raw.safetensors")
     subject = throwing.Subject.load(str(tmp_path / "raw.safetensors"))
-    thrown = subject.throw(subject.start(0.3, (0, 0, 0), (0, 0, 0), (0, 0, 0)), 0.1)
-    assert thrown.truth is None and "does not say" in thrown.remark and thrown.run.steps == 50
+    assert contrasts.TRUTH not in contrasts.offered(subject)
+    other = contrasts.contrast(subject, contrasts.MUJOCO, subject.start(*DROP), 0.1)
+    assert not other.runs and "coefficient of friction" in other.remark
+    assert subject.throw(subject.start(*DROP), 0.1).steps == 50
 
 
-def test_a_law_from_recordings_says_so():
+def test_a_law_from_recordings_says_that_they_do_not_ship():
     subject = throwing.Subject.load("cube")
     start = subject.start(0.1, (0, 0, 0), (0, 0, 0), (0, 0, 0))
     assert start.position[2] == pytest.approx(0.1 - subject.law.body.vertices[:, 2].min() + subject.law.body.rounding)
-    thrown = subject.throw(start, 0.1)
-    assert thrown.truth is None and thrown.remark == "This law was learned from recordings."
+    other = contrasts.contrast(subject, contrasts.RECORDED, start, 0.1)
+    assert not other.runs and "--data" in other.remark
+
+
+def test_the_laws_own_samples_begin_alike_and_part():
+    subject = throwing.Subject.load("cube")
+    other = contrasts.contrast(subject, contrasts.SAMPLES, subject.start(0.1, (0, 20, 10), (1, 0, 0), (0, 3, 1)), 0.7)
+    assert np.ptp(other.poses(0.0)[0], axis=0).max() == 0.0
+    assert np.ptp(other.poses(0.7)[0], axis=0).max() > 1e-3
+
+
+def test_a_recorded_toss_is_shown_beside_its_forecast(tmp_path):
+    law = load("cube")
+    source = tmp_path / "tosses"
+    with_flight = rollout(law, State((0, 0, 0.4), velocity=(0.6, 0.1, 0.0), angular_velocity=(1.0, 2.0, 0.5)), 90)
+    write_tosses(source, with_flight)
+    subject = throwing.Subject.load("cube", source)
+    start = subject.recorded_start(0)
+    other = contrasts.contrast(subject, contrasts.RECORDED, start, 0.6, toss=0)
+    run = subject.throw(start, 90 * law.timestep)
+    apart = np.linalg.norm(other.runs[0].position - run.position, axis=1)
+    assert apart[:20].max() < 1e-3 and apart.max() < 0.05
+    assert contrasts.contrast(subject, contrasts.RECORDED, start, 0.6).remark == "Nothing was recorded from this start."
+
+
+def write_tosses(folder, run) -> None:
+    """Two tosses as CSV files, each with the poses of the run."""
+    folder.mkdir()
+    rows = np.column_stack([run.time, run.position, run.quaternion])
+    for name in ("a", "b"):
+        np.savetxt(folder / f"{name}.csv", rows, delimiter=",", header="time,x,y,z,qw,qx,qy,qz", comments="")
 
 
 def test_without_dart_there_is_a_word_in_place_of_the_ghost(monkeypatch):
     monkeypatch.setitem(sys.modules, "stiction.simulators.dart", None)
     monkeypatch.delattr("stiction.simulators.dart", raising=False)
     subject = throwing.Subject.load("box")
-    thrown = subject.throw(subject.start(0.3, (0, 0, 0), (0, 0, 0), (0, 0, 0)), 0.1)
-    assert thrown.truth is None and "stiction[dart]" in thrown.remark
+    other = contrasts.contrast(subject, contrasts.TRUTH, subject.start(*DROP), 0.1)
+    assert not other.runs and "stiction[dart]" in other.remark
 
 
 def test_a_planar_body_is_thrown_in_its_plane(rectangle):
@@ -51,13 +96,58 @@ def test_a_planar_body_is_thrown_in_its_plane(rectangle):
 
     subject = throwing.Subject(CoulombLaw(rectangle, 0.5), None)
     start = subject.start(0.2, (40, 30, 20), (1, 1, 1), (1, 1, 1))
-    thrown = subject.throw(start, 0.2)
-    assert not thrown.run.position[:, 1].any() and thrown.run.position[-1, 0] != 0
+    run = subject.throw(start, 0.2)
+    assert not run.position[:, 1].any() and run.position[-1, 0] != 0
 
 
 def test_an_unknown_law_is_refused():
     with pytest.raises(InputError, match="There is no law"):
         Viewer("no-such-law", port=0)
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ({"port": 65536}, "from 0 to 65535, got 65536"),
+        ({"port": -1}, "from 0 to 65535, got -1"),
+        ({"host": "203.0.113.7"}, "cannot listen on the host '203.0.113.7'"),  # a documentation address: nobody's own
+        ({"host": "no..host"}, "cannot listen on the host 'no..host'"),
+    ],
+)
+def test_an_address_that_cannot_be_had_is_refused_and_not_waited_for(where, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Viewer("box", **{"port": 0, **where})
+
+
+def test_a_port_that_is_taken_gives_way_to_the_next_and_the_last_one_to_a_sentence():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        assert serving.free_port("127.0.0.1", number) > number
+    with socket.socket() as last:
+        try:
+            last.bind(("127.0.0.1", 65535))
+        except OSError:
+            pytest.skip("somebody else has the last port")
+        last.listen()
+        with pytest.raises(InputError, match="No port from 65535 to 65535 is free"):
+            serving.free_port("127.0.0.1", 65535)
+
+
+def test_the_world_moves_against_the_body_where_the_camera_follows(viewer):
+    with viewer._lock:
+        viewer._set_playing(False)
+        viewer._following.value = True
+        viewer._time = 0.8
+        viewer._draw()
+        assert (
+            viewer._world.position[:2] == pytest.approx(-viewer._run.position[400, :2])
+            and not viewer._world.position[2]
+        )
+        viewer._following.value = False
+        viewer._draw()
+        assert not viewer._world.position.any()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <stdexcept>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,12 @@ namespace stiction {
 
 constexpr float FARTHEST = 6.0f;  ///< standardised inputs are clipped here: beyond it nothing was seen
 
+/// Raise unless an approximator of so many inputs and outputs has room in a contact's description.
+inline void check_sizes(std::size_t inputs, std::size_t outputs) {
+    if (inputs > MOST_FEATURES || outputs > MOST_OUTPUTS)
+        throw std::invalid_argument("An approximator of a law has at most 81 inputs and 6 outputs.");
+}
+
 class Approximator {
   public:
     using Model = std::variant<Network, KernelMachine, Trees>;
@@ -26,6 +33,9 @@ class Approximator {
     }
 
     int inputs() const { return static_cast<int>(mean_.size()); }
+    int outputs() const {
+        return std::visit([](const auto& model) { return model.outputs(); }, model_);
+    }
 
     /// Whether an input lies where nothing was seen.
     bool beyond(const double* x) const {

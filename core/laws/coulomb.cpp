@@ -18,10 +18,11 @@ Wrench row_of(const Matrix& J, int r) {
 }  // namespace
 
 VertexProblem::VertexProblem(const Contact& c, double softness, bool even) {
-    const int m = static_cast<int>(c.count), n = 3 * m;
+    const SolvedVertices vertices(c);
+    const int m = vertices.count, n = 3 * m;
     J.resize(n, 6), A.resize(n, n), b.assign(n, 0.0);
     for (int k = 0; k < m; ++k) {
-        const auto [x, y, z] = c.point(k);
+        const auto [x, y, z] = vertices.point(k);
         double *up = J[k], *along_x = J[m + 2 * k], *along_y = J[m + 2 * k + 1];
         up[2] = 1.0, up[3] = y, up[4] = -x;
         along_x[0] = 1.0, along_x[4] = z, along_x[5] = -y;
@@ -47,8 +48,9 @@ void CoulombLaw::classify(const Contacts& contacts) {
                                           ? cone_impulses(problem.A, problem.b, friction_.mu_x, friction_.mu_y)
                                           : box_impulses(problem.A, problem.b, friction_.mu_x, friction_.mu_y);
         std::vector<PointImpulse> points;
-        const int m = static_cast<int>(c.count);
-        for (int k = 0; k < m; ++k) points.push_back({c.point(k), {x[m + 2 * k], x[m + 2 * k + 1], x[k]}});
+        const SolvedVertices vertices(c);
+        const int m = vertices.count;
+        for (int k = 0; k < m; ++k) points.push_back({vertices.point(k), {x[m + 2 * k], x[m + 2 * k + 1], x[k]}});
         c.found = friction_of(c, points);
         c.mode = mode_of(c, points, softness);
     }

@@ -9,6 +9,9 @@ namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
+/// Multiplications after which no row is driven on: friction that is all but infinite may lead in circles.
+constexpr double MOST_WORK = 3e7;
+
 /// A row is solved when it is free with w = 0, or at its lower bound with w >= 0, or at its upper one with w <= 0.
 class Dantzig {
   public:
@@ -22,7 +25,7 @@ class Dantzig {
     /// n: rows whose velocities are kept up to date
     void drive(int i, int n) {
         if (A[i][i] <= 0.0 || (x[i] == low[i] && w[i] >= 0) || (x[i] == high[i] && w[i] <= 0)) return;
-        for (int round = 0; round < 50 + 10 * n; ++round) {
+        for (int round = 0; round < 50 + 10 * n && work_ < MOST_WORK; ++round) {
             const double direction = w[i] > 0 ? -1.0 : 1.0;
             follow_row(i, direction);
             speed.assign(n, 0.0);  // of w
@@ -40,6 +43,7 @@ class Dantzig {
     std::vector<int> members;                  // the free rows before the one that is driven
     std::vector<double> block, follow, speed;  // how the free ones follow
     std::unique_ptr<bool[]> mobile;
+    double work_ = 0.0;                        // multiplications so far
 
     void follow_row(int i, double direction) {
         members.clear();
@@ -52,6 +56,7 @@ class Dantzig {
             for (int k = 0; k < m; ++k) block[r * m + k] = A[members[r]][members[k]];
         }
         solve_semidefinite(block.data(), m, follow.data(), mobile.get(), m);
+        work_ += (m * m / 6.0 + static_cast<double>(x.size())) * m;
     }
 
     /// Move until a row comes to its end; whether row i has still to go.

@@ -7,6 +7,9 @@ namespace stiction {
 namespace {
 
 constexpr int ROUNDS = 40, SWEEPS = 4, NEWTON = 15;  // most rounds, and most sweeps and iterations in each
+// Of single vertices in all sweeps; and for friction that nothing has, which may never settle.
+constexpr int MOST_SOLUTIONS = 50'000, MOST_OF_ODD = 2000;
+constexpr double GREATEST = 10.0, FLATTEST = 0.01;   // of ordinary friction: coefficient, and one over the other
 constexpr double SETTLED = 1e-13;                    // relative change at which it ends
 
 /// The impulse (n, f_x, f_y) of one vertex with response B and velocity q without it.
@@ -31,7 +34,7 @@ class OneVertex {
         if (excess(0.0) > 0.0) {  // slides: find how strongly friction opposes the slip
             const double most = std::max(mu[0], mu[1]);
             double low = 0.0, high = std::max(C[0][0], C[1][1]) * most * most;
-            while (excess(high) > 0.0) low = high, high *= 4;
+            for (int round = 0; round < 60 && excess(high) > 0.0; ++round) low = high, high *= 4;
             for (int round = 0; round < 200; ++round) {
                 const double middle = 0.5 * (low + high);
                 if (middle <= low || middle >= high) break;
@@ -69,9 +72,12 @@ class Cones {
 
     std::vector<double> solve() {
         std::vector<double> x(n, 0.0);
-        for (int round = 0; round < ROUNDS; ++round) {
+        const auto [least, greatest] = std::minmax(mu[0], mu[1]);
+        const int most = greatest <= GREATEST && least >= FLATTEST * greatest ? MOST_SOLUTIONS : MOST_OF_ODD;
+        int solutions = 0;
+        for (int round = 0; round < ROUNDS && solutions < most; ++round) {
             bool settled = true;
-            for (int s = 0; s < SWEEPS << std::min(round, 5); ++s) settled = sweep(x);
+            for (int s = 0; s < SWEEPS << std::min(round, 5); ++s) settled = sweep(x), solutions += m;
             if (settled) break;
             std::vector<double> exact = x;
             if (newton(exact)) return exact;

@@ -34,7 +34,7 @@ class Spline {
         const double held = x > low_ ? std::min(x, high_) : low_;  // what is no number counts as the least
         const int last = static_cast<int>(coefficients_.size()) - 4;
         const double place = (held - begin_) / step_;
-        const int k = std::min(std::max(static_cast<int>(place), 0), last);
+        const int k = place > 0.0 ? static_cast<int>(std::min(place, static_cast<double>(last))) : 0;
         const double t = place - k, s = 1 - t;
         const double* c = coefficients_.data() + k;
         const double value = (s * s * s * c[0] + (4 - 6 * t * t + 3 * t * t * t) * c[1] +

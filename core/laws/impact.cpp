@@ -26,6 +26,12 @@ bool is_slow(const Contact& c) {
     return size(v.linear) + size(v.angular) * c.diameter < STILL + 2 * c.fall;
 }
 
+/// How much of the answer to a push at the patch's centre is turning: 0 below the centre of mass, towards 1 far from it.
+double turning_share(const Contact& c) {
+    const double x = c.centre.x, y = c.centre.y, whole = c.mobility.rise(x, y, x, y);
+    return whole > 0.0 ? 1.0 - c.mobility.linear.z / whole : 0.0;
+}
+
 }  // namespace
 
 ImpactLaw::ImpactLaw(const ImpactMaterial& material, BodyFactors each, ResidualNetwork residual)
@@ -39,16 +45,19 @@ Mode ImpactLaw::solve(Contact& c) const {
     c.found = {};
     c.is_impact = false;
     c.restitution = material_.restitution;
-    c.restitution.e0 = std::min(1.0, c.restitution.e0 * each_.restitution(c.index));
+    c.restitution.e0 *= each_.restitution(c.index) * (1.0 + material_.restitution_lever * turning_share(c));
+    c.restitution.e0 = std::clamp(c.restitution.e0, 0.0, 1.0);
     Normal normal = normal_impulse(c, c.velocity);
     if (!(normal.p_z > 0.0)) return Mode::DETACH;
 
     const double approach = c.greatest_approach();
     const bool impact = c.is_impact = approach > c.restitution.threshold;
+    const double turn = impact ? each_.turn(c.index, c.impacts + 1) : 0.0;
+    const bool planar = c.mobility.linear.y == 0.0;  // then friction cannot turn: its size differs instead
     Load load{.duration = impact ? IMPACT_TIME : c.timestep,
               .parts = impact ? material_.parts : 1,
-              .factor = each_.friction(c.index),
-              .turn = impact ? each_.turn(c.index, c.impacts + 1) : 0.0};
+              .factor = each_.friction(c.index) * (planar ? std::exp(turn) : 1.0),
+              .turn = planar ? 0.0 : turn};
     // A link bounces as it arrives, whatever V1 it is asked about.
     const Normal arrival = c.in_system && !residual_.empty() ? normal_impulse(c, c.free) : normal;
     if (!residual_.empty() && arrival.p_z > 0.0) {
@@ -75,7 +84,7 @@ Mode ImpactLaw::solve(Contact& c) const {
         normal = normal_impulse(c, c.after(friction_wrench(pressure, {f.x, f.y, f.z})));
         if (std::fabs(normal.p_z - load.normal) < AGREES * load.normal) break;
     }
-    const bool rests = sticks && c.kind == Kind::SURFACE && !impact && is_slow(c);
+    const bool rests = sticks && c.is_widest() && !impact && is_slow(c);
     return rests ? Mode::STATIC : Mode::DYNAMIC;
 }
 

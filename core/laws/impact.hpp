@@ -18,6 +18,7 @@ struct Sliding;
 /// How body and ground touch. Usual values are in laws/impact.py.
 struct ImpactMaterial {
     Restitution restitution;
+    double restitution_lever;  ///< relative growth of restitution where a push mostly turns the body
     double friction;         ///< coefficient without load, at a slip of 0.3 m/s
     double friction_loaded;  ///< ... and under infinite load
     double friction_load;    ///< force at which the coefficient has come half the way from one to the other [N]

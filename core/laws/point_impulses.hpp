@@ -36,8 +36,7 @@ inline Friction friction_of(const Contact& c, std::span<const PointImpulse> poin
 inline bool stops(const Contact& c, std::span<const PointImpulse> points, double softness) {
     constexpr double still = 1e-7;  // a point that keeps less than this share of the greatest speed has stopped
     constexpr double slow = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped
-    const bool planar = c.mobility.linear.y == 0.0;
-    if (softness > 0.0 && c.kind < (planar ? Kind::LINE : Kind::SURFACE)) return false;
+    if (softness > 0.0 && !c.is_widest()) return false;
     Wrench p;
     for (const auto& [place, impulse] : points) p = p + Wrench::at(place, impulse);
     const Twist after = c.after(p);

@@ -67,14 +67,16 @@ Functions::Functions(const Addresses& all) {
 Data::Data(void* data, const Places& places) {
     char* base = static_cast<char*>(data);
     const auto at = [&]<class T>(T*& field, const char* name) { field = reinterpret_cast<T*>(base + named(places, name)); };
-    at(ncon, "ncon"), at(nefc, "nefc"), at(nl, "nl"), at(time, "time"), at(warning, "warning"), at(contact, "contact");
+    at(ncon, "ncon"), at(nefc, "nefc"), at(time, "time"), at(warning, "warning"), at(contact, "contact");
     at(qpos, "qpos"), at(qvel, "qvel"), at(qacc, "qacc"), at(qacc_warmstart, "qacc_warmstart");
     at(qacc_smooth, "qacc_smooth"), at(qfrc_smooth, "qfrc_smooth"), at(qfrc_constraint, "qfrc_constraint");
-    at(xfrc_applied, "xfrc_applied"), at(site_xpos, "site_xpos"), at(site_xmat, "site_xmat"), at(xpos, "xpos"), at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
+    at(xfrc_applied, "xfrc_applied"), at(site_xpos, "site_xpos"), at(site_xmat, "site_xmat"), at(xpos, "xpos");
+    at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
     at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
     at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
     at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type");
-    at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind"), at(sensordata, "sensordata");
+    at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind");
+    at(sensordata, "sensordata");
 }
 
 Model::Model(const void* model, const Places& places, const Places& counts) {
@@ -85,13 +87,13 @@ Model::Model(const void* model, const Places& places, const Places& counts) {
     const auto size = [&](const char* name) {
         return static_cast<int>(*reinterpret_cast<const std::int64_t*>(base + named(places, name)));
     };
-    nq = size("nq"), nv = size("nv"), nbody = size("nbody"), nu = size("nu"), ntree = size("ntree");
+    nq = size("nq"), nv = size("nv"), nbody = size("nbody"), ntree = size("ntree");
     at(timestep, "opt.timestep"), at(integrator, "opt.integrator");
     at(disableflags, "opt.disableflags"), at(enableflags, "opt.enableflags");
-    at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_mocapid, "body_mocapid"), at(body_weldid, "body_weldid");
-    at(dof_parentid, "dof_parentid"), at(dof_treeid, "dof_treeid"), at(body_dofadr, "body_dofadr"), at(body_dofnum, "body_dofnum");
-    at(body_parentid, "body_parentid"), at(M_rowadr, "M_rowadr"), at(M_rownnz, "M_rownnz"), at(M_colind, "M_colind");
-    at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping"), at(site_size, "site_size");
+    at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_mocapid, "body_mocapid");
+    at(dof_parentid, "dof_parentid"), at(dof_treeid, "dof_treeid"), at(body_dofadr, "body_dofadr");
+    at(body_dofnum, "body_dofnum"), at(body_parentid, "body_parentid"), at(M_rowadr, "M_rowadr"), at(M_rownnz, "M_rownnz");
+    at(M_colind, "M_colind"), at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping"), at(site_size, "site_size");
     for (const auto& [name, count] : counts) {
         curved_damping.push_back({nullptr, count});
         at(curved_damping.back().first, name.c_str());
@@ -106,7 +108,8 @@ bool Model::has_curved_damping() const {
 
 ContactPlaces::ContactPlaces(const Places& places)
     : size(named(places, "size")), dist(named(places, "dist")), pos(named(places, "pos")), frame(named(places, "frame")),
-      includemargin(named(places, "includemargin")), surfacevel(named(places, "surfacevel")), geom(named(places, "geom")), exclude(named(places, "exclude")) {}
+      includemargin(named(places, "includemargin")), surfacevel(named(places, "surfacevel")),
+      geom(named(places, "geom")), exclude(named(places, "exclude")) {}
 
 void Engine::run(Stage stage) const {
     if (!runs(stage, model_address, data_address)) throw std::runtime_error(complaint);

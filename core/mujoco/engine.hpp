@@ -46,19 +46,20 @@ struct Functions {
 /// Numbers of MuJoCo's that have a meaning.
 struct Constants {
     int euler, implicit, implicitfast;  ///< integrators
-    int no_actuation, no_eulerdamp, no_damper, no_sensor, energy, sleep;  ///< flags of options
+    int no_actuation, no_eulerdamp, no_damper, no_sensor, no_autoreset, energy, sleep;  ///< flags of options
     int equality, friction_dof, friction_tendon, elliptic;  ///< kinds of constraints
     int integration;     ///< all that a state is, for getState
-    int warnings[6];     ///< of bad positions, velocities, accelerations and controls; of too many contacts and constraints
+    int warnings[6];     ///< of bad positions, velocities, accelerations, controls; of too many contacts, constraints
 };
 
 /// The fields that the core looks at. Of fields that are arrays, the place where their address stands: some arrays move.
 struct Data {
-    const int *ncon, *nefc, *nl;
+    const int *ncon, *nefc;
     double* const *qpos, *const *qvel, *const *qacc, *const *qacc_warmstart, *const *qacc_smooth, *const *qfrc_smooth,
-        *const *qfrc_constraint, *const *xfrc_applied, *const *xpos, *const *xquat, *const *site_xpos, *const *site_xmat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof,
-        *const *M, *const *qLD, *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J,
-        *const *efc_R, *const *efc_D, *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
+        *const *qfrc_constraint, *const *xfrc_applied, *const *xpos, *const *xquat, *const *site_xpos,
+        *const *site_xmat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof, *const *M, *const *qLD,
+        *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J, *const *efc_R, *const *efc_D,
+        *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
     int *const *efc_type, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
     char* const* contact;
     const double* time;
@@ -70,9 +71,10 @@ struct Data {
 struct Model {
     const double* timestep;
     const int *integrator, *disableflags, *enableflags;
-    int nq, nv, nbody, nu, ntree;
-    int *const *geom_bodyid, *const *body_rootid, *const *body_mocapid, *const *body_weldid, *const *dof_parentid, *const *dof_treeid, *const *body_dofadr,
-        *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz, *const *M_colind, *const *mapD2M;
+    int nq, nv, nbody, ntree;
+    int *const *geom_bodyid, *const *body_rootid, *const *body_mocapid, *const *dof_parentid, *const *dof_treeid,
+        *const *body_dofadr, *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz,
+        *const *M_colind, *const *mapD2M;
     double *const *dof_damping, *const *site_size;
     std::vector<std::pair<double* const*, std::size_t>> curved_damping;  ///< damping that grows with speed; how many numbers
 
@@ -123,7 +125,8 @@ struct Engine {
         const int first = sparse ? (*data.efc_J_rowadr)[row] : row * model.nv;
         const int count = sparse ? (*data.efc_J_rownnz)[row] : model.nv;
         for (int k = 0; k < count; ++k)
-            if (const double number = (*data.efc_J)[first + k]; number != 0.0) look(sparse ? (*data.efc_J_colind)[first + k] : k, number);
+            if (const double number = (*data.efc_J)[first + k]; number != 0.0)
+                look(sparse ? (*data.efc_J_colind)[first + k] : k, number);
     }
     EngineContact contact(int k) const { return {*data.contact + k * contact_places.size, contact_places}; }
 };

@@ -17,6 +17,8 @@ constexpr double FASTEST_MOVED = 20.0;  // [m/s], [rad/s]: what is faster leaps
 
 /// One of them: numbers only, so that it can be saved.
 struct HandMoved {
+    static constexpr double NOT_YET = -1.0;  ///< `since` of one that was not looked at
+
     double body;
     double place[3], quaternion[4];
     double since, period;  ///< steps since it was moved last; steps from one time to the next, or 0 where it rests

@@ -18,6 +18,7 @@ struct PairLaw {
     FrictionMap map;
     Restitution restitution;
     bool body_axes = false;  ///< directions of slip are told in the axes of the first body, else in the world's
+    int parts = 1;           ///< in which the impulses of an impact come
 };
 
 /// Geoms of one class have the same laws with all others.
@@ -49,10 +50,17 @@ struct TouchingPoint {
     double rebound = 0;   ///< speed of separation that is wanted [m/s]
     Vector impulse;       ///< (n, f_x, f_y) on the own body [N s]
     bool slips = false;
+    bool constrained = false, guarded = false;  ///< whether it feels MuJoCo's constraints; whether its impulse is the guards'
+    bool outside = false; ///< whether its material was learned from slower slip or lesser loads
+    Vector expected;      ///< velocity along z, x and y that is foreseen after the step [m/s]
+    double change = 0;    ///< by which impulses change this velocity [m/s]
     Vector unforeseen;    ///< velocity along z, x and y that came out otherwise than was foreseen [m/s]
 
     /// z, x or y.
     const Vector& axis(int k) const { return k == 0 ? z : k == 1 ? x : y; }
+    /// The impulse on the own body in the world's axes [N s].
+    Vector world_impulse() const { return impulse.x * z + impulse.y * x + impulse.z * y; }
+    bool presses() const { return impulse.x > 0.0; }
 };
 
 /// Axes in the plane across a normal: the reference seen along it, or the other reference where that stands upright.

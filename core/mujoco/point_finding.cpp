@@ -36,17 +36,19 @@ void PointStep::leave_out() {
             contact.exclude() = 1;
         } else if (!contact.exclude()) {
             for (const int g : {g1, g2})  // below zero: of something soft
-                if (g >= 0 && table_.class_of[g] > 0) scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;  // it has a law with others
+                if (g >= 0 && table_.class_of[g] > 0)  // it has a law with others
+                    scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;
         }
     }
-    for (int body = 0; body < engine.model.nbody; ++body) uncovered[body] += scratch_[body] > 0.0 && !chains_[body].empty();
+    for (int body = 0; body < engine.model.nbody; ++body)
+        uncovered[body] += scratch_[body] > 0.0 && !chains_[body].empty();
 }
 
 void PointStep::look_at_moved_bodies() {
     for (HandMoved& one : moved) {
         const int body = static_cast<int>(one.body);
         const double *place = *engine.data.xpos + 3 * body, *turned = *engine.data.xquat + 4 * body;
-        if (one.since < 0.0)  // seen for the first time
+        if (one.since == HandMoved::NOT_YET)
             one.stand_at(place, turned);
         else
             one.look(place, turned, timestep());
@@ -124,37 +126,41 @@ bool PointStep::is_movable(const TouchingPoint& point) const {
     return moves > rounding * parts;
 }
 
+/// How the own surface of a point moves over the other while the dofs have these velocities [m/s].
+Vector PointStep::velocity_of(const TouchingPoint& point, const double* velocities) const {
+    Vector total = point.surface;
+    for (const auto& [body, side] : {std::pair{point.own, 1.0}, std::pair{point.other, -1.0}}) {
+        const Vector arm = point.place - vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
+        Vector linear, angular;
+        for (const int dof : chains_[body]) {
+            const double* motion = *engine.data.cdof + 6 * dof;
+            angular += velocities[dof] * vector_from(motion), linear += velocities[dof] * vector_from(motion + 3);
+        }
+        total += side * (linear + cross(angular, arm));
+    }
+    return total;
+}
+
 /// Solve only for points that press, or will: the others wait, and what cannot come together in this step is dropped.
 void PointStep::choose_points() {
     const double h = timestep();
     std::vector<double> approach(points.size());
     double fastest = 0.0;
     for (std::size_t k = 0; k < points.size(); ++k) {
-        approach[k] = -rows_.dot(static_cast<int>(3 * k), v_free_.data()) - dot(points[k].surface, points[k].z);
+        approach[k] = -dot(velocity_of(points[k], v_free_.data()), points[k].z);
         fastest = std::max(fastest, approach[k]);
     }
     std::vector<TouchingPoint> pressing;
-    waiting_.clear(), waiting_rows_.clear();
+    waiting_.clear();
     for (std::size_t k = 0; k < points.size(); ++k) {
         const double distance = points[k].distance;
         // What touches may be needed to hold, even if it does not approach by itself.
-        if (distance <= std::max(h * approach[k], TOUCHING) || pressed_before(points[k])) {
+        if (distance <= std::max(h * approach[k], TOUCHING) || pressed_before(points[k]))
             pressing.push_back(points[k]);
-        } else if (distance <= h * (approach[k] + fastest + 0.5)) {
-            const int row = static_cast<int>(3 * k);
-            const std::span<const double> values = rows_.values(row);
-            std::copy(values.begin(), values.end(), waiting_rows_.add(rows_.dofs(row)));
+        else if (distance <= h * (approach[k] + fastest + 0.5))
             waiting_.push_back(points[k]);
-        }
     }
-    if (pressing.size() == points.size()) return;
-    points = pressing;
-    if (!points.empty()) write_rows();
-}
-
-/// Whether these geoms pressed against each other in the last step.
-bool PointStep::pressed_before(const TouchingPoint& point) const {
-    return std::any_of(memory.begin(), memory.end(), [&](const Remembered& old) { return old.geom1 == point.geom1 && old.geom2 == point.geom2; });
+    points.swap(pressing);
 }
 
 /// Let those press that would sink in with the impulses so far, or all; whether there are any.
@@ -162,18 +168,15 @@ bool PointStep::admit_waiting(bool all) {
     if (waiting_.empty()) return false;
     std::vector<double> v(engine.model.nv, 0.0);
     for (int row = 0; row < rows_.size(); ++row) rows_.add_to(v.data(), row, problem_.x[row]);
-    (damped_ ? effective_ : inertia_).solve(v.data());
+    met().solve(v.data());
     for (int k = 0; k < engine.model.nv; ++k) v[k] += v_free_[k];
-    const std::size_t before = points.size();
-    for (std::size_t k = 0; k < waiting_.size(); ++k) {
-        TouchingPoint& point = waiting_[k];
-        const double w = waiting_rows_.dot(static_cast<int>(k), v.data()) + dot(point.surface, point.z);
-        if (point.law >= 0 && (all || point.distance + timestep() * w < -SUNK)) {
-            points.push_back(point);
-            point.law = -1;  // it does not wait any more
-        }
-    }
-    if (points.size() == before) return false;
+    const auto stays_apart = [&](const TouchingPoint& point) {
+        return !all && point.distance + timestep() * dot(velocity_of(point, v.data()), point.z) >= -SUNK;
+    };
+    const auto first = std::stable_partition(waiting_.begin(), waiting_.end(), stays_apart);
+    if (first == waiting_.end()) return false;
+    points.insert(points.end(), first, waiting_.end());
+    waiting_.erase(first, waiting_.end());
     write_rows(), write_problem();
     return true;
 }

@@ -8,8 +8,8 @@
 namespace stiction::mujoco {
 namespace {
 
-constexpr int MOST_STEPS = 90, LEAST_STEPS = 40;  // of Newton's method in a time step ...
-constexpr int STEPPED_ROWS = 3600;        // ... the fewer, the more rows there are: no step may take very long
+constexpr int MOST_STEPS = 66, LEAST_STEPS = 14;  // of Newton's method in a time step ...
+constexpr int STEPPED_ROWS = 2600;        // ... the fewer, the more rows there are: no step may take very long
 
 }  // namespace
 
@@ -52,7 +52,7 @@ void PointStep::probe(Stage integrate) {
     std::fill(*d.qfrc_constraint, *d.qfrc_constraint + m.nv, 0.0);
     engine.run(integrate);
     std::copy(*d.qvel, *d.qvel + m.nv, v_free_.begin());
-    engine.functions.setState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+    go_back();
     const TreeFactor::Pattern pattern{*m.M_rowadr, *m.M_rownnz, *m.M_colind, m.nv};
     if (*m.integrator != engine.constants.implicit) {
         effective_.take(pattern, *d.qH, *d.qHDiagInv);
@@ -69,41 +69,7 @@ void PointStep::probe(Stage integrate) {
 void PointStep::write_rows() {
     rows_.clear();
     for (const TouchingPoint& point : points) write_point(point);
-    constraints_.clear();
-    cones_ = false;
-    if (*engine.data.nefc == 0) return;
-    connect_trees();
-    for (int k = 0; k < *engine.data.nefc; ++k) {
-        if (!acts_on_points(k)) continue;
-        if ((*engine.data.efc_type)[k] == engine.constants.elliptic)
-            cones_ = true;
-        else
-            write_constraint(k);
-    }
-}
-
-/// Find which trees feel the points, so that constraints among others need not be solved for.
-void PointStep::connect_trees() {
-    if (engine.model.ntree == 1) return;
-    trees_.begin(engine.model.ntree);
-    int tree = -1;
-    const auto connect = [&](int dof) {
-        const int next = (*engine.model.dof_treeid)[dof];
-        if (tree >= 0 && next != tree) trees_.connect(tree, next);
-        tree = next;
-    };
-    for (int row = 0; row < point_rows(); row += 3, tree = -1)
-        for (const int dof : rows_.dofs(row)) connect(dof);
-    for (int k = 0; k < *engine.data.nefc; ++k, tree = -1) engine.look_at_row(k, [&](int dof, double) { connect(dof); });
-    feels_.assign(engine.model.ntree, 0);
-    for (int row = 0; row < point_rows(); row += 3) feels_[group_of(rows_.dofs(row).front())] = 1;
-}
-
-bool PointStep::acts_on_points(int number) {
-    if (engine.model.ntree == 1) return true;
-    bool acts = false;
-    engine.look_at_row(number, [&](int dof, double) { acts = acts || feels_[group_of(dof)]; });
-    return acts;
+    for (const int number : constraints_) write_constraint(number);
 }
 
 /// How a point of the own body moves over the other, along z, x and y.
@@ -140,7 +106,6 @@ void PointStep::write_constraint(int number) {
         if (!std::isnan(scratch_[dof])) dofs.push_back(dof);
     double* row = rows_.add(dofs);
     for (std::size_t k = 0; k < dofs.size(); ++k) row[k] = scratch_[dofs[k]];
-    constraints_.push_back(number);
 }
 
 void PointStep::write_problem() {
@@ -151,7 +116,7 @@ void PointStep::write_problem() {
     most_steps_ = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
     normals_.most_steps = LEAST_STEPS / 2;
     problem_.symmetric = !(damped_ && all > n);
-    rows_.whiten(damped_ ? effective_ : inertia_, nv, white_);
+    rows_.whiten(met(), nv, white_);
     Matrix& A = problem_.A;
     for (int r = 0; r < n; r += 3) white_.products(r, r + 3, 0, r + 3, n, nv, A);  // the rest by symmetry
     for (int r = 0; r < n; ++r)
@@ -162,7 +127,8 @@ void PointStep::write_problem() {
         (damped_ ? white_M_ : white_).products(n, all, 0, all, n, nv, A);
     }
     w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous_.assign(n, 0.0), mobility_.assign(n, 0.0);
-    for (int row = 0; row < n; ++row) w_free_[row] = rows_.dot(row, v_free_.data()), w_before_[row] = rows_.dot(row, v);
+    for (int row = 0; row < n; ++row)
+        w_free_[row] = rows_.dot(row, v_free_.data()), w_before_[row] = rows_.dot(row, v);
     for (std::size_t k = 0; k < points.size(); ++k) {
         TouchingPoint& point = points[k];
         const std::size_t z = 3 * k;
@@ -183,8 +149,8 @@ void PointStep::write_problem() {
     for (int row = 0; row < n; ++row) {
         double& own = problem_.A[row][row];
         if (row % 3 == 0) {  // a point that cannot move along its normal, or not at all, yields a little
-            const double all = own + problem_.A[row + 1][row + 1] + problem_.A[row + 2][row + 2];
-            own = std::max({own, 1e-9 * all, 1e-15 * greatest});
+            const double whole = own + problem_.A[row + 1][row + 1] + problem_.A[row + 2][row + 2];
+            own = std::max({own, 1e-9 * whole, 1e-15 * greatest});
         }
         mobility_[row] = own;
     }
@@ -210,43 +176,13 @@ void PointStep::write_constraint_problem(int k) {
     problem_.x[k] = std::clamp(h * force, bounds.low, bounds.high);
 }
 
-/// Begin with the impulses of the last step, each at the point of the same geoms that is nearest.
-void PointStep::recall() {
-    for (std::size_t k = 0; k < points.size(); ++k) {
-        const TouchingPoint& point = points[k];
-        const double *R = *engine.data.xmat + 9 * point.own, *at = *engine.data.xipos + 3 * point.own;
-        const Remembered* nearest = nullptr;
-        double least = std::numeric_limits<double>::infinity();
-        const Vector r = point.place - vector_from(at);
-        const double local[3] = {R[0] * r.x + R[3] * r.y + R[6] * r.z, R[1] * r.x + R[4] * r.y + R[7] * r.z,
-                                 R[2] * r.x + R[5] * r.y + R[8] * r.z};
-        for (const Remembered& old : memory) {
-            if (old.geom1 != point.geom1 || old.geom2 != point.geom2) continue;
-            double far = 0.0;
-            for (int j = 0; j < 3; ++j) far += (local[j] - old.place[j]) * (local[j] - old.place[j]);
-            if (far < least) least = far, nearest = &old;
-        }
-        if (!nearest) continue;
-        const Vector impulse = vector_from(nearest->impulse);
-        previous_[3 * k] = std::max(0.0, dot(impulse, point.z));
-        previous_[3 * k + 1] = dot(impulse, point.x), previous_[3 * k + 2] = dot(impulse, point.y);
-    }
-    for (std::size_t k = 0; k < points.size(); ++k) {
-        const Vector& p = points[k].impulse;  // of an earlier pass
-        const bool is_new = p.x == 0.0;
-        if (is_new)
-            std::copy_n(&previous_[3 * k], 3, &problem_.x[3 * k]);
-        else
-            write(p, &problem_.x[3 * k]);
-    }
-}
-
 /// Where a law limits friction by the load that there would be without friction, find these loads.
 void PointStep::limit_by_frictionless_loads() {
     const auto is_limited = [&](const TouchingPoint& point) { return laws_[point.law].map.frictionless_limit; };
     if (std::none_of(points.begin(), points.end(), is_limited)) return;
     std::vector<double> b(points.size());
-    for (std::size_t k = 0; k < points.size(); ++k) b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
+    for (std::size_t k = 0; k < points.size(); ++k)
+        b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
     solve_normals(b);
     for (std::size_t k = 0; k < points.size(); ++k)
         if (is_limited(points[k])) problem_.points[k].fixed = std::max(0.0, normals_.x[k]);

@@ -11,7 +11,11 @@ namespace {
 constexpr double AT_REST = 1e-9;          // [m/s] a point that is slower does not slip
 constexpr double EXACT_SPEED = 1e-13;     // [m/s] by which a held point may yield in the end
 constexpr int MOST_REFINED = 3;           // times
+constexpr double NEAR_ENOUGH = 1e-6;      // relative error of the velocities that is better than what guards leave
 constexpr int FEW_STEPS = 12;             // after these are spent
+constexpr int MANY = 200;                 // rows of the points of a large group
+constexpr double YIELDS[] = {0.03, 3e-3, 1e-3};  // by which its points yield, each time less ...
+constexpr double CLOSE = 1e-9;            // ... until no more than this is left, relative, if they hardly yield
 
 }  // namespace
 
@@ -51,7 +55,7 @@ void PointStep::set_yield(double share) {
 /// Solve again, for points that yield only to what differs from the solution so far: once where they yielded much, and
 /// where all is held until they hardly yield at all.
 void PointStep::refine(bool coarse) {
-    for (int time = 0; time < MOST_REFINED; ++time) {
+    for (int time = 0; time < MOST_REFINED && spent_steps_ < most_steps_; ++time) {
         double yielded = 0.0;
         for (int row = 0; row < point_rows(); ++row)
             yielded = std::max(yielded, proximal_[row] * std::fabs(problem_.x[row] - previous_[row]));
@@ -76,21 +80,67 @@ bool PointStep::solve_problem(double share) {
     return solved;
 }
 
-/// Solve for the impulses at all points.
-void PointStep::solve() {
+/// Whether the impulses that were found will do, though not to the last digits, as where links are jammed in many ways.
+bool PointStep::is_near_enough() {
+    if (problem_.error() > NEAR_ENOUGH) return false;
+    limit_friction(1.0);
+    return gained(problem_.x) <= 0.0 && is_moderate();
+}
+
+/// Solve for points that yield by this share of their mobility to what differs from `previous_`, in few tries.
+bool PointStep::solve_boldly(double yield, int most_steps) {
+    set_yield(yield);
+    problem_.bold = true;
+    problem_.most_steps = most_steps;
+    const bool solved = problem_.solve();
+    problem_.bold = false;
+    spent_steps_ += problem_.steps(), newton_steps += problem_.steps();
+    return solved;
+}
+
+/// Solve for many points, as of a pile: that is hard where they hardly yield, and easy where they yield a little, first to
+/// what differs from the last step, then to what differs from the solution so far. False if not all laws are fulfilled.
+bool PointStep::solve_many() {
+    std::vector<double> found;
+    for (const double yield : YIELDS) {
+        if (!solve_boldly(yield, FEW_STEPS)) break;
+        found = problem_.x;
+        std::copy_n(found.begin(), point_rows(), previous_.begin());
+        set_yield(FINE);
+        if (problem_.measure() <= CLOSE) break;
+    }
+    if (!found.empty()) {
+        if (solve_boldly(FINE, FEW_STEPS / 2)) return true;
+        problem_.x = found;
+        problem_.measure();
+        if (is_near_enough()) return true;
+        limit_friction(1.0);
+        if (gained(problem_.x) <= 0.0 && is_moderate()) return false;  // still better than what guards leave
+    }
+    guard();
+    return false;
+}
+
+/// Whether a point wants to separate.
+bool PointStep::bounces() const {
+    return std::any_of(points.begin(), points.end(), [](const TouchingPoint& point) { return point.rebound > 0.0; });
+}
+
+/// Solve for fewer points, or for some that bounce; false where the guards decided.
+bool PointStep::solve_few() {
     set_yield(FINE);
-    const auto rebounds = [](const TouchingPoint& point) { return point.rebound > 0.0; };
-    const bool bounces = std::any_of(points.begin(), points.end(), rebounds);
+    const bool bounces = this->bounces();
     bool solved = bounces ? solve_with_rebound() : solve_problem(0.5), coarse = false;
     if (!solved && !bounces) {
         // What yields more is easier to solve, and is refined then. It begins with no impulses: those of the last step may
         // press points against each other more than friction can now hold.
         std::fill(previous_.begin(), previous_.end(), 0.0);
         set_yield(COARSE);
-        solved = solve_problem();
+        solved = solve_problem() || is_near_enough();
         coarse = true;
     }
     if (!solved) {
+        set_right_side();  // nothing bounces where the guards decide
         guard();
         // What the guards leave is near enough to a solution that Newton's method mostly finds it from there.
         const std::vector<double> guarded = problem_.x;
@@ -98,13 +148,21 @@ void PointStep::solve() {
         if (!solved) problem_.x = guarded;
     }
     if (solved && !bounces) refine(coarse);
+    return solved;
+}
+
+/// Solve for the impulses at all points of a group; false where the guards decided.
+bool PointStep::solve() {
+    const bool solved = point_rows() >= MANY && !bounces() ? solve_many() : solve_few();
+    // What is left of the equations may be more than a little of a light load. Parts of an impact have limits of their own.
+    if (!bounces() || parts() == 1) limit_friction(1.0);
     for (std::size_t k = 0; k < points.size(); ++k) {
         points[k].impulse = vector_from(&problem_.x[3 * k]);
         const std::vector<double>& w = problem_.velocities();  // a point may bear all that it can, and still be at rest
         points[k].slips = problem_.slips(static_cast<int>(k)) && points[k].impulse.x > 0.0 &&
                           std::hypot(w[3 * k + 1], w[3 * k + 2]) > AT_REST;
     }
-    is_solved_ = solved;
+    return solved;
 }
 
 /// By how much a row yields more than it truly does, so that its impulse is unique.
@@ -137,7 +195,8 @@ bool PointStep::solve_with_rebound() {
     const std::vector<double> still = problem_.x;
     for (std::size_t k = 0; k < points.size(); ++k)
         if (points[k].rebound > 0.0) problem_.b[3 * k] -= std::max(points[k].distance, 0.0) / timestep() + points[k].rebound;
-    solved = solve_problem() && solved;
+    const int parts = this->parts();
+    solved = (parts > 1 ? build_up(parts) : solve_problem()) && solved;
     if (gained(problem_.x) <= 0.0) return solved;
     const std::vector<double> all = problem_.x;
     double share = 0.0;
@@ -154,15 +213,22 @@ bool PointStep::solve_with_rebound() {
 bool PointStep::limit_friction(double share) {
     bool was_beyond = false;
     for (std::size_t k = 0; k < points.size(); ++k) {
-        const int z = static_cast<int>(3 * k);
         const FrictionMap& map = laws_[points[k].law].map;
-        double* f = &problem_.x[z + 1];
-        const double gx = f[0] / map.stretch_x, gy = f[1] / map.stretch_y, size = norm(gx, gy);
-        if (size == 0.0) continue;
-        const double most = share * map.limit(problem_.points[k], problem_.x[z], -gx / size, -gy / size, timestep()).size;
-        if (size <= most) continue;
-        was_beyond = true;
-        f[0] *= most / size, f[1] *= most / size;
+        double* f = &problem_.x[3 * k + 1];
+        const double load = problem_.x[3 * k], g[2] = {f[0] / map.stretch_x, f[1] / map.stretch_y};
+        const auto scale = [&](double size, double along, double across) {
+            const double most = share * map.limit(problem_.points[k], load, -along, -across, timestep()).size;
+            return size > most ? most / size : 1.0;
+        };
+        double scales[2] = {1.0, 1.0};
+        if (map.cone == Cone::BOX) {
+            scales[0] = scale(std::fabs(g[0]), std::copysign(1.0, g[0]), 0.0);
+            scales[1] = scale(std::fabs(g[1]), 0.0, std::copysign(1.0, g[1]));
+        } else if (const double size = norm(g[0], g[1]); size > 0.0) {
+            scales[0] = scales[1] = scale(size, g[0] / size, g[1] / size);
+        }
+        was_beyond = was_beyond || scales[0] < 1.0 || scales[1] < 1.0;
+        f[0] *= scales[0], f[1] *= scales[1];
     }
     return was_beyond;
 }
@@ -181,6 +247,17 @@ void PointStep::find_loads() {
     std::copy(normals_.x.begin() + points.size(), normals_.x.end(), problem_.x.begin() + point_rows());
 }
 
+/// Whether no impulse is far greater than the motion asks for, as between parts that are jammed: what MuJoCo's constraints
+/// would do against it is not to be relied on.
+bool PointStep::is_moderate() const {
+    double speed = 1.0, greatest = 0.0;  // [m/s]
+    for (int row = 0; row < point_rows(); ++row) {
+        speed = std::max({speed, std::fabs(w_free_[row]), std::fabs(w_before_[row])});
+        greatest = std::max(greatest, std::fabs(problem_.A[row][row] * problem_.x[row]));
+    }
+    return greatest <= 100 * speed;
+}
+
 /// Where no solution was found: as much of the best friction as takes energy, under loads that keep the bodies apart.
 void PointStep::guard() {
     const std::vector<double> best = problem_.x;
@@ -191,11 +268,11 @@ void PointStep::guard() {
             find_loads();
             if (!limit_friction(1.0)) break;
         }
-        if (gained(problem_.x) <= 0.0) return;
+        if (gained(problem_.x) <= 0.0 && is_moderate()) return;
     }
     // Not even the loads were found: then as much of them as gains nothing.
     const std::vector<double> all = problem_.x;
-    for (double share = 0.5; gained(problem_.x) > 0.0; share = share > 1e-3 ? 0.5 * share : 0.0)
+    for (double share = 0.5; gained(problem_.x) > 0.0 || !is_moderate(); share = share > 1e-3 ? 0.5 * share : 0.0)
         for (int r = 0; r < point_rows(); ++r) problem_.x[r] = share * all[r];
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "../step.hpp"
 #include "point_step.hpp"
 
 namespace stiction::mujoco {
@@ -12,7 +11,6 @@ namespace {
 constexpr double GREATEST = 1e10;         // MuJoCo takes no greater number in a state
 constexpr int MOST_ROUNDS = 4;            // in which what was not foreseen is corrected
 constexpr double FORESEEN = 1e-9;         // relative error of the velocities after the step that ends the rounds
-constexpr int MOST_PASSES = 4;            // in which points that waited come to press
 
 std::vector<int> chain_of(const Model& model, int body) {
     std::vector<int> dofs;
@@ -35,7 +33,8 @@ PointStep::PointStep(Engine engine_, std::vector<PairLaw> laws, PairTable table,
 void PointStep::begin_anew() {
     memory.clear(), points.clear(), moved.clear();
     for (int body = 0; body < engine.model.nbody; ++body)
-        if ((*engine.model.body_mocapid)[body] >= 0) moved.push_back({static_cast<double>(body), {}, {}, -1.0, 0.0, {}, {}});
+        if ((*engine.model.body_mocapid)[body] >= 0)
+            moved.push_back({static_cast<double>(body), {}, {}, HandMoved::NOT_YET, 0.0, {}, {}});
 }
 
 void PointStep::forget() {
@@ -50,15 +49,24 @@ Outcome PointStep::refusal() const {
     if (!is_finite()) return Outcome::NO_NUMBERS;
     const int integrator = *engine.model.integrator;
     const Constants& known = engine.constants;
-    if (integrator != known.euler && integrator != known.implicit && integrator != known.implicitfast) return Outcome::OTHER_INTEGRATOR;
+    if (integrator != known.euler && integrator != known.implicit && integrator != known.implicitfast)
+        return Outcome::OTHER_INTEGRATOR;
     if (!(timestep() > 0.0 && timestep() < GREATEST)) return Outcome::NO_TIMESTEP;
     return *engine.model.enableflags & known.sleep ? Outcome::SLEEP : Outcome::DONE;
 }
 
 Outcome PointStep::step() {
     if (const Outcome why = refusal(); why != Outcome::DONE) return why;
+    before_ = {warnings(), *engine.data.time};
     try {
         return whole_step();
+    } catch (const BadAcceleration&) {
+        if (*engine.model.disableflags & engine.constants.no_autoreset)
+            withdraw();
+        else
+            applied_.clear();  // MuJoCo has set all forces to zero
+        begin_anew();
+        return Outcome::RESET;
     } catch (...) {
         withdraw();
         throw;
@@ -66,45 +74,47 @@ Outcome PointStep::step() {
 }
 
 Outcome PointStep::whole_step() {
-    const Warnings before = warnings();
-    for (PairNote& note : notes) note.touching = note.slipping = 0, std::fill_n(note.force, 3, 0.0), std::fill_n(note.moment, 3, 0.0);
+    for (PairNote& note : notes) note.begin_step();
     positions_and_velocities();
     look_at_moved_bodies();
     find_points();
     if (!points.empty()) {
         engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
         free_motion();
-        write_rows();
         choose_points();
     }
     if (points.empty()) {
         memory.clear();
-        engine.run(engine.functions.step2);
+        advance();
         if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
-        return outcome(before);
+        return outcome();
     }
-    spent_steps_ = 0;
-    write_problem();
+    form_groups();
     ++contact_steps;
+    std::vector<TouchingPoint> best;
+    double least = std::numeric_limits<double>::infinity();
     for (int round = 0; round < MOST_ROUNDS; ++round) {
         ++rounds;
-        solve();
-        for (int pass = 1; pass <= MOST_PASSES && is_solved_ && admit_waiting(pass == MOST_PASSES); ++pass) solve();
-        apply();
-        engine.run(engine.functions.step2);
-        if (!is_solved_ && !(constraints_.empty() && !cones_)) hold_energy();
-        if (outcome(before) == Outcome::RESET) {
-            applied_.clear();  // all forces are gone
-            return Outcome::RESET;
+        solve_groups(round == 0);
+        advance();
+        if (constrained_ && (!is_solved_ || has_leapt())) hold_energy();
+        if (!is_solved_) break;  // the guards' impulses are taken as they are
+        const double wrong = unforeseen();
+        if (wrong > least) {  // the last round was better
+            points.swap(best);
+            go_back();
+            advance();
+            break;
         }
-        if (round == MOST_ROUNDS - 1 || !is_solved_ || foreseen()) break;  // the guards' impulses are taken as they are
+        if (round == MOST_ROUNDS - 1 || wrong <= FORESEEN) break;
+        best = points, least = wrong;
         go_back();
     }
     if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
     withdraw();
     finish();
-    raise();
-    return outcome(before);
+    if (lifts_) engine.functions.integratePos(engine.model_address, *engine.data.qpos, lift_.data(), timestep());
+    return outcome();
 }
 
 /// The first half of MuJoCo's step, as mj_step1 does it, but for the contacts with laws, which are left out.
@@ -120,23 +130,41 @@ void PointStep::positions_and_velocities() {
     if (*f.control && !(*engine.model.disableflags & engine.constants.no_actuation)) engine.run(*f.control);
 }
 
-/// What the guards foresaw may be far from what MuJoCo's own constraints do. Where there is more motion than before, take
-/// as much of the impulses as leaves no more than there is without them.
+/// The second half of MuJoCo's step, with the impulses as they are.
+void PointStep::advance() {
+    apply();
+    engine.run(engine.functions.step2);
+    if (outcome() == Outcome::RESET) throw BadAcceleration{};
+}
+
+/// Whether there is far more motion than before, and than there would be without any contact or constraint.
+bool PointStep::has_leapt() {
+    constexpr double far_more = 4.0;
+    const double now = kinetic_energy(*engine.data.qvel);
+    return now > far_more * kinetic_energy(v_before_.data()) && now > far_more * kinetic_energy(v_free_.data());
+}
+
+/// What was foreseen may be far from what MuJoCo's own constraints do. Where there is more motion than before, take as much
+/// of the impulses as leaves no more than there is without them.
 void PointStep::hold_energy() {
     if (kinetic_energy(*engine.data.qvel) <= kinetic_energy(v_before_.data())) return;
-    const std::vector<TouchingPoint> guarded = points;
+    const std::vector<TouchingPoint> found = points;
     double without = -1.0;
+    bool is_held = false;
     for (const double share : {0.0, 1.0, 0.3, 0.1, 0.0}) {
-        for (std::size_t k = 0; k < points.size(); ++k) points[k].impulse = share * guarded[k].impulse;
+        for (std::size_t k = 0; k < points.size(); ++k)
+            if (points[k].constrained && (is_solved_ || points[k].guarded)) points[k].impulse = share * found[k].impulse;
         go_back();
-        apply();
-        engine.run(engine.functions.step2);
+        advance();
         const double energy = kinetic_energy(*engine.data.qvel);
         if (without < 0.0)
             without = energy;
         else if (energy <= without)
-            return;
+            break;
+        else
+            is_held = true;
     }
+    is_solved_ = is_solved_ && !is_held;
 }
 
 double PointStep::kinetic_energy(const double* velocities) {
@@ -157,8 +185,7 @@ void PointStep::apply() {
     withdraw();
     const double per_time = 1 / timestep();
     for (const TouchingPoint& point : points) {
-        const Vector& p = point.impulse;
-        const Vector force = per_time * (p.x * point.z + p.y * point.x + p.z * point.y);
+        const Vector force = per_time * point.world_impulse();
         if (force.x == 0.0 && force.y == 0.0 && force.z == 0.0) continue;
         for (const auto& [body, side] : {std::pair{point.own, 1.0}, std::pair{point.other, -1.0}}) {
             if (chains_[body].empty()) continue;
@@ -176,42 +203,23 @@ void PointStep::apply() {
 }
 
 void PointStep::withdraw() {
-    for (const Applied& one : applied_) std::copy(one.before.begin(), one.before.end(), *engine.data.xfrc_applied + 6 * one.body);
+    for (const Applied& one : applied_)
+        std::copy(one.before.begin(), one.before.end(), *engine.data.xfrc_applied + 6 * one.body);
     applied_.clear();
-}
-
-/// Whether the velocities came out as was foreseen; if not, the difference is taken into account for the next round.
-bool PointStep::foreseen() {
-    if (constraints_.empty() && !cones_ && *engine.model.integrator == engine.constants.euler) return true;
-    const int n = point_rows();
-    double wrong = 0.0, size = 0.0;
-    scratch_.assign(n, 0.0);
-    for (int r = 0; r < n; ++r) {
-        const TouchingPoint& point = points[r / 3];
-        const double w = rows_.dot(r, *engine.data.qvel) + dot(point.surface, point.axis(r % 3));
-        const double expected = velocity_after(problem_.x, r);
-        scratch_[r] = w - expected;
-        wrong = std::max(wrong, std::fabs(scratch_[r])), size = std::max(size, std::fabs(expected - w_free_[r]));
-    }
-    if (wrong <= FORESEEN * size) return true;
-    for (int r = 0; r < n; ++r) w_free_[r] += scratch_[r];
-    for (std::size_t k = 0; k < points.size(); ++k) points[k].unforeseen = points[k].unforeseen + vector_from(&scratch_[3 * k]);
-    return false;
 }
 
 /// Note what became of the contacts.
 void PointStep::finish() {
     std::vector<char> touched(notes.size()), outside(notes.size());
-    for (std::size_t k = 0; k < points.size(); ++k) {
-        const TouchingPoint& point = points[k];
-        if (!(point.impulse.x > 0.0)) continue;
+    for (const TouchingPoint& point : points) {
+        if (!point.presses()) continue;
         PairNote& note = notes[point.law];
         ++note.touching, note.slipping += point.slips, touched[point.law] = 1;
-        const Vector p = point.impulse.x * point.z + point.impulse.y * point.x + point.impulse.z * point.y;
+        const Vector p = point.world_impulse();
         const Vector moment = cross(point.place, p);
         note.force[0] += p.x, note.force[1] += p.y, note.force[2] += p.z;
         note.moment[0] += moment.x, note.moment[1] += moment.y, note.moment[2] += moment.z;
-        if (point.slips && !laws_[point.law].map.covers(problem_.points[k], point.impulse.x, timestep())) outside[point.law] = 1;
+        if (point.outside) outside[point.law] = 1;
     }
     unsolved += !is_solved_;
     for (std::size_t k = 0; k < notes.size(); ++k) {
@@ -220,56 +228,6 @@ void PointStep::finish() {
     }
     if (!(*engine.model.disableflags & engine.constants.no_sensor)) tell_touch_sensors(touch_sensors, points, engine);
     remember();
-}
-
-void PointStep::remember() {
-    memory.clear();
-    for (const TouchingPoint& point : points) {
-        if (!(point.impulse.x > 0.0)) continue;
-        const double *R = *engine.data.xmat + 9 * point.own, *at = *engine.data.xipos + 3 * point.own;
-        const Vector r = point.place - vector_from(at);
-        const Vector p = point.impulse.x * point.z + point.impulse.y * point.x + point.impulse.z * point.y;
-        memory.push_back({static_cast<double>(point.geom1), static_cast<double>(point.geom2),
-                          {R[0] * r.x + R[3] * r.y + R[6] * r.z, R[1] * r.x + R[4] * r.y + R[7] * r.z,
-                           R[2] * r.x + R[5] * r.y + R[8] * r.z},
-                          {p.x, p.y, p.z}});
-    }
-}
-
-/// Keep the greatest velocity of each tree at 1 m/s or 1 rad/s: what lies deep near a joint's axis must not turn it far.
-void PointStep::slow_down(std::vector<double>& velocities) const {
-    std::vector<double> fastest(engine.model.ntree, 1.0);
-    const int* tree = *engine.model.dof_treeid;
-    for (int dof = 0; dof < engine.model.nv; ++dof) fastest[tree[dof]] = std::max(fastest[tree[dof]], std::fabs(velocities[dof]));
-    for (int dof = 0; dof < engine.model.nv; ++dof) velocities[dof] /= fastest[tree[dof]];
-}
-
-/// Take back some of the depth to which bodies overlap: their positions move apart, their velocities stay.
-void PointStep::raise() {
-    // A tenth in a step, but what is less than 1 mm deep at no more than 1 mm/s, as in a rollout and in DART, and what is
-    // deeper, as it may be at the start, at no more than 0.1 m/s.
-    constexpr double shallow = 1e-3, share = 0.1, fastest = 0.1, settled = 1e-9;
-    constexpr double yield = 0.01;  // of a point's mobility: what cannot move, or is wedged in, is not forced
-    const auto is_deep = [](const TouchingPoint& point) { return point.distance < -settled; };
-    if (std::none_of(points.begin(), points.end(), is_deep)) return;
-    const double h = timestep();
-    const int m = static_cast<int>(points.size());
-    normals_.resize(0, m);
-    normals_.symmetric = true;
-    for (int r = 0; r < m; ++r) {
-        const double distance = points[r].distance;
-        for (int c = 0; c < m; ++c) normals_.A[r][c] = problem_.A[3 * r][3 * c];
-        for (int d = 0; d < 3; ++d) normals_.A[r][r] += yield * problem_.A[3 * r + d][3 * r + d];
-        const double depth = -distance, deep = std::min(share * std::max(depth - shallow, 0.0) / h, fastest);
-        normals_.b[r] = is_deep(points[r]) ? -std::max(std::min(share * depth / h, CORRECTION_SPEED), deep) : std::max(distance, 0.0) / h;
-        normals_.bounded[r] = {0.0, std::numeric_limits<double>::infinity()};
-    }
-    normals_.solve();
-    scratch_.assign(engine.model.nv, 0.0);
-    for (int r = 0; r < m; ++r) rows_.add_to(scratch_.data(), 3 * r, normals_.x[r]);
-    (damped_ ? effective_ : inertia_).solve(scratch_.data());
-    slow_down(scratch_);
-    engine.functions.integratePos(engine.model_address, *engine.data.qpos, scratch_.data(), h);
 }
 
 bool PointStep::is_finite() const {
@@ -285,9 +243,11 @@ PointStep::Warnings PointStep::warnings() const {
     return counts;
 }
 
-/// What MuJoCo has warned of since.
-Outcome PointStep::outcome(const Warnings& before) const {
-    const Warnings now = warnings();
+/// What MuJoCo has warned of since the begin of the step.
+Outcome PointStep::outcome() const {
+    // Where MuJoCo begins anew, so do its counts: after the second time they are what they were. But time has gone back.
+    if (*engine.data.time <= before_.time) return Outcome::RESET;
+    const Warnings now = warnings(), &before = before_.warnings;
     if (now == before) return Outcome::DONE;
     for (int k = 0; k < 3; ++k)
         if (now[k] != before[k]) return Outcome::RESET;

@@ -4,6 +4,7 @@
 // points with laws together with MuJoCo's other constraints, and the step goes on with them as applied forces.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -18,13 +19,18 @@
 
 namespace stiction::mujoco {
 
-enum class Outcome { DONE = 0, NO_NUMBERS = 1, RESET = 2, OTHER_INTEGRATOR = 3, NO_TIMESTEP = 4, SLEEP = 5, BAD_CONTROL = 6, OVERFULL = 7 };
+enum class Outcome { DONE, NO_NUMBERS, RESET, OTHER_INTEGRATOR, NO_TIMESTEP, SLEEP, BAD_CONTROL, OVERFULL };
 
 /// What became of the contacts of one law: of the last step, then counts since the start.
 struct PairNote {
     std::int64_t touching = 0, slipping = 0;  ///< points that press; of these, points that slip
     double force[3] = {}, moment[3] = {};     ///< impulse on the first body, its moment about the world's origin
     std::int64_t steps = 0, unsolved = 0, outside = 0;
+
+    void begin_step() {
+        touching = slipping = 0;
+        std::fill_n(force, 3, 0.0), std::fill_n(moment, 3, 0.0);
+    }
 };
 
 /// An impulse of the last step, by which the next one begins.
@@ -32,6 +38,8 @@ struct Remembered {
     double geom1, geom2;
     double place[3];    ///< in the frame of the own body
     double impulse[3];  ///< in the world
+
+    bool is_between(const TouchingPoint& point) const { return geom1 == point.geom1 && geom2 == point.geom2; }
 };
 
 class PointStep {
@@ -45,7 +53,7 @@ class PointStep {
     /// Begin without what is remembered of the last step.
     void begin_anew();
     /// What contact gave to the motion in the last step [J].
-    double work() const { return points.empty() ? 0.0 : gained(problem_.x); }
+    double work() const { return points.empty() ? 0.0 : work_; }
     /// Whether all positions and velocities are numbers that MuJoCo takes.
     bool is_finite() const;
 
@@ -69,17 +77,26 @@ class PointStep {
     PairTable table_;
     double softness_;
     std::vector<std::vector<int>> chains_;     // of each body, the dofs that move it, ascending
-    TreeFactor inertia_, effective_;           // M; what meets impulses in the end, with damping
+    TreeFactor inertia_, effective_;           // M; the same with damping, or as the integrator has it
     bool damped_ = false;                      // whether these differ
     std::vector<double> v_free_, v_before_, state_, scratch_;
     SystemRows rows_, white_, white_M_;        // of all points (z, x, y each), then of MuJoCo's constraints
-    std::vector<TouchingPoint> waiting_;       // points that do not press, and their rows along z
-    SystemRows waiting_rows_;
+    std::vector<TouchingPoint> waiting_;       // points that do not press
     std::vector<int> constraints_;             // numbers of the latter
     Trees trees_;
-    std::vector<char> feels_;                  // of each group of trees, whether points are among them
-    bool cones_ = false;                       // whether constraints that are no such rows act on the points, too
-    int most_steps_ = 0, spent_steps_ = 0;     // of Newton's method in a step
+    /// Points that feel each other, and MuJoCo's constraints that they feel.
+    struct Group {
+        std::vector<TouchingPoint> points, waiting;
+        std::vector<int> constraints;
+        bool is_constrained = false;           // by these, or by cones
+        int spent_steps = 0;                   // of Newton's method in this time step
+    };
+    std::vector<Group> groups_;
+    bool constrained_ = false;                 // whether MuJoCo's constraints act on points
+    double work_ = 0.0;                        // of contact in the last step [J]
+    std::vector<double> lift_;                 // velocities by which depth is taken back ...
+    bool lifts_ = false;                       // ... if any is
+    int most_steps_ = 0, spent_steps_ = 0;     // of Newton's method, for the group at hand
     bool is_solved_ = true;                    // whether the impulses fulfil all laws
     std::vector<double> w_free_, w_before_, proximal_, previous_, mobility_;
     PointFriction problem_, normals_;
@@ -89,6 +106,13 @@ class PointStep {
         std::array<double, 6> before;
     };
     std::vector<Applied> applied_;             // forces on bodies that are not ours, while ours are applied
+    struct Before {
+        Warnings warnings;
+        double time;
+    };
+    Before before_{};                          // how the step began
+    /// MuJoCo found a number that it does not take, and has mostly begun anew: nothing of the step is left.
+    struct BadAcceleration {};
 
     void positions_and_velocities();
     void leave_out();
@@ -96,7 +120,13 @@ class PointStep {
     void look_at_moved_bodies();
     const HandMoved* moved_with(int body) const;
     bool is_movable(const TouchingPoint& point) const;
+    Vector velocity_of(const TouchingPoint& point, const double* velocities) const;
     void choose_points();
+    void form_groups();
+    void solve_groups(bool first);
+    void conclude();
+    /// Whether the velocities may come out otherwise than is foreseen.
+    bool is_uncertain() const { return constrained_ || *engine.model.integrator != engine.constants.euler; }
     bool pressed_before(const TouchingPoint& point) const;
     bool admit_waiting(bool all);
     void add_point(const EngineContact& contact, int law);
@@ -105,22 +135,30 @@ class PointStep {
     void write_rows();
     void write_point(const TouchingPoint& point);
     void write_constraint(int number);
-    void connect_trees();
-    bool acts_on_points(int number);
-    int group_of(int dof) { return trees_.group((*engine.model.dof_treeid)[dof]); }
     void write_problem();
     void write_constraint_problem(int k);
     void recall();
+    Vector in_own_frame(const TouchingPoint& point) const;
     void limit_by_frictionless_loads();
     void set_yield(double share);
     void set_right_side();
-    void solve();
+    bool solve();
     bool solve_problem(double share = 1.0);
+    bool bounces() const;
+    bool solve_few();
+    bool solve_many();
+    bool solve_boldly(double yield, int most_steps);
+    bool is_near_enough();
     void refine(bool coarse);
     bool solve_with_rebound();
+    int parts() const;
+    bool build_up(int parts);
     void guard();
     bool limit_friction(double share);
     void find_loads();
+    bool is_moderate() const;
+    void advance();
+    bool has_leapt();
     void hold_energy();
     double kinetic_energy(const double* velocities);
     void go_back();
@@ -130,16 +168,18 @@ class PointStep {
     double gained(const std::vector<double>& x) const;
     void apply();
     void withdraw();
-    bool foreseen();
+    double unforeseen();
     void finish();
     void remember();
-    void raise();
+    void lift();
     void slow_down(std::vector<double>& velocities) const;
     Outcome refusal() const;
     Outcome whole_step();
-    Outcome outcome(const Warnings& before) const;
+    Outcome outcome() const;
     Warnings warnings() const;
     double timestep() const { return *engine.model.timestep; }
+    /// What meets impulses in the end.
+    const TreeFactor& met() const { return damped_ ? effective_ : inertia_; }
     int point_rows() const { return static_cast<int>(3 * points.size()); }
 };
 

@@ -22,30 +22,34 @@ struct Motions {
     const double* control;           ///< (count, steps, control_size), or null
     double* state;                   ///< (count, steps, state_size)
     double* sensors;                 ///< (count, steps, sensor_size)
-    std::int64_t* lasted;            ///< (count,) steps before MuJoCo gave up, or all
 };
 
 inline void run_motion(const Motions& all, int k, PointStep& worker, const std::function<void()>& pause) {
     const Engine& e = worker.engine;
+    const std::ptrdiff_t number = k;
+    const double* initial = all.initial + number * all.state_size;
     e.run(e.functions.resetData);
-    e.functions.setState(e.model_address, e.data_address, all.initial + static_cast<std::ptrdiff_t>(k) * all.state_size, all.state_kind);
-    if (all.warmstart) std::copy_n(all.warmstart + static_cast<std::ptrdiff_t>(k) * e.model.nv, e.model.nv, *e.data.qacc_warmstart);
+    e.functions.setState(e.model_address, e.data_address, initial, all.state_kind);
+    if (all.warmstart) std::copy_n(all.warmstart + number * e.model.nv, e.model.nv, *e.data.qacc_warmstart);
     worker.begin_anew();
     int step = 0;
     for (; step < all.steps; ++step) {
         if (step % 64 == 0) pause();
-        const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(k) * all.steps + step;
-        if (all.control) e.functions.setState(e.model_address, e.data_address, all.control + row * all.control_size, all.control_kind);
+        const std::ptrdiff_t row = number * all.steps + step;
+        if (all.control)
+            e.functions.setState(e.model_address, e.data_address, all.control + row * all.control_size, all.control_kind);
         if (const Outcome outcome = worker.step(); outcome != Outcome::DONE && outcome != Outcome::OVERFULL) break;
         e.functions.getState(e.model_address, e.data_address, all.state + row * all.state_size, all.state_kind);
         std::copy_n(*e.data.sensordata, all.sensor_size, all.sensors + row * all.sensor_size);
     }
-    all.lasted[k] = step;
     for (; step < all.steps; ++step) {  // what has no numbers any more keeps the last that it had
-        const std::ptrdiff_t row = static_cast<std::ptrdiff_t>(k) * all.steps + step;
-        const double* last = step > 0 ? all.state + (row - 1) * all.state_size : all.initial + static_cast<std::ptrdiff_t>(k) * all.state_size;
-        std::copy_n(last, all.state_size, all.state + row * all.state_size);
-        if (step > 0) std::copy_n(all.sensors + (row - 1) * all.sensor_size, all.sensor_size, all.sensors + row * all.sensor_size);
+        const std::ptrdiff_t row = number * all.steps + step;
+        double *state = all.state + row * all.state_size, *sensors = all.sensors + row * all.sensor_size;
+        std::copy_n(step > 0 ? state - all.state_size : initial, all.state_size, state);
+        if (step > 0)
+            std::copy_n(sensors - all.sensor_size, all.sensor_size, sensors);
+        else
+            std::fill_n(sensors, all.sensor_size, 0.0);
     }
 }
 

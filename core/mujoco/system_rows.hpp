@@ -27,7 +27,6 @@ class SystemRows {
         return values_.data() + starts_[starts_.size() - 2];
     }
     std::span<const int> dofs(int row) const { return {dofs_.data() + starts_[row], length(row)}; }
-    std::span<const double> values(int row) const { return {values_.data() + starts_[row], length(row)}; }
 
     /// The product of a row and a vector over all dofs.
     double dot(int row, const double* y) const {

@@ -16,13 +16,14 @@ struct TouchSensor {
     double cutoff;  ///< [N]; 0 is none
 };
 
-inline void tell_touch_sensors(const std::vector<TouchSensor>& sensors, const std::vector<TouchingPoint>& points, const Engine& engine) {
+inline void tell_touch_sensors(const std::vector<TouchSensor>& sensors, const std::vector<TouchingPoint>& points,
+                               const Engine& engine) {
     for (const TouchSensor& sensor : sensors) {
         double& value = (*engine.data.sensordata)[sensor.number];
         const double *place = *engine.data.site_xpos + 3 * sensor.site, *axes = *engine.data.site_xmat + 9 * sensor.site;
         const double* size = *engine.model.site_size + 3 * sensor.site;
         for (const TouchingPoint& point : points) {
-            if (!(point.impulse.x > 0.0) || (point.own != sensor.body && point.other != sensor.body)) continue;
+            if (!point.presses() || (point.own != sensor.body && point.other != sensor.body)) continue;
             const Vector out = (point.own == sensor.body ? -1.0 : 1.0) * point.z;
             const double at[3] = {point.place.x, point.place.y, point.place.z}, ray[3] = {out.x, out.y, out.z};
             if (engine.functions.rayGeom(place, axes, size, at, ray, sensor.shape, nullptr) >= 0.0)

@@ -1,4 +1,43 @@
-"""stiction: contact laws learned from throws, inside exact rigid-body physics."""
+"""Contact laws for rigid bodies, analytic or learned, inside exact rigid-body physics.
+
+    import stiction
+
+    body = stiction.Body.box(size=(0.2, 0.3, 0.4), mass=1.0)
+    state = stiction.State.from_euler([0, 0, 0.6], [30, 20, 0], velocity=[2, 0, 0])
+    run = stiction.rollout(stiction.CoulombLaw(body, friction=0.5), state, steps=800)
+    run.plot("throw.png")
+
+What is public, each with its own help, such as help(stiction.rollout):
+
+Bodies and motions
+    Body            a convex body: box, prism, rectangle, mesh, hull_of
+    State           pose and velocity of one body or of a batch; from_euler, random
+    Trajectory      a recorded motion: save, load, plot, to_dataframe
+    Mode, Kind      what becomes of a contact, and whether it is a point, a line or a surface
+Laws
+    CoulombLaw      Coulomb's friction, solved exactly
+    Material        friction by direction, speed and load, for any body: material.on(body)
+    load            a law or material that ships, by its name, or from a model file
+    AugmentedLaw    the learned law of the paper
+    Law, Contacts   a law of your own, and what it is shown of contacts: see examples/own_law.py
+Simulating
+    rollout         whole motions, of one body or of many in threads
+    Stepper         one step a call
+Learning
+    collect         throw a body in a ground truth and keep its contacts
+    instances       contacts from elsewhere
+    DataSet         what both of them return
+    train           a learned law from a data set
+    train_material  a material from data sets or recordings; plot_material draws one
+    identify        a body and its law from recorded tosses
+    evaluate        how good a law is on what it was not trained on
+Modules for which extras are needed, such as pip install 'stiction[mujoco]'
+    mujoco          laws in MuJoCo models
+    gym             laws in Gymnasium environments
+    dart            DART as ground truth
+    recordings      read recorded tosses, forecast them
+InputError is what all of them raise for input that they cannot work with.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -9,6 +48,7 @@ if TYPE_CHECKING:
     from stiction.bodies.body import Body
     from stiction.bodies.state import Kind, Mode, State, Trajectory
     from stiction.laws.augmented import AugmentedLaw
+    from stiction.laws.contacts import Contacts
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.law import Law
     from stiction.laws.material import Material
@@ -16,15 +56,18 @@ if TYPE_CHECKING:
     from stiction.learning.collect.collect import collect
     from stiction.learning.collect.dataset import DataSet
     from stiction.learning.collect.elsewhere import instances
+    from stiction.learning.identify.call import identify
     from stiction.learning.material.plot import plot_material
     from stiction.learning.material.train import train_material
     from stiction.learning.train.from_data import train
     from stiction.simulation.rollout import rollout
     from stiction.simulation.stepper import Stepper
+    from stiction.studies.evaluate import evaluate
 
 __all__ = [
     "AugmentedLaw",
     "Body",
+    "Contacts",
     "CoulombLaw",
     "DataSet",
     "InputError",
@@ -37,7 +80,9 @@ __all__ = [
     "Trajectory",
     "collect",
     "dart",
+    "evaluate",
     "gym",
+    "identify",
     "instances",
     "load",
     "mujoco",
@@ -52,6 +97,7 @@ __all__ = [
 _HOME = {
     "AugmentedLaw": "stiction.laws.augmented",
     "Body": "stiction.bodies.body",
+    "Contacts": "stiction.laws.contacts",
     "CoulombLaw": "stiction.laws.coulomb",
     "DataSet": "stiction.learning.collect.dataset",
     "InputError": "stiction.basics.checks",
@@ -62,6 +108,8 @@ _HOME = {
     "State": "stiction.bodies.state",
     "Trajectory": "stiction.bodies.state",
     "collect": "stiction.learning.collect.collect",
+    "evaluate": "stiction.studies.evaluate",
+    "identify": "stiction.learning.identify.call",
     "instances": "stiction.learning.collect.elsewhere",
     "load": "stiction.laws.modelfile",
     "rollout": "stiction.simulation.rollout",
@@ -71,6 +119,13 @@ _HOME = {
     "train_material": "stiction.learning.material.train",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")
+# What names cannot be imported without: where it is missing, help() and dir() leave them out.
+_NEEDS = {
+    "dart": ("dartpy",),
+    "gym": ("gymnasium", "mujoco"),
+    "mujoco": ("mujoco",),
+    **dict.fromkeys(("DataSet", "collect", "identify", "instances", "recordings", "train"), ("pyarrow",)),
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -87,4 +142,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    from importlib.util import find_spec  # not needed to import names
+
+    missing = {needed for packages in _NEEDS.values() for needed in packages if find_spec(needed) is None}
+    return [*(name for name in __all__ if missing.isdisjoint(_NEEDS.get(name, ()))), "__version__"]

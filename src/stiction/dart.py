@@ -1,4 +1,9 @@
-"""DART as ground truth: `stiction.dart.throw`. Needs the extra `dart`."""
+"""DART as ground truth: `stiction.dart.throw`.
+
+    run = stiction.dart.throw(body, state, 400, friction=0.5)
+
+Needs the extra `dart`.
+"""
 
 from stiction.simulators.dart import SOLVERS, throw
 

@@ -1,6 +1,18 @@
-"""MuJoCo with contact laws: `stiction.mujoco.Simulation`, `stiction.mujoco.rollout`. Needs the extra `mujoco`."""
+"""MuJoCo with contact laws: `stiction.mujoco.Simulation`, `stiction.mujoco.rollout`, `stiction.mujoco.to_mjcf`.
 
+    ground = '<geom type="plane" size="1 1 1"/>'
+    ball = '<body name="ball" pos="0 0 0.1"><freejoint/><geom size="0.1"/></body>'
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{ground}{ball}</worldbody></mujoco>")
+    sim = stiction.mujoco.Simulation(model, laws={"ball": stiction.Material.coulomb(0.6)})
+    sim.step(100)
+    print(sim.contacts["ball"])
+
+Needs the extra `mujoco`.
+"""
+
+from stiction.laws.modelfile import shipped_model
 from stiction.robots.mujoco import BodyContact, PairContact, Simulation, body_of
 from stiction.robots.rollouts import rollout
+from stiction.robots.write_mjcf import to_mjcf
 
-__all__ = ["BodyContact", "PairContact", "Simulation", "body_of", "rollout"]
+__all__ = ["BodyContact", "PairContact", "Simulation", "body_of", "rollout", "shipped_model", "to_mjcf"]

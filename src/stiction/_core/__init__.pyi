@@ -389,6 +389,7 @@ class ImpactLaw(Law):
         restitution: float,
         restitution_fall: float,
         restitution_threshold: float,
+        restitution_lever: float,
         friction: float,
         friction_loaded: float,
         friction_load: float,
@@ -396,6 +397,7 @@ class ImpactLaw(Law):
         spin: float,
         lag: float,
         memory: int,
+        drag: float,
         each: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         inner: Annotated[NDArray[numpy.float64], dict(shape=(None, 11), order="C", device="cpu", writable=False)],
         outer: Annotated[NDArray[numpy.float64], dict(shape=(3, None), order="C", device="cpu", writable=False)],
@@ -742,10 +744,31 @@ class EngineDescription:
         contact: Mapping[str, int],
     ) -> None: ...
 
+class Outcome(enum.Enum):
+    """What became of a step: see core/mujoco/point_step.hpp."""
+
+    DONE = 0
+
+    NO_NUMBERS = 1
+
+    RESET = 2
+
+    OTHER_INTEGRATOR = 3
+
+    NO_TIMESTEP = 4
+
+    SLEEP = 5
+
+    BAD_CONTROL = 6
+
+    OVERFULL = 7
+
 class PairLaw:
     """Friction and restitution between two surfaces."""
 
-    def __init__(self, *, map: FrictionMap, e0: float, fall: float, threshold: float, body_axes: bool) -> None: ...
+    def __init__(
+        self, *, map: FrictionMap, e0: float, fall: float, threshold: float, body_axes: bool, parts: int
+    ) -> None: ...
 
 class PointStep:
     """Steps of MuJoCo in which chosen pairs of geoms touch by laws."""
@@ -766,12 +789,7 @@ class PointStep:
         pair_gaps: Sequence[tuple[int, int, float]],
         softness: float,
     ) -> None: ...
-    def step(self) -> int:
-        """
-        One step. Returns 0 where it is done, else a number of core/mujoco/point_step.hpp:Outcome.
-        """
-
-    def steps(self, count: int) -> tuple[int, int]:
+    def steps(self, count: int) -> tuple[Outcome, int]:
         """
         As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.
         """
@@ -846,16 +864,18 @@ class PointStep:
 def run_motions(
     workers: Sequence[PointStep],
     initial: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    warmstart: object | None,
-    control: object | None,
+    warmstart: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    | None,
+    control: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)]
+    | None,
     state: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     sensors: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     *,
     state_kind: int,
     control_kind: int,
-) -> NDArray[numpy.int64]:
+) -> None:
     """
-    Run motions (n, steps) in as many threads as there are workers; state and sensors are written. Returns after how many steps each ended (n,).
+    Run motions (n, steps) in as many threads as there are workers; state and sensors are written.
     """
 
 def rollout(

@@ -1,4 +1,4 @@
-"""One progress bar for all long work: on the error stream, with the share done and the time left."""
+"""Progress of all long work, on the error stream: a bar with the share done and the time left, or a word."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -60,6 +60,13 @@ def bar(
     """
     with _progress(shown, kept, True) as progress:
         yield Bar(progress, what, total, done, speed, per)
+
+
+@contextmanager
+def status(what: str) -> Iterator[None]:
+    """A word at a terminal while something goes on whose length is not known; it is gone in the end."""
+    with Console(stderr=True).status(what):
+        yield
 
 
 @contextmanager

@@ -1,7 +1,9 @@
-"""What a result was made with: versions of the installed packages."""
+"""What a result was made with: versions of the installed packages, and the commit where there is one."""
 
 import platform
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -15,3 +17,19 @@ def version_of(package: str) -> str:
         return version(package)
     except PackageNotFoundError:  # run from the sources
         return "not installed"
+
+
+def commit() -> str | None:
+    """The commit that this code is checked out from, "+" if files differ from it; None for an installed package."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", here, *words], capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        if not git("ls-files", Path(__file__).name):  # some other repository around an environment
+            return None
+        changed = git("status", "--porcelain", "--untracked-files=no", ":/src", ":/core")
+        return git("rev-parse", "--short=7", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

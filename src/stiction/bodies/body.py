@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.bodies.faces import convex_corners, faces_of, outline_of, shrunk
+from stiction.basics.files import path_of
+from stiction.bodies import checked
+from stiction.bodies.faces import convex_corners, faces_of, outline_of, shrunk, shrunk_in_plane
 
 _SMALLEST, _LARGEST = 1e-3, 20.0  # plausible sizes of a body given as a mesh file [m]
-_SLACK = 1e-9  # relative slack of the checks on mass properties
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,9 @@ class Body:
     inertia: about the centre of mass, body axes [kg m^2], shape (3, 3)
     planar: True for a body that moves in the x-z plane only
     rounding: radius of its edges and corners [m]: the body is all points within it of the hull of `vertices`
+
+        body = Body.box(size=(0.2, 0.3, 0.4), mass=1.0, com=(0, 0, 0.01))
+        nut = Body.prism(sides=6, radius=0.1, height=0.05, mass=0.3)
     """
 
     shape: str
@@ -40,19 +44,31 @@ class Body:
     rounding: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "vertices", checks.array("Body vertices", self.vertices, (None, 3)).copy())
-        object.__setattr__(self, "mass", checks.positive("Body mass [kg]", self.mass))
-        object.__setattr__(self, "com", checks.array("Body com (centre of mass)", self.com, (3,)).copy())
-        object.__setattr__(self, "inertia", _checked_inertia(self.inertia))
-        object.__setattr__(self, "rounding", checks.non_negative("Body rounding [m]", self.rounding))
+        set_ = object.__setattr__
+        checks.choice("Body shape", self.shape, ("box", "prism", "rectangle", "mesh", "hull"))
+        if not isinstance(self.planar, bool | np.bool_):
+            raise checks.InputError(f"Body planar must be true or false, got {checks.shown(self.planar)}.")
+        set_(self, "planar", bool(self.planar))
+        set_(self, "size", checked.size(self.size))
+        set_(self, "vertices", checked.vertices(self.vertices, self.planar))
+        set_(self, "mass", checked.mass(self.mass))
+        set_(self, "com", checks.vector("Body com (centre of mass)", self.com, 3).copy())
+        set_(self, "inertia", checked.inertia(self.inertia))
+        set_(self, "rounding", checked.rounding(self.rounding))
         for part in (self.vertices, self.com, self.inertia):
             part.setflags(write=False)
-        low, high = self.vertices.min(axis=0) - self.rounding, self.vertices.max(axis=0) + self.rounding
-        if np.any(self.com < low - _SLACK) or np.any(self.com > high + _SLACK):
-            raise checks.InputError(
-                f"Body com must lie inside the body, between {low.tolist()} and {high.tolist()}, "
-                f"got {self.com.tolist()}."
-            )
+        checked.centre(self.com, self.vertices, self.rounding)
+        if self.shape in ("box", "rectangle"):
+            checked.extent(self.shape, self.size, self.vertices, self.rounding)
+
+    def __repr__(self) -> str:
+        size = [f"{length:.4g}" for length in self.size]
+        if self.shape == "prism":
+            what = f"prism with {size[0]} sides, radius {size[1]} m, height {size[2]} m"
+        else:
+            what = f"{self.shape} {' x '.join(size)} m" if size else f"{self.shape} of {len(self.vertices)} vertices"
+        rounded = f", rounded by {self.rounding:.4g} m" if self.rounding else ""
+        return f"Body({what}, {self.mass:.4g} kg{rounded})"
 
     @cached_property
     def faces(self) -> list[list[int]]:
@@ -101,25 +117,30 @@ class Body:
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> "Body":
         """The body that `to_dict` described."""
-        try:
-            parts = {name: description[name] for name in cls.__dataclass_fields__ if name != "rounding"}
-            parts["rounding"] = description.get("rounding", 0.0)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise checks.InputError(f"A body's description must have the field {error}.") from error
-        return cls(**{**parts, "size": tuple(parts["size"])})
+        if not isinstance(description, dict):
+            raise checks.InputError(f"A body is described by its fields, got {checks.shown(description)}.")
+        names = [name for name in cls.__dataclass_fields__ if name != "rounding"]
+        missing = [name for name in names if name not in description]
+        if missing:
+            raise checks.InputError(f"A body's description must have the field {missing[0]!r}.")
+        return cls(**{name: description[name] for name in names}, rounding=description.get("rounding", 0.0))
 
-    def reshaped(self, *, scale: float, rounding: float, com: ArrayLike, inertia: ArrayLike) -> "Body":
-        """The same shape with other mass properties, its outside scaled, its edges rounded with this radius [m].
+    def reshaped(
+        self, *, scale: float = 1.0, rounding: float, com: ArrayLike | None = None, inertia: ArrayLike | None = None
+    ) -> "Body":
+        """The same shape, its outside scaled, its edges rounded with this radius [m]; by choice, other mass properties.
 
         Faces keep their places: those of the core move in by the radius of the ball that is swept over it.
         """
-        scale, rounding = checks.positive("scale", scale), checks.non_negative("rounding [m]", rounding)
+        scale, rounding = checked.length("scale", scale), checked.rounding(rounding)
         change = rounding - scale * self.rounding
         vertices = scale * self.vertices
-        if change and not self.planar:
-            vertices = shrunk(vertices, change)
+        if change:
+            vertices = shrunk_in_plane(vertices, change) if self.planar else shrunk(vertices, change)
         size = self.size if self.shape == "prism" else tuple(scale * length for length in self.size)
-        return Body(self.shape, size, vertices, self.mass, np.asarray(com), np.asarray(inertia), self.planar, rounding)
+        own = {"com": self.com if com is None else checks.numbers("Body com", com)}
+        own["inertia"] = self.inertia if inertia is None else checks.numbers("Body inertia", inertia)
+        return Body(self.shape, size, vertices, self.mass, **own, planar=self.planar, rounding=rounding)
 
     @classmethod
     def box(
@@ -143,7 +164,9 @@ class Body:
         corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * core / 2
         uniform = np.diag(np.sum(edges**2) - edges**2) / 12
         full = _or_uniform(inertia, mass, uniform)
-        return cls("box", tuple(edges.tolist()), corners, mass, np.asarray(com), full, rounding=rounding)
+        return cls(
+            "box", tuple(edges.tolist()), corners, mass, checks.numbers("Body com", com), full, rounding=rounding
+        )
 
     @classmethod
     def prism(
@@ -157,15 +180,17 @@ class Body:
         inertia: ArrayLike | None = None,
     ) -> "Body":
         """An upright prism on a regular polygon: `radius` to its corners, `height` along body z [m]."""
-        sides = checks.count("prism sides", sides, 3)
-        radius, height = checks.positive("prism radius [m]", radius), checks.positive("prism height [m]", height)
+        sides = checks.count("prism sides", sides, 3, checked.MOST_CORNERS // 2)
+        radius, height = checked.length("prism radius [m]", radius), checked.length("prism height [m]", height)
         angle = 2 * np.pi * np.arange(sides) / sides
         ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
         corners = np.concatenate([np.column_stack([ring, np.full(sides, z)]) for z in (-height / 2, height / 2)])
         spin = radius**2 * (1 + 2 * np.cos(np.pi / sides) ** 2) / 6
         uniform = np.diag([spin / 2 + height**2 / 12, spin / 2 + height**2 / 12, spin])
         size = (float(sides), radius, height)
-        return cls("prism", size, _single(corners), mass, np.asarray(com), _or_uniform(inertia, mass, uniform))
+        return cls(
+            "prism", size, _single(corners), mass, checks.numbers("Body com", com), _or_uniform(inertia, mass, uniform)
+        )
 
     @classmethod
     def rectangle(
@@ -180,7 +205,7 @@ class Body:
         width, height = _lengths("rectangle size", size, 2)
         corners = np.array([[x, 0.0, z] for x in (-width / 2, width / 2) for z in (-height / 2, height / 2)])
         uniform = np.diag([height**2, width**2 + height**2, width**2]) / 12
-        centre = checks.array("rectangle com", com, (3,))
+        centre = checks.vector("rectangle com", com, 3)
         if centre[1] != 0:
             raise checks.InputError(f"The com of a rectangle must lie in its plane y = 0, got y = {centre[1]:g}.")
         full = _or_uniform(inertia, mass, uniform)
@@ -200,11 +225,20 @@ class Body:
 
         rounding: [m] a ball of this radius is swept over the hull, which makes the body larger by it
         """
-        corners = convex_corners(_single(checks.array("points", points, (None, 3))))
+        places = checks.array("points", points, (None, 3))
+        if places.ndim != 2:
+            raise checks.InputError(f"points must have shape (n, 3), got shape {places.shape}.")
+        if np.abs(places).max(initial=0.0) > checked.LONGEST:
+            raise checks.InputError(f"points must lie within {checked.LONGEST:g} m, got {np.abs(places).max():g} m.")
+        corners = convex_corners(_single(places))
         if com is None or inertia is None:
             import trimesh  # heavy, and only needed for mass properties
 
-            solid = trimesh.convex.convex_hull(corners)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                solid = trimesh.convex.convex_hull(corners)
+                has_volume = solid.volume > 0 and np.isfinite(solid.center_mass).all()
+            if not has_volume:
+                raise checks.InputError("points must enclose a volume; these are too close together for one.")
             com = solid.center_mass if com is None else com
             inertia = _or_uniform(inertia, mass, solid.moment_inertia / solid.volume)
         return cls("hull", (), corners, mass, np.array(com), np.array(inertia), rounding=rounding)
@@ -223,8 +257,8 @@ class Body:
 
         scale: metres in one unit of the file, such as 0.001 for millimetres
         """
-        mesh = _load_mesh(Path(path), checks.positive("mesh scale", scale))
-        mass = checks.positive("Body mass [kg]", mass)
+        mesh = _load_mesh(path_of("A mesh file", path), checks.positive("mesh scale", scale))
+        mass = checked.mass(mass)
         centre = np.array(mesh.center_mass) if com is None else np.asarray(com)
         uniform = np.array(mesh.moment_inertia) / mesh.volume
         corners = convex_corners(_single(np.unique(mesh.vertices, axis=0)))
@@ -238,27 +272,15 @@ def _single(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _lengths(name: str, value: ArrayLike, number: int) -> NDArray[np.float64]:
     lengths = checks.array(name, value, (number,))
-    if lengths.ndim != 1 or np.any(lengths <= 0):
-        raise checks.InputError(f"{name} must be {number} positive lengths [m], got {lengths.tolist()}.")
+    if lengths.ndim != 1 or np.any(lengths <= 0) or np.any(lengths > checked.LONGEST):
+        raise checks.InputError(
+            f"{name} must be {number} positive lengths [m], at most {checked.LONGEST:g}, got {lengths.tolist()!s:.200}."
+        )
     return lengths
 
 
 def _or_uniform(inertia: ArrayLike | None, mass: float, per_mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    return checks.positive("Body mass [kg]", mass) * per_mass if inertia is None else np.asarray(inertia)
-
-
-def _checked_inertia(value: ArrayLike) -> NDArray[np.float64]:
-    inertia = checks.array("Body inertia", value, (3, 3))
-    if np.abs(inertia - inertia.T).max() > _SLACK * np.abs(inertia).max():
-        raise checks.InputError(f"Body inertia must be symmetric, got {inertia.tolist()}.")
-    inertia = 0.5 * (inertia + inertia.T)
-    low, middle, high = np.linalg.eigvalsh(inertia)
-    if low <= 0 or high > (low + middle) * (1 + _SLACK):
-        raise checks.InputError(
-            "Body inertia must belong to a real mass distribution: principal moments positive and none above the sum "
-            f"of the others, got principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m^2."
-        )
-    return inertia
+    return checked.mass(mass) * per_mass if inertia is None else checks.numbers("Body inertia", inertia)
 
 
 def _load_mesh(path: Path, scale: float):

@@ -40,6 +40,23 @@ def shrunk(vertices: NDArray[np.float64], distance: float) -> NDArray[np.float64
     return convex_corners(corners[np.sort(first)])
 
 
+def shrunk_in_plane(vertices: NDArray[np.float64], distance: float) -> NDArray[np.float64]:
+    """The same for a convex polygon in the x-z plane, its corners (n, 3) in the order that they had."""
+    loop = outline_of(vertices)
+    corners = vertices[loop][:, [0, 2]]
+    along = np.roll(corners, -1, axis=0) - corners
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    before = np.roll(along, 1, axis=0)
+    # The loop runs counter-clockwise, so that (-z, x) of an edge points inwards. Each corner keeps to both its edges.
+    sine = before[:, 0] * along[:, 1] - before[:, 1] * along[:, 0]
+    moved = corners + distance * (along - before) / sine[:, np.newaxis]
+    if ((np.roll(moved, -1, axis=0) - moved) * along).sum(axis=1).min() <= 0:
+        raise checks.InputError(f"A body cannot be rounded by {distance:g} m: nothing would be left of it.")
+    result = np.zeros_like(vertices)
+    result[np.ix_(loop, [0, 2])] = moved
+    return result
+
+
 def outline_of(vertices: NDArray[np.float64]) -> list[int]:
     """The corners of a convex polygon in the x-z plane, in order around it."""
     spokes = vertices - vertices.mean(axis=0)
@@ -72,9 +89,12 @@ def _faces_of_few(vertices: NDArray[np.float64]) -> list[list[int]] | None:
 
 def _faces_of_many(vertices: NDArray[np.float64]) -> list[list[int]]:
     """The same by Qhull; coplanar triangles are merged."""
-    from scipy.spatial import ConvexHull
+    from scipy.spatial import ConvexHull, QhullError
 
-    hull = ConvexHull(vertices)
+    try:
+        hull = ConvexHull(vertices)
+    except QhullError as error:
+        raise checks.InputError(f"The {len(vertices)} vertices of a body do not enclose a volume.") from error
     if len(hull.vertices) != len(vertices):
         raise checks.InputError(
             f"A body is described by the corners of its convex hull; {len(vertices) - len(hull.vertices)} of "

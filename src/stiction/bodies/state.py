@@ -1,14 +1,23 @@
 """What moves: a body's state and its trajectory; the names of contact modes and patch kinds."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from stiction.bodies.body import Body
+    from stiction.bodies.throws import Range, ThrowRanges
+
+_MOST_DRAWN = 10_000_000  # states at once
 UNIT_TOLERANCE = 1e-6  # how far a given quaternion's length may be from 1; closer ones are normalised
 
 
@@ -38,6 +47,10 @@ class State:
     quaternion: body to world, (w, x, y, z), shape (..., 4)
     velocity: velocity of that origin [m/s], world axes, shape (..., 3)
     angular_velocity: [rad/s], world axes, shape (..., 3)
+
+    `State.from_euler` takes angles instead of a quaternion, `State.random` draws throws. `state[3]` is one of a batch.
+
+        state = State(position=[0, 0, 0.6], velocity=[2, 0, 0], angular_velocity=[1, 2, 3])
     """
 
     position: NDArray[np.float64]
@@ -64,7 +77,79 @@ class State:
             shapes = ", ".join(f"{name} {part.shape}" for name, part in parts.items())
             raise checks.InputError(f"The leading axes of a State must broadcast together, got {shapes}.") from error
         for name, part in parts.items():
-            object.__setattr__(self, name, np.array(np.broadcast_to(part, (*batch, part.shape[-1]))))
+            object.__setattr__(self, name, np.array(np.broadcast_to(part, (*batch, part.shape[-1])), order="C"))
+
+    @classmethod
+    def exactly(cls, position: NDArray, quaternion: NDArray, velocity: NDArray, angular_velocity: NDArray) -> "State":
+        """States from arrays that are known to be right: copies, bit for bit, of unit quaternions too."""
+        state = object.__new__(cls)
+        parts = (position, quaternion, velocity, angular_velocity)
+        for name, part in zip(cls.__dataclass_fields__, parts, strict=True):
+            object.__setattr__(state, name, np.array(part, order="C"))
+        return state
+
+    @classmethod
+    def from_euler(
+        cls,
+        position: ArrayLike,
+        angles: ArrayLike,
+        *,
+        degrees: bool = True,
+        velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> "State":
+        """States with their orientation given by angles, as for `stiction simulate --turn`.
+
+        angles: turns about the world's x, then y, then z, shape (..., 3); in radians if `degrees` is False
+        position, velocity, angular_velocity: as in State
+
+            state = State.from_euler([0, 0, 0.6], [30, 20, 0], velocity=[1.5, 0, 0])
+        """
+        turns = checks.array("angles (about x, y, z)", angles, (3,))
+        checks.flag("degrees", degrees)
+        half = 0.5 * (np.radians(turns) if degrees else turns)
+        (cx, cy, cz), (sx, sy, sz) = np.moveaxis(np.cos(half), -1, 0), np.moveaxis(np.sin(half), -1, 0)
+        quaternion = [
+            cx * cy * cz + sx * sy * sz,
+            sx * cy * cz - cx * sy * sz,
+            cx * sy * cz + sx * cy * sz,
+            cx * cy * sz - sx * sy * cz,
+        ]
+        return cls(position, np.stack(quaternion, axis=-1), velocity, angular_velocity)
+
+    @classmethod
+    def random(
+        cls,
+        body: "Body",
+        number: int | None = None,
+        *,
+        seed: int = 0,
+        ranges: "ThrowRanges | Mapping[str, Range] | None" = None,
+    ) -> "State":
+        """Random throws of `body`: those that `stiction collect` and `stiction.collect` draw with the same seed.
+
+        number: of throws, the only leading axis; None: one state without leading axes, the first of them
+        ranges: by name, each (lowest, highest): height of the lowest point above the ground [m], horizontal and
+            vertical velocity of the centre of mass [m/s], spin about each axis [rad/s]. By default height (0.01, 1),
+            horizontal (-3, 3), vertical (-3, 1) and spin (-8, 8). The orientation is uniform over all rotations.
+
+            states = State.random(body, 1000, seed=1, ranges={"height": (0.1, 0.3)})
+        """
+        from stiction.bodies.body import Body
+        from stiction.bodies.throws import ThrowRanges, drawn  # which knows states, and so imports this module
+
+        if not isinstance(body, Body):
+            raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")
+        count = 1 if number is None else checks.count("number", number, 1, _MOST_DRAWN)
+        states = drawn(body, ThrowRanges.of(ranges), checks.count("seed", seed, 0), range(count))
+        return states[0] if number is None else states
+
+    def __repr__(self) -> str:
+        if self.batch_shape:
+            return f"State(batch {self.batch_shape})"
+        parts = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
+        told = (f"{name}={_short(getattr(self, name))} {unit}" for name, unit in parts.items())
+        return f"State({', '.join(told)}, quaternion={_short(self.quaternion)})"
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -73,28 +158,37 @@ class State:
 
     def __getitem__(self, index) -> "State":
         """The states at `index` of the leading axes."""
+        np.broadcast_to(0, self.batch_shape)[index]  # an IndexError where there are no such axes
         return self._with(lambda part: part[index])
 
     def reshape(self, *batch_shape: int) -> "State":
         """The same states with other leading axes."""
-        return self._with(lambda part: part.reshape(*batch_shape, part.shape[-1]))
+        try:
+            return self._with(lambda part: part.reshape(*batch_shape, part.shape[-1]))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise checks.InputError(
+                f"States with leading axes {self.batch_shape} cannot have those of {checks.shown(batch_shape)}."
+            ) from error
 
     def raised(self, height: float) -> "State":
         """The same states, `height` [m] further up."""
         state = self._with(lambda part: part)
-        state.position[..., 2] += height
+        state.position[..., 2] += checks.scalar("height [m]", height)
         return state
 
     def _with(self, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> "State":
         """All parts changed and copied. They were checked before: again would take longer than to simulate a throw."""
-        state = object.__new__(State)
-        for name in ("position", "quaternion", "velocity", "angular_velocity"):
-            object.__setattr__(state, name, np.array(change(getattr(self, name))))
-        return state
+        return State.exactly(*map(change, (self.position, self.quaternion, self.velocity, self.angular_velocity)))
+
+
+def _short(vector: NDArray[np.float64]) -> str:
+    """A vector in few digits."""
+    return f"[{', '.join(f'{value:.4g}' for value in vector)}]"
 
 
 def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
-    length = np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    with np.errstate(over="ignore"):  # what overflows has not length 1
+        length = np.linalg.norm(quaternion, axis=-1, keepdims=True)
     worst = np.abs(length - 1).max(initial=0.0)
     if worst > UNIT_TOLERANCE:
         bad = float(length.flat[np.abs(length - 1).argmax()])
@@ -113,6 +207,8 @@ class Trajectory:
         shape (..., steps, 6)
     mode, kind: values of Mode and Kind, shape (..., steps); NONE in flight
     timestep: [s]
+
+    `run[3]` is one of a batch, `run.state()` its final state. `save`, `load`, `plot` and `to_dataframe` carry it on.
     """
 
     position: NDArray[np.float64]
@@ -153,5 +249,43 @@ class Trajectory:
 
     def __getitem__(self, index) -> "Trajectory":
         """The trajectories at `index` of the leading axes."""
+        np.broadcast_to(0, self.mode.shape[:-1])[index]  # an IndexError where there are no such axes
         arrays = {name: value[index] for name, value in vars(self).items() if name != "timestep"}
         return Trajectory(**arrays, timestep=self.timestep)
+
+    def save(self, path: str | Path) -> None:
+        """Write the trajectory to an .npz file, which `Trajectory.load` and `numpy.load` read.
+
+        It has all arrays by their names here, `timestep`, and `time` (steps + 1,).
+        """
+        from stiction.bodies.trajectory_file import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Trajectory":
+        """The trajectory that `save`, or `stiction simulate --out`, wrote to an .npz file."""
+        from stiction.bodies.trajectory_file import load
+
+        return load(path)
+
+    def plot(self, path: str | Path | None = None) -> "Figure":
+        """Height, speed and contact modes over time, as a matplotlib figure; needs the extra `report`.
+
+        path: also write it to this file, such as throw.png or throw.pdf
+        """
+        from stiction.bodies.trajectory_plot import plot
+
+        return plot(self, path)
+
+    def to_dataframe(self) -> Any:
+        """A pandas table with one row a state; pandas must be installed.
+
+        Columns: the number of the throw in a batch (`toss`; one column an axis, `toss_0`, `toss_1`, where there are
+        several), `time` [s], `x`, `y`, `z` [m], `qw` to `qz`, `vx` to `vz` [m/s], `wx` to `wz` [rad/s], as
+        `stiction.recordings.read` knows them; and of the step that ended there, `px` to `pz` [N s], `mx` to `mz`
+        [N m s], `mode` and `kind`, as words. The first row of a throw has no such step: zero and NONE.
+        """
+        from stiction.bodies.trajectory_table import dataframe
+
+        return dataframe(self)

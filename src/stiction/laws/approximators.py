@@ -3,6 +3,7 @@
 from numpy.typing import NDArray
 
 from stiction import _core
+from stiction.basics import checks
 from stiction.laws.kernels import KernelMachine
 from stiction.laws.networks import Network
 from stiction.laws.trees import Trees
@@ -17,4 +18,4 @@ def from_arrays(arrays: dict[str, NDArray]) -> Approximator:
     for mark, kind in _TYPES.items():
         if mark in arrays:
             return kind.from_arrays(arrays)
-    raise ValueError("an approximator is missing, or of an unknown type")
+    raise checks.InputError("An approximator is missing, or of an unknown type.")

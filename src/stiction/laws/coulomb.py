@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
+from stiction.laws.curves import frozen
 from stiction.laws.material import Material
 from stiction.laws.material_law import MaterialLaw
 
@@ -21,11 +22,16 @@ DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own res
 class CoulombLaw(MaterialLaw):
     """Coulomb's law for one body on the ground: `Material.coulomb(...).on(body)`, solved at every vertex by pivoting.
 
+    Of a patch with more than 24 vertices, 24 are solved for, spread evenly.
+
     friction: coefficient, or (mu_x, mu_y) along the world axes
     cone: "box", as DART's Dantzig solver, or "round" (elliptic if mu_x and mu_y differ)
     softness: share of its own response by which a loaded vertex yields. The default is DART's, so that a throw follows
         DART step by step; only a body at rest on a surface is stopped exactly, where DART lets it creep. 0 is rigid.
     timestep: [s]
+
+        law = CoulombLaw(body, friction=0.5)
+        other = CoulombLaw(body, friction=(0.75, 1.5), cone="round", timestep=0.001)
     """
 
     def __init__(
@@ -37,7 +43,7 @@ class CoulombLaw(MaterialLaw):
         softness: float = DART_SOFTNESS,
         timestep: float = 0.002,
     ) -> None:
-        coefficients = checks.array("friction", np.atleast_1d(np.asarray(friction)), (None,))
+        coefficients = np.atleast_1d(checks.array("friction", friction, ()))
         if coefficients.shape not in ((1,), (2,)):
             raise checks.InputError(f"friction must be one number or two (mu_x, mu_y), got shape {coefficients.shape}.")
         if np.any(coefficients < 0):
@@ -48,7 +54,7 @@ class CoulombLaw(MaterialLaw):
         material = Material.coulomb(mu_x, cone=cone) if same else Material.anisotropic(pair, cone=cone)
         super().__init__(material, body, timestep=timestep, softness=softness)
         self.cone = cone
-        self.friction_coefficients = np.array([mu_x, mu_y])
+        self.friction_coefficients = frozen([mu_x, mu_y])
         self.rough_friction = (mu_x, mu_y)
 
     def _to_native(self) -> _core.Law:
@@ -56,5 +62,6 @@ class CoulombLaw(MaterialLaw):
         return _core.CoulombLaw(mu_x, mu_y, self.cone == "round", self.softness)
 
     def __repr__(self) -> str:
-        mu = self.friction_coefficients.tolist()
+        mu_x, mu_y = self.friction_coefficients.tolist()
+        mu = mu_x if mu_x == mu_y else (mu_x, mu_y)
         return f"CoulombLaw({self.body.shape}, friction={mu}, cone={self.cone!r}, softness={self.softness:g})"

@@ -14,10 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.law import NativeLaw
+from stiction.laws.fitting import check_names
+from stiction.laws.law import NativeLaw, checked_info, checked_substeps, checked_timestep
+from stiction.laws.material import MOST_FALL
 from stiction.laws.residual import checked_weights
 
-INCREMENTS = 8  # parts in which an impact builds up
+INCREMENTS, MOST_MEMORY = 8, 1000  # parts in which an impact builds up, and at most
+LARGEST = 1e20  # of all parameters
+# [m/s] at which restitution and friction are stated, and below which a slip counts as this one: core/contact.hpp and
+# core/laws/impact.cpp.
+RESTITUTION_SPEED, SLIP_SPEED, SLOWEST_SLIP = 0.5, 0.3, 0.02
 # How the bodies of a batch differ: a row for each, or one for all. Factors of friction and of restitution, then the
 # turns of friction [rad] in its impacts, one after another.
 _ALIKE = np.array([[1.0, 1.0, 0.0]])
@@ -29,6 +35,8 @@ class ImpactMaterial:
 
     restitution, restitution_fall, restitution_threshold: e(v) = e0 (v / 0.5 m/s)^-fall (1 - threshold / v) for an
         approach speed v above the threshold [m/s], 0 below it
+    restitution_lever: relative growth of restitution with the share of turning in the answer to a push: 0 below the
+        centre of mass, towards 1 far from it
     friction, friction_loaded: coefficient without load at a slip of 0.3 m/s, and under infinite load
     friction_load: force [N] at which the coefficient has come half the way from one to the other
     friction_rise: relative growth of `friction` with each factor of ten in slip speed
@@ -40,6 +48,7 @@ class ImpactMaterial:
     restitution: float = 0.2
     restitution_fall: float = 0.0
     restitution_threshold: float = 0.03
+    restitution_lever: float = 0.0
     friction: float = 0.25
     friction_loaded: float = 0.2
     friction_load: float = 8.0
@@ -50,13 +59,32 @@ class ImpactMaterial:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            checks.scalar(field.name, getattr(self, field.name))
+            if abs(checks.scalar(field.name, getattr(self, field.name))) > LARGEST:
+                raise checks.InputError(f"{field.name} must lie within {LARGEST:g}, got {getattr(self, field.name):g}.")
         if not 0 <= self.restitution <= 1:
             raise checks.InputError(f"restitution must lie between 0 and 1, got {self.restitution:g}.")
         for name in ("restitution_threshold", "friction", "friction_loaded", "spin", "lag"):
             checks.non_negative(name, getattr(self, name))
         checks.positive("friction_load [N]", self.friction_load)
-        checks.count("memory", self.memory, 1)
+        if checks.count("memory", self.memory, 1) > MOST_MEMORY:
+            raise checks.InputError(f"memory must be at most {MOST_MEMORY}, got {self.memory}.")
+        if abs(self.restitution_fall) > MOST_FALL:
+            raise checks.InputError(f"restitution_fall must lie within {MOST_FALL:g}, got {self.restitution_fall:g}.")
+
+    def restitution_at(self, speed: ArrayLike) -> NDArray[np.float64]:
+        """Share of its approach speed [m/s] at which a corner leaves again, any shape."""
+        v = np.maximum(np.asarray(speed, dtype=np.float64), 1e-9)
+        found = (
+            self.restitution * (v / RESTITUTION_SPEED) ** -self.restitution_fall * (1 - self.restitution_threshold / v)
+        )
+        return np.clip(found, 0.0, 1.0)
+
+    def friction_at(self, speed: ArrayLike, force: ArrayLike) -> NDArray[np.float64]:
+        """Coefficient of friction at this slip speed [m/s] under this normal force [N], shapes that go together."""
+        slip = np.maximum(np.asarray(speed, dtype=np.float64), SLOWEST_SLIP)
+        light = self.friction * (1 + self.friction_rise * np.log10(slip / SLIP_SPEED))
+        share = 1 / (1 + np.asarray(force, dtype=np.float64) / self.friction_load)
+        return np.maximum(0.0, self.friction_loaded + (light - self.friction_loaded) * share)
 
 
 class ImpactLaw(NativeLaw):
@@ -67,7 +95,9 @@ class ImpactLaw(NativeLaw):
     gravity: [m/s^2], shape (3,), as it appears in the units of the recordings
     ground: height of the ground plane [m]
     spread: standard deviation of friction and restitution from throw to throw (relative) and of the direction of
-        friction from impact to impact [rad]: what `rollout(..., samples=n)` draws from
+        friction from impact to impact [rad]: what `rollout(..., samples=n)` draws from. Friction of a planar body
+        cannot turn: its size differs from impact to impact instead (relative)
+    drag: rate [1/s] at which the air, or plates that guide the body, slow it and its spin; in rollouts only
     residual: weights (inner, outer) of a small network for what the parameters leave, see laws/residual.py
     info: where the law comes from
     """
@@ -84,23 +114,25 @@ class ImpactLaw(NativeLaw):
         gravity: ArrayLike = (0.0, 0.0, -9.81),
         ground: float = 0.0,
         spread: ArrayLike = (0.0, 0.0, 0.0),
+        drag: float = 0.0,
         residual: tuple[ArrayLike, ArrayLike] | None = None,
         info: dict[str, Any] | None = None,
     ) -> None:
         self.body = body
         self.material = ImpactMaterial() if material is None else material
         self.bounces = self.material.restitution > 0
-        self.timestep = checks.positive("timestep [s]", timestep)
-        self.substeps = checks.count("substeps", substeps, 0)
-        x, y, z = checks.array("gravity", gravity, (3,)).reshape(-1).tolist()
+        self.timestep = checked_timestep(timestep)
+        self.substeps = checked_substeps(substeps)
+        x, y, z = checks.vector("gravity", gravity, 3).tolist()
         self.gravity = (x, y, z)
         self.ground = checks.scalar("ground [m]", ground)
-        widths = checks.array("spread", spread, (3,))
+        widths = checks.vector("spread", spread, 3)
         if (widths < 0).any():
             raise checks.InputError(f"spread must not be negative, got {widths.tolist()}.")
         self.spread = tuple(widths.tolist())
+        self.drag = checks.non_negative("drag [1/s]", drag)
         self.residual = checked_weights(residual)
-        self.info = dict(info or {})
+        self.info = checked_info(info)
         self._each = _ALIKE
 
     @property
@@ -114,7 +146,8 @@ class ImpactLaw(NativeLaw):
         each = each if len(each) > 0 else _ALIKE  # nobody is there to differ
         numbers = {name: float(value) for name, value in vars(self.material).items() if name != "memory"}
         inner, outer = self.residual
-        return _core.ImpactLaw(**numbers, memory=int(self.material.memory), each=each, inner=inner, outer=outer)
+        how = {"memory": int(self.material.memory), "drag": self.drag, "each": each}
+        return _core.ImpactLaw(**numbers, **how, inner=inner, outer=outer)
 
     def drawn(self, number: int, seed: int) -> "ImpactLaw":
         """Laws for `number` bodies, drawn from this law's uncertainty."""
@@ -138,12 +171,13 @@ class ImpactLaw(NativeLaw):
         return ImpactLaw(self.body, self.material, **{**self._options(), "residual": (inner, outer)})
 
     def _options(self) -> dict[str, Any]:
-        names = ("timestep", "substeps", "gravity", "ground", "spread", "residual", "info")
+        names = ("timestep", "substeps", "gravity", "ground", "spread", "drag", "residual", "info")
         return {name: getattr(self, name) for name in names}
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """What a model file holds: a description for JSON, and tensors."""
         same = {name: getattr(self, name) for name in ("timestep", "substeps", "ground", "info")}
+        same |= {"drag": self.drag} if self.drag else {}
         description = {"kind": self.KIND, "body": self.body.to_dict(), "gravity": list(self.gravity), **same}
         return {**description, "material": asdict(self.material)}, {
             "spread": np.array(self.spread),
@@ -155,6 +189,7 @@ class ImpactLaw(NativeLaw):
     def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "ImpactLaw":
         """The law that `to_parts` described."""
         body, material = Body.from_dict(description.pop("body")), ImpactMaterial(**description.pop("material"))
+        check_names("A law of impacts", tensors, ["spread", "residual.inner", "residual.outer"])
         residual = tensors["residual.inner"], tensors["residual.outer"]
         return cls(body, material, spread=tensors["spread"], residual=residual, **description)
 

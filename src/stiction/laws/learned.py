@@ -12,8 +12,9 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
 from stiction.laws.approximators import Approximator
+from stiction.laws.fitting import freeze
 from stiction.laws.inputs import SIZE, Inputs
-from stiction.laws.law import NativeLaw
+from stiction.laws.law import NativeLaw, checked_info, checked_timestep
 from stiction.laws.networks import Network
 
 KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
@@ -44,8 +45,8 @@ class LearnedLaw(NativeLaw):
         self.body = body
         self.parts = parts
         self.inputs = inputs or Inputs()
-        self._timestep = checks.positive("timestep [s]", timestep)
-        self.info = dict(info or {})
+        self._timestep = checked_timestep(timestep)
+        self.info = checked_info(info)
         self.rough_friction, self.rough_cone = self.inputs.friction, self.inputs.cone
         for kind in KINDS:
             for role, part in zip(self.ROLES, parts[kind], strict=True):
@@ -70,7 +71,7 @@ class LearnedLaw(NativeLaw):
     @classmethod
     def untrained(cls, body: Body, seed: int = 0):
         """A law with random weights and the shipped size: for benchmarks and safety tests."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(checks.count("seed", seed, 0))
         parts: dict[Kind, tuple[Approximator, ...]] = {
             kind: tuple(Network.random([SIZE[kind], *HIDDEN[kind], cls.outputs(role, kind)], rng) for role in cls.ROLES)
             for kind in KINDS
@@ -79,7 +80,9 @@ class LearnedLaw(NativeLaw):
 
     @cached_property
     def native(self) -> _core.Law:
-        """The law as the native core asks it."""
+        """The law as the native core asks it. It holds copies of all numbers, which may not be changed afterwards."""
+        for part in (part for parts in self.parts.values() for part in parts):
+            freeze(part.arrays())
         return self._to_native(self.recipe, *zip(*self._natives))
 
     @property

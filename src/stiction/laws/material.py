@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 SPEEDS, LOADS = (1e-6, 1e2), (1e-6, 1e5)  # [m/s], [N]: what exact curves cover
 MOST_HARMONICS = 64
 MOST_SWING = 46.0  # ln 1e20
+MOST_PARTS = 1000  # in which an impact comes
+MOST_FALL = 10.0  # power by which restitution falls with speed
 _NO_CURVE = _core.Spline(0.0, 1.0, [], 0.0, 0.0)
 
 
@@ -46,7 +48,8 @@ class Restitution:
     def __post_init__(self) -> None:
         if not 0 <= checks.scalar("restitution", self.e0) <= 1:
             raise checks.InputError(f"restitution must lie between 0 and 1, got {self.e0:g}.")
-        checks.scalar("The fall of restitution", self.fall)
+        if abs(checks.scalar("The fall of restitution", self.fall)) > MOST_FALL:
+            raise checks.InputError(f"The fall of restitution must lie within {MOST_FALL:g}, got {self.fall:g}.")
         checks.non_negative("The threshold of restitution [m/s]", self.threshold)
 
     def __call__(self, speed: ArrayLike) -> NDArray[np.float64]:
@@ -59,7 +62,11 @@ class Restitution:
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Friction between two surfaces, and how they bounce.
+    """Friction between two surfaces, and how they bounce. Make one by `coulomb`, `anisotropic`, `stribeck` and others.
+
+        ice = Material.stribeck(static=0.2, dynamic=0.05, speed=0.1)
+        ice.friction(direction=0.0, speed=[0.01, 1.0], load=10.0)  # coefficients
+        law = ice.on(body, timestep=0.001)
 
     scale: the coefficient where D, S and L are zero
     stretch: (x, y) factors of friction along the axes; of a round cone they make an ellipse, with friction of greatest
@@ -74,6 +81,8 @@ class Material:
     axes: in which directions are told: "world", or "body", by the body's x axis seen from above, or by its y axis where
         the x axis stands upright, within 6 degrees
     restitution: a Restitution, or a coefficient
+    parts: in which the impulses of an impact come, in MuJoCo models: with several, friction follows the slip while an
+        impact builds up; with one, it opposes the slip after it
     covariance: of (ln scale, cosines, sines, coefficients of speed, of load, viscosity), or None where it is not known
     info: what is known of its origin
     """
@@ -89,6 +98,7 @@ class Material:
     limit: str | None = None
     axes: str = "world"
     restitution: Restitution = field(default_factory=Restitution)
+    parts: int = 1
     covariance: NDArray[np.float64] | None = None
     info: dict[str, Any] = field(default_factory=dict)
 
@@ -119,13 +129,16 @@ class Material:
         usual = "frictionless" if self.cone == "box" else "actual"
         set_(self, "limit", checks.choice("limit", self.limit or usual, ("actual", "frictionless")))
         checks.choice("axes", self.axes, ("world", "body"))
+        set_(self, "parts", checks.count("parts", self.parts, 1, MOST_PARTS))
         if self.cone == "round" and self.stretch[0] != self.stretch[1] and len(self.cosines):
             raise checks.InputError("An elliptic cone cannot depend on direction in another way too.")
         if not isinstance(self.restitution, Restitution):
             set_(self, "restitution", Restitution(checks.scalar("restitution", self.restitution)))
         if self.covariance is not None:
             n = 2 + 2 * len(self.cosines) + sum(len(c.coefficients) for c in (self.speed, self.load) if c is not None)
-            covariance = checks.array("covariance", self.covariance, (n, n))
+            covariance = checks.array("covariance", self.covariance, (n, n)).reshape(-1, n)
+            if len(covariance) != n:
+                raise checks.InputError(f"covariance must have shape ({n}, {n}), got more of them.")
             set_(self, "covariance", frozen(covariance))
 
     # Analytic members of the family.
@@ -139,7 +152,7 @@ class Material:
     def anisotropic(cls, friction: ArrayLike, *, cone: str = "round", **more: Any) -> "Material":
         """Coulomb's law with coefficients (mu_x, mu_y) along the axes: an ellipse or a box."""
         mu_x, mu_y = (checks.positive("friction", mu) for mu in checks.vector("friction", friction, 2))
-        scale = float(np.sqrt(mu_x * mu_y))
+        scale = float(np.sqrt(mu_x) * np.sqrt(mu_y))  # whose product may be too small for a number
         return cls.coulomb(scale, cone=cone, stretch=(mu_x / scale, mu_y / scale), **more)
 
     @classmethod
@@ -188,7 +201,7 @@ class Material:
         """The product of a coefficient and positive functions of direction [rad], speed [m/s] and load [N]."""
         for name, function in (("direction", direction), ("speed", speed), ("load", load)):
             if function is not None and not callable(function):
-                raise checks.InputError(f"{name} must be a function of one number, got {function!r:.80}.")
+                raise checks.InputError(f"{name} must be a function of one number, got {checks.shown(function)}.")
         if direction is not None:
             more["cosines"], more["sines"], factor = _harmonics(direction)
             friction = friction * factor

@@ -21,6 +21,7 @@ def to_parts(material: Material) -> tuple[dict[str, Any], dict[str, NDArray[np.f
     description |= {
         "kind": KIND,
         "restitution": [bounce.e0, bounce.fall, bounce.threshold],
+        "parts": material.parts,
         "curves": {},
         "info": material.info,
     }
@@ -46,6 +47,7 @@ def from_parts(description: dict[str, Any], tensors: dict[str, NDArray[Any]]) ->
     for name, of in curves.items():
         parts[name] = Curve(of["begin"], of["step"], tensors[name], tuple(of["seen"]))
     parts["restitution"] = Restitution(*description.pop("restitution"))
+    parts["parts"] = description.pop("parts", 1)  # files of earlier versions know of none
     info = description.pop("info")
     if description or not isinstance(info, dict):
         raise checks.InputError(f"A material is not described by {', '.join(description) or 'such an info'}.")

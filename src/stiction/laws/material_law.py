@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.law import NativeLaw
+from stiction.laws.law import NativeLaw, checked_softness, checked_timestep
 from stiction.laws.material import Material
 
 
@@ -28,8 +28,8 @@ class MaterialLaw(NativeLaw):
             raise checks.InputError(f"A material is put on a stiction.Body, got {type(body).__name__}.")
         self.material = material
         self.body = body
-        self.timestep = checks.positive("timestep [s]", timestep)
-        self.softness = checks.non_negative("softness", softness)
+        self.timestep = checked_timestep(timestep)
+        self.softness = checked_softness(softness)
         self.bounces = material.restitution.e0 > 0
         self.rough_friction = _typical(material, body)
         self.rough_cone = material.cone

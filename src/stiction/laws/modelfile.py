@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from stiction.basics import checks
-from stiction.basics.files import write_whole
+from stiction.basics.files import path_of, write_whole
+from stiction.basics.locks import sole_writer_of
 from stiction.bodies.body import Body
 from stiction.laws import material_file
 from stiction.laws.approximators import Approximator, from_arrays
 from stiction.laws.augmented import AugmentedLaw
+from stiction.laws.fitting import check_names
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import KINDS, LearnedLaw
@@ -23,6 +27,8 @@ from stiction.laws.material import Material
 from stiction.laws.statistical import StatisticalLaw
 
 FORMAT, VERSION = "stiction-law", 1
+MOST_BYTES = 256 * 2**20  # of a model file
+_DEEPEST = 32  # levels of a description
 _OF_MATERIAL = "material."  # how the tensors of a law's material are named
 _SHIPPED = Path(__file__).parents[1] / "models"
 _LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
@@ -34,9 +40,14 @@ def save(law: LearnedLaw | ImpactLaw | Material, path: str | Path) -> None:
         description, tensors = material_file.to_parts(law)
     else:
         description, tensors = law.to_parts() if isinstance(law, ImpactLaw) else _parts(law)
-    text = json.dumps(description, sort_keys=True)
+    _check_depth(description)
+    write_whole(path_of("A model file", path), to_file(json.dumps(description, sort_keys=True), tensors))
+
+
+def to_file(text: str, tensors: dict[str, NDArray[Any]]) -> bytes:
+    """The bytes of a model file with this description, a text in JSON."""
     metadata = {"format": FORMAT, "version": str(VERSION), "law": text, "digest": _digest(text, tensors)}
-    write_whole(Path(path), _sorted_header(to_bytes(tensors, metadata)))
+    return _sorted_header(to_bytes(tensors, metadata))
 
 
 def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -62,15 +73,43 @@ def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return description, tensors
 
 
+@contextmanager
+def to_be_written(out: str | Path) -> Iterator[Path]:
+    """The path of a model file that the block's long work is for; no other process may be at work on it meanwhile."""
+    path = path_of("--out", out)
+    if path.suffix != ".safetensors":
+        raise checks.InputError(f"--out must name a .safetensors file, got {checks.shown(str(path))}.")
+    with sole_writer_of(path):
+        yield path
+
+
 def load(name: str | Path) -> Any:
-    """The law or material in a model file, or a shipped one by its name, such as "box"."""
+    """The law or material in a model file, or a shipped one by its name, such as "box".
+
+    name: of one that ships, or the path of a .safetensors file
+
+        law = load("box")
+        law.body, law.timestep, law.info["data"]
+        material = load("dart")
+    """
     if not isinstance(name, str | Path):
-        raise checks.InputError(f"A law is loaded by its name or path, got {name!r:.80}.")
-    path = Path(name)
+        raise checks.InputError(f"A law is loaded by its name or path, got {checks.shown(name)}.")
+    path = path_of("A law or material", name)
     if not path.suffix and not path.exists():
         path = _shipped(str(name))
     if not path.is_file():
-        raise checks.InputError(f"There is no model file {path}.")
+        raise checks.InputError(f"There is no model file {checks.shown(str(path))}.")
+    metadata, tensors = _read(path)
+    text = metadata.get("law", "")
+    if metadata.get("digest") != _digest(text, tensors):
+        raise checks.InputError(f"{path} was altered after it was written: its digest does not match its contents.")
+    return _build(path, text, tensors)
+
+
+def _read(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
+    """Metadata and tensors of a file that is small enough, and of a version that is known."""
+    if path.stat().st_size > MOST_BYTES:
+        raise checks.InputError(f"{path} is larger than {MOST_BYTES // 2**20} MB, the most that a model file may be.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -80,20 +119,21 @@ def load(name: str | Path) -> Any:
                 raise checks.InputError(
                     f"{path} has format version {metadata.get('version')!r:.20}; this stiction reads version {VERSION}."
                 )
-            tensors = {key: file.get_tensor(key) for key in file.keys()}
-    except (SafetensorError, OSError, ValueError) as error:
-        if isinstance(error, checks.InputError):
-            raise
-        raise checks.InputError(f"{path} is not a whole safetensors file: {error!s:.150}.") from error
-    text = metadata.get("law", "")
-    if metadata.get("digest") != _digest(text, tensors):
-        raise checks.InputError(f"{path} was altered after it was written: its digest does not match its contents.")
-    return _build(path, text, tensors)
+            return metadata, {key: np.asarray(file.get_tensor(key)) for key in file.keys()}
+    except checks.InputError:
+        raise
+    # The library raises whatever comes to it: a type that NumPy does not have, for one, is an AttributeError.
+    except (SafetensorError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
+        raise checks.InputError(f"{path} is not a whole safetensors file: {_line(error)}.") from error
 
 
 def load_law(name: str | Path) -> Any:
     """As `load`; a material is put on the body that it was learned from."""
-    found = load(name)
+    return on_own_body(load(name), str(name))
+
+
+def on_own_body(found: Any, name: str) -> Any:
+    """A law as it is; a material on the body that it was learned from. `name`: how a refusal calls it."""
     if not isinstance(found, Material):
         return found
     if "plan" not in found.info:
@@ -109,30 +149,60 @@ def load_law(name: str | Path) -> Any:
 
 def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:
     for key, tensor in tensors.items():
-        if not np.isfinite(tensor).all():
-            raise checks.InputError(f"{path} holds numbers that are not finite, in {key}.")
+        if tensor.dtype.kind not in "fi" or not np.isfinite(tensor).all():
+            raise checks.InputError(f"{path} holds numbers that are not finite, in {key:.80}.")
     try:
         description = json.loads(text)
-        kind = description.pop("kind")
-        if kind == material_file.KIND:
-            return material_file.from_parts(description, tensors)
-        if kind == ImpactLaw.KIND:
-            return ImpactLaw.from_parts(description, tensors)
-        law = _LAWS[kind]
-        parts = {kind: tuple(_part(tensors, f"{kind.name.lower()}.{role}.") for role in law.ROLES) for kind in KINDS}
-        inputs = Inputs.from_dict(description.pop("inputs"))
-        if "material" in description:
-            of_material = {key: value for key, value in tensors.items() if key.startswith(_OF_MATERIAL)}
-            own = {key.removeprefix(_OF_MATERIAL): value for key, value in of_material.items()}
-            description["material"].pop("kind")
-            description["material"] = material_file.from_parts(description["material"], own)
-        return law(Body.from_dict(description.pop("body")), parts, inputs, **description)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise checks.InputError(f"{path} does not describe a whole law: {error!s:.150}.") from error
+        _check_depth(description)
+        return _from_parts(description, tensors)
+    except checks.InputError as error:
+        raise checks.InputError(f"{path} does not describe a whole law: {_line(error)}.") from error
+    except KeyError as error:
+        raise checks.InputError(f"{path} does not describe a whole law: it has no {_line(error)}.") from error
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError, IndexError) as error:
+        raise checks.InputError(f"{path} does not describe a whole law: {_line(error)}.") from error
+
+
+def _from_parts(description: Any, tensors: dict[str, NDArray[Any]]) -> Any:
+    kind = description.pop("kind")
+    if kind == material_file.KIND:
+        return material_file.from_parts(description, tensors)
+    if kind == ImpactLaw.KIND:
+        return ImpactLaw.from_parts(description, tensors)
+    law = _LAWS[kind]
+    rest = dict(tensors)
+    parts = {kind: tuple(_part(rest, f"{kind.name.lower()}.{role}.") for role in law.ROLES) for kind in KINDS}
+    inputs = Inputs.from_dict(description.pop("inputs"))
+    if "material" in description:
+        description["material"].pop("kind")
+        description["material"] = material_file.from_parts(description["material"], _taken(rest, _OF_MATERIAL))
+    check_names("A law", rest, [])
+    return law(Body.from_dict(description.pop("body")), parts, inputs, **description)
+
+
+def _taken(tensors: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """The tensors whose names begin so, by the rest of their names; they are taken out of `tensors`."""
+    return {key.removeprefix(prefix): tensors.pop(key) for key in list(tensors) if key.startswith(prefix)}
+
+
+def _check_depth(description: Any) -> None:
+    """Refuse what is nested so deeply that a later look at it might not come back."""
+    level = [description]
+    for _ in range(_DEEPEST):
+        inner = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [value for values in inner for value in values]
+        if not level:
+            return
+    raise checks.InputError(f"It is nested more than {_DEEPEST} deep.")
+
+
+def _line(error: Exception) -> str:
+    """What an error says, on one line and without its full stop."""
+    return " ".join(str(error).split())[:200].rstrip(". ")
 
 
 def _part(tensors: dict[str, NDArray[Any]], prefix: str) -> Approximator:
-    return from_arrays({key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)})
+    return from_arrays(_taken(tensors, prefix))
 
 
 def _sorted_header(data: bytes) -> bytes:
@@ -156,7 +226,25 @@ def shipped_laws() -> list[str]:
     return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
 
 
+def laws_of_one_body() -> list[str]:
+    """Names of the laws that ship and can be thrown: those of parts with joints cannot."""
+    return [name for name in shipped_laws() if not (_SHIPPED / f"{name}.xml").exists()]
+
+
+def shipped_model(name: str) -> Path:
+    """The MJCF file of a part with joints that ships beside its material, such as "elbow".
+
+    model = mujoco.MjModel.from_xml_path(str(stiction.mujoco.shipped_model("elbow")))
+    sim = stiction.mujoco.Simulation(model, laws={"link1": "elbow", "link2": "elbow"})
+    """
+    names = sorted(path.stem for path in _SHIPPED.glob("*.xml"))
+    if name not in names:
+        raise checks.InputError(f"There is no part {name!r:.80}; shipped are {', '.join(names) or 'none'}.")
+    return _SHIPPED / f"{name}.xml"
+
+
 def _shipped(name: str) -> Path:
     if name not in shipped_laws():
-        raise checks.InputError(f"There is no law {name!r}; shipped are {', '.join(shipped_laws()) or 'none'}.")
+        there = ", ".join(shipped_laws()) or "none"
+        raise checks.InputError(f"There is no law {checks.shown(name)}; shipped are {there}.")
     return _SHIPPED / f"{name}.safetensors"

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from stiction import _core
 from stiction.basics import checks
+from stiction.laws.fitting import check_arrays, check_names, check_scale, length
 
 MOST_LAYERS = 4
 WIDEST = _core.WIDEST  # inputs or units of a layer, at most
@@ -27,16 +28,22 @@ class Network:
     biases: tuple[NDArray[np.float32], ...]
 
     def __post_init__(self) -> None:
-        if max(self.sizes) > WIDEST or len(self.biases) > MOST_LAYERS:
+        sizes, layers = self.sizes, len(self.biases)
+        if not 1 <= layers <= MOST_LAYERS or len(self.weights) != layers or max(sizes) > WIDEST:
             raise checks.InputError(
-                f"A network may have {MOST_LAYERS} layers of up to {WIDEST} units, got {self.sizes[1:]} on "
-                f"{self.sizes[0]} inputs."
+                f"A network may have {MOST_LAYERS} layers of up to {WIDEST} units, got {sizes[1:]} on "
+                f"{sizes[0]} inputs."
             )
+        shapes: dict[str, tuple[int, ...]] = {"mean": (sizes[0],), "scale": (sizes[0],)}
+        for k, (a, b) in enumerate(pairwise(sizes)):
+            shapes |= {f"weight{k}": (a, b), f"bias{k}": (b,)}
+        check_arrays("a network", np.float32, self.arrays(), shapes)
+        check_scale("a network", self.scale)
 
     @property
     def sizes(self) -> list[int]:
         """Numbers of inputs, of units of each layer, and of outputs."""
-        return [len(self.mean), *(len(bias) for bias in self.biases)]
+        return [length(self.mean), *(length(bias) for bias in self.biases)]
 
     @classmethod
     def random(cls, sizes: list[int], rng: np.random.Generator) -> "Network":
@@ -56,17 +63,11 @@ class Network:
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray]) -> "Network":
         """The network that `arrays` described."""
-        layers = [k for k in range(MOST_LAYERS) if f"weight{k}" in arrays]
-        network = cls(
-            arrays["mean"],
-            arrays["scale"],
-            tuple(arrays[f"weight{k}"] for k in layers),
-            tuple(arrays[f"bias{k}"] for k in layers),
-        )
-        for (a, b), weight in zip(pairwise(network.sizes), network.weights, strict=True):
-            if weight.shape != (a, b):
-                raise ValueError(f"a layer has weights of shape {weight.shape}, not {(a, b)}")
-        return network
+        layers = sum(name.startswith("weight") for name in arrays)
+        names = [f"{part}{k}" for k in range(layers) for part in ("weight", "bias")]
+        check_names("A network", arrays, ["mean", "scale", *names])
+        weights, biases = (tuple(arrays[f"{part}{k}"] for k in range(layers)) for part in ("weight", "bias"))
+        return cls(arrays["mean"], arrays["scale"], weights, biases)
 
     @property
     def native(self) -> _core.Approximator:

@@ -13,6 +13,7 @@ from stiction.basics import checks
 
 INPUTS = _core.RESIDUAL_INPUTS  # listed where they are made, in core/laws/residual.hpp
 OUTPUTS = _core.RESIDUAL_OUTPUTS  # change of log friction, turn of friction [rad], change of log restitution
+MOST_UNITS = 4096
 
 
 def checked_weights(weights: tuple[ArrayLike, ArrayLike] | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -21,6 +22,8 @@ def checked_weights(weights: tuple[ArrayLike, ArrayLike] | None) -> tuple[NDArra
         return np.zeros((0, INPUTS + 1)), np.zeros((OUTPUTS, 0))
     inner = checks.array("residual inner weights", weights[0], (None, INPUTS + 1))
     outer = checks.array("residual outer weights", weights[1], (OUTPUTS, None))
+    if len(inner) > MOST_UNITS:
+        raise checks.InputError(f"A residual network may have {MOST_UNITS} units, got {len(inner)}.")
     if inner.ndim != 2 or outer.shape != (OUTPUTS, len(inner)):
         raise checks.InputError(f"A residual network of {len(inner)} units needs outer weights (3, {len(inner)}).")
     return np.ascontiguousarray(inner), np.ascontiguousarray(outer)

@@ -25,7 +25,9 @@ _STAGES = (
 )  # fmt: skip
 _CONSTANTS = {
     "mjtIntegrator": ("mjINT_EULER", "mjINT_IMPLICIT", "mjINT_IMPLICITFAST"),
-    "mjtDisableBit": ("mjDSBL_ACTUATION", "mjDSBL_EULERDAMP", "mjDSBL_DAMPER", "mjDSBL_SENSOR"),
+    "mjtDisableBit": (
+        "mjDSBL_ACTUATION", "mjDSBL_EULERDAMP", "mjDSBL_DAMPER", "mjDSBL_SENSOR", "mjDSBL_AUTORESET",
+    ),
     "mjtEnableBit": ("mjENBL_ENERGY", "mjENBL_SLEEP"),
     "mjtConstraint": (
         "mjCNSTR_EQUALITY", "mjCNSTR_FRICTION_DOF", "mjCNSTR_FRICTION_TENDON", "mjCNSTR_CONTACT_ELLIPTIC",

@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.robots.mujoco import Simulation
 
 try:
@@ -12,7 +13,7 @@ try:
     from gymnasium.vector import AutoresetMode, SyncVectorEnv
     from gymnasium.vector.utils import iterate
 except ImportError as error:
-    raise ImportError("stiction.gym needs Gymnasium: pip install 'stiction[gym]'.") from error
+    raise ImportError(needs("stiction.gym", "gymnasium")) from error
 
 
 class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
@@ -37,7 +38,7 @@ class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
                 f"LearnedFeet needs an environment made on Gymnasium's MujocoEnv, got {type(inner).__name__}."
             )
         self.simulation = Simulation(inner.model, inner.data, laws=laws, **options)
-        self.simulation.contact_part.forces_wanted = True  # as MujocoEnv: its observations may use them
+        self.simulation.contact_part.want_forces()  # as MujocoEnv: its observations may use them
         inner._step_mujoco_simulation = self._steps
 
     @property

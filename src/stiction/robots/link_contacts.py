@@ -83,14 +83,9 @@ class LinkContacts:
         option = self._model.opt
         return option.timestep, option.integrator, option.enableflags
 
-    @property
-    def forces_wanted(self) -> bool:
-        """Whether MuJoCo's forces on bodies (`cfrc_ext` and others) are found in each step, ours included."""
-        return self._step.forces_wanted
-
-    @forces_wanted.setter
-    def forces_wanted(self, wanted: bool) -> None:
-        self._step.forces_wanted = wanted
+    def want_forces(self) -> None:
+        """Find MuJoCo's forces on bodies (`cfrc_ext` and others) in each step, ours included."""
+        self._step.forces_wanted = True
 
     def forget(self) -> None:
         """Set all counts to zero."""

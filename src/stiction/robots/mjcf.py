@@ -44,6 +44,10 @@ def compiled(model: Any) -> tuple[Any, dict[str, set[int]]]:
     """A model, and the geoms of each default class where these are known: of an MjSpec, which is compiled."""
     if isinstance(model, mujoco.MjModel):
         return model, {}
+    if isinstance(model, str) and model.lstrip().startswith("<"):
+        raise checks.InputError(
+            "model must be an MjModel or an MjSpec, got the text of one: read it by mujoco.MjModel.from_xml_string."
+        )
     if isinstance(model, str | Path):
         raise checks.InputError(
             f"model must be an MjModel or an MjSpec, got the path {str(model)!r:.80}: load it by "
@@ -63,11 +67,16 @@ def check_data(model: Any, data: Any) -> None:
     """Refuse data of another model."""
     if not isinstance(data, mujoco.MjData):
         raise checks.InputError(f"data must be an MjData, got {type(data).__name__}.")
-    own, its = ((m.nq, m.nv, m.nbody, m.ngeom, m.signature) for m in (model, data.model))
+    if data.model is model:
+        return
+    # One that was copied or read again will do; all sizes of its arrays must be those of the model.
+    sizes = [name for name in dir(model) if name.startswith("n") and isinstance(getattr(model, name), int)]
+    own, its = ({name: getattr(m, name) for name in (*sizes, "signature")} for m in (model, data.model))
     if own != its:
+        other = ", ".join(name for name in own if own[name] != its[name])
         raise checks.InputError(
-            f"data belongs to another model: one with {its[0]} positions, {its[2]} bodies and {its[3]} geoms, this one "
-            f"has {own[0]}, {own[2]} and {own[3]}."
+            f"data belongs to another model: one with {its['nq']} positions, {its['nbody']} bodies and {its['ngeom']} "
+            f"geoms, this one has {own['nq']}, {own['nbody']} and {own['ngeom']}; they differ in {other:.200}."
         )
 
 
@@ -77,8 +86,8 @@ def raise_lost_numbers(model: Any, data: Any, steps: int) -> None:
     dof = int(bad.argmax()) if bad.any() else 0
     body = model.body(int(model.dof_bodyid[dof])).name if model.nv else ""
     raise checks.InputError(
-        f"The simulation has run out of numbers before step {steps} (t = {data.time:g} s), at body {body!r}: "
-        f"qpos = {data.qpos.tolist()!s:.300}, qvel = {data.qvel.tolist()!s:.300}."
+        f"The simulation has run out of numbers before step {steps} (t = {data.time:g} s), at body {body!r:.80}: "
+        f"qpos = {data.qpos.tolist()!s:.150}, qvel = {data.qvel.tolist()!s:.150}."
     )
 
 
@@ -183,15 +192,19 @@ def body_of(model: Any, name: str | int, points: int = 32) -> Body:
 
 def body_in_file(path: str | Path, name: str, points: int = 32) -> Body:
     """The body of that name in an MJCF or URDF file, see `body_of`."""
+    return body_of(model_in_file(path), name, points)
+
+
+def model_in_file(path: str | Path) -> Any:
+    """The MjModel of an MJCF or URDF file."""
     if not Path(path).is_file():
         raise checks.InputError(f"There is no model file {path}.")
     try:
-        model = mujoco.MjModel.from_xml_path(str(path))
+        return mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
         raise checks.InputError(
             f"MuJoCo cannot read {path}: {' '.join(str(error).split()).rstrip('.'):.200}."
         ) from error
-    return body_of(model, name, points)
 
 
 def corners(model, g: int, points: int) -> NDArray[np.float64]:
@@ -280,9 +293,8 @@ def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
             turn = frame[0] @ back
             candidates.append((turn, frame[1] - turn @ model.mesh_pos[mesh]))
     # Rounded edges may be drawn as sharp ones: MuJoCo's boxes have no others.
-    sharp = body.reshaped(scale=1.0, rounding=0.0, com=body.com, inertia=body.inertia) if body.rounding else body
     misfits = [
-        min(_misfit(one.vertices @ turn.T + shift, one.rounding, directions, reach) for one in (body, sharp))
+        min(_misfit(one.vertices @ turn.T + shift, one.rounding, directions, reach) for one in (body, sharp(body)))
         for turn, shift in candidates
     ]
     best = int(np.argmin(misfits))
@@ -292,6 +304,11 @@ def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
             f"{misfits[best]:.3g} m, allowed are {tolerance * body.diameter:.3g} m."
         )
     return candidates[best]
+
+
+def sharp(body: Body) -> Body:
+    """The body with sharp edges instead of rounded ones, of the same extents."""
+    return body.reshaped(scale=1.0, rounding=0.0, com=body.com, inertia=body.inertia) if body.rounding else body
 
 
 def _misfit(corners: NDArray[np.float64], rounding: float, directions: NDArray[np.float64], reach: Any) -> float:

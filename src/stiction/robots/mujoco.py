@@ -8,12 +8,14 @@ import copy
 from collections.abc import Hashable, Mapping
 from numbers import Real
 from pathlib import Path
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.laws.law import Law, as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
@@ -21,7 +23,7 @@ from stiction.laws.modelfile import load
 try:
     import mujoco as compiled_module
 except ImportError as error:
-    raise ImportError("stiction.mujoco needs MuJoCo: pip install 'stiction[mujoco]'.") from error
+    raise ImportError(needs("stiction.mujoco", "mujoco")) from error
 
 from stiction.robots import mjcf
 from stiction.robots.body_contact import BodyContact as BodyContact
@@ -94,8 +96,13 @@ class Simulation:
         self._model, self._data, self._laws, self._plan = model, data, laws, plan
         self.contact_part: Any = plan.begin(model, data, laws)
         self.names = tuple(laws)
-        self.contacts: dict[Any, Any] = self.contact_part.contacts
+        self.contacts: dict[Any, Any] = Contacts(self.contact_part.contacts)
         self.steps = 0
+        self._free = Lock()  # held while a step is taken
+
+    def __repr__(self) -> str:
+        laws = ", ".join(map(repr, self.names[:3])) + (", ..." if len(self.names) > 3 else "")
+        return f"Simulation(laws for {laws}; {self.steps} steps of {self._model.opt.timestep:g} s)"
 
     def __getstate__(self) -> dict[str, Any]:
         """All that a copy or a pickle needs; the native core is made anew from it."""
@@ -113,6 +120,10 @@ class Simulation:
         self._begin(state["model"], state["data"], state["laws"], state["plan"])
         self.steps = state["steps"]
         self.contact_part.counts, self.contact_part.memory = state["counts"], state["memory"]
+
+    def __copy__(self) -> "Simulation":
+        """As a deep copy: two simulations cannot step the same data."""
+        return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Simulation":
         """A simulation that goes on by itself; the laws, which no step changes, are shared."""
@@ -135,7 +146,7 @@ class Simulation:
 
     @property
     def unsolved(self) -> int:
-        """Steps so far for which no exact solution was found, so that the guards decided."""
+        """Steps so far without an exact solution: the guards decided, or what nearly solves a pile was taken."""
         return self.contact_part.unsolved
 
     @property
@@ -148,7 +159,15 @@ class Simulation:
         """Advance by one time step, or by several."""
         if nstep != 1:
             nstep = checks.count("nstep", nstep, 0)
-        self.contact_part.steps(nstep, self.steps)
+        if not self._free.acquire(blocking=False):
+            raise checks.InputError(
+                "A Simulation is in the middle of a step, of another thread or asked by its own law: give each thread "
+                "a Simulation of its own."
+            )
+        try:
+            self.contact_part.steps(nstep, self.steps)
+        finally:
+            self._free.release()
         self.steps += nstep
 
     def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
@@ -183,16 +202,30 @@ class Simulation:
 
     def patch(self, key: Any) -> NDArray[np.float64]:
         """Contact points of a key of `laws` in the last step, world axes [m], (k, 3); none where it did not touch."""
-        if key not in self.contacts:
-            known = ", ".join(str(name) for name in self.names)
-            raise checks.InputError(f"The body {key!r} has no law; those with one are {known}.")
+        self.contacts[key]  # or say which keys there are
         return self.contact_part.patch(key)
+
+
+class UnknownKeyError(checks.InputError, KeyError):
+    """There is no law with this key."""
+
+    __str__ = ValueError.__str__  # the sentence as it is
+
+
+class Contacts(dict[Any, Any]):
+    """What became of the contacts, by the keys of `laws`."""
+
+    def __missing__(self, key: Any) -> Any:
+        known = ", ".join(repr(name) for name in self)
+        raise UnknownKeyError(f"laws has no key {key!r:.80}: its keys are {known:.300}.")
 
 
 def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
     """The laws and materials that are meant; what was one object stays one."""
-    if not isinstance(laws, Mapping) or not laws:
-        raise checks.InputError("laws must name at least one body.")
+    if not isinstance(laws, Mapping):
+        raise checks.InputError(f'laws must tell the law of each name, such as {{"foot": 0.8}}, got {laws!r:.80}.')
+    if not laws:
+        raise checks.InputError("laws must name at least one body, got none.")
     adapted = {id(value): _law(value) for value in laws.values()}
     known = {key: adapted[id(value)] for key, value in laws.items()}
     materials = [key for key, law in known.items() if isinstance(law, Material)]

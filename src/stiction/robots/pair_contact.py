@@ -15,7 +15,8 @@ class PairContact:
     """
 
     def __init__(self, core: Any, number: int, data: Any, body: int | None) -> None:
-        self._core, self._number, self._data, self._body = core, number, data, body
+        self._core, self._number, self._body = core, number, body
+        self._data = data  # the core reads it, and does not keep it alive
 
     def _note(self) -> tuple[Any, ...]:
         return self._core.note(self._number)

@@ -12,24 +12,24 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.laws.material import Material
-from stiction.robots import engine, mjcf
+from stiction.robots import engine, mjcf, point_warnings
 from stiction.robots.mjcf import mujoco
 from stiction.robots.pair_contact import PairContact
 from stiction.robots.pairs import Pairs, pairs_of
 
 LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
-_OVERFULL = 7
+FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
 _REFUSALS = {
-    2: "MuJoCo found a bad number in its accelerations, and began anew by itself unless its flag autoreset is off: the "
-    "forces or the time step ({timestep:g} s) are too great for this model.",
-    3: "The integrator was changed to one whose step cannot be split: use Euler, implicit or implicitfast.",
-    4: "The time step must be above zero, got {timestep:g} s.",
-    5: "Sleeping bodies do not ask their law: switch the flag sleep off.",
-    6: "MuJoCo found a control that is no number, and took a step without controls.",
+    _core.Outcome.RESET: "MuJoCo found a bad number in its accelerations, and began anew by itself unless its flag "
+    "autoreset is off: the forces or the time step ({timestep:g} s) are too great for this model.",
+    _core.Outcome.OTHER_INTEGRATOR: "The integrator was changed to one whose step cannot be split: use Euler, implicit "
+    "or implicitfast.",
+    _core.Outcome.NO_TIMESTEP: "The time step must be above zero, got {timestep:g} s.",
+    _core.Outcome.SLEEP: "Sleeping bodies do not ask their law: switch the flag sleep off.",
+    _core.Outcome.BAD_CONTROL: "MuJoCo found a control that is no number, and took a step without controls.",
 }
 # Gaps of geoms and of pairs of models before these were changed, for a second simulation on the same model.
 _own_gaps: WeakKeyDictionary[Any, tuple[list[float], list[float]]] = WeakKeyDictionary()
-FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
 
 
 @dataclass(frozen=True)
@@ -56,12 +56,14 @@ class PointPlan:
     ) -> "PointPlan":
         """The plan for these materials; the model is prepared for it."""
         pairs = pairs_of(model, list(laws), classes)
-        warn_of_contact_sensors(model)
         usual = max(LEAST_GAP, FORESEEN_SPEED * model.opt.timestep)
+        gap = usual if gap is None else checks.positive("gap [m]", gap)
+        softness = checks.non_negative("softness", softness)
+        point_warnings.tell_of_model(model, pairs, list(laws))
         own = _own_gaps.setdefault(model, (model.geom_gap.tolist(), model.pair_gap.tolist()))
-        foresee(model, pairs, usual if gap is None else checks.positive("gap [m]", gap))
+        foresee(model, pairs, gap)  # the first change of the model: all that may be refused has been
         pair_gaps = list(zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), own[1]))
-        return cls(pairs, checks.non_negative("softness", softness), own[0], pair_gaps)
+        return cls(pairs, softness, own[0], pair_gaps)
 
     def begin(self, model: Any, data: Any, laws: dict[Hashable, Material]) -> "PointContacts":
         """Make what the native core needs, on a model that is prepared."""
@@ -94,14 +96,14 @@ def native_law(material: Material) -> _core.PairLaw:
         fall=bounce.fall,
         threshold=bounce.threshold,
         body_axes=material.axes == "body",
+        parts=material.parts,
     )
 
 
 def touch_sensors(model: Any) -> list[tuple[int, int, int, int, float]]:
     """Touch sensors that show the present: places in sensordata, sites, bodies, shapes of the sites, cutoffs [N].
 
-    MuJoCo fills them, but does not see contacts with laws, which are to be added. One that shows the past is left
-    alone.
+    MuJoCo fills them, but does not see contacts with laws, which are to be added. One that shows the past is left out.
     """
     found = []
     for k in np.flatnonzero(model.sensor_type == mujoco.mjtSensor.mjSENS_TOUCH):
@@ -113,24 +115,14 @@ def touch_sensors(model: Any) -> list[tuple[int, int, int, int, float]]:
     return found
 
 
-def warn_of_contact_sensors(model: Any) -> None:
-    """Say that sensors which tell the forces of single contacts do not feel contacts with laws."""
-    fields = mujoco.mjtConDataField
-    forces = (1 << int(fields.mjCONDATA_FORCE)) | (1 << int(fields.mjCONDATA_TORQUE))
-    of_contacts = model.sensor_type == mujoco.mjtSensor.mjSENS_CONTACT
-    if (model.sensor_intprm[of_contacts, 0] & forces).any():
-        warnings.warn(
-            "The model's contact sensors tell no forces of contacts with materials: read `contacts` of the simulation.",
-            stacklevel=5,
-        )
-
-
 class PointContacts:
     """The pairs with materials of a simulation, and what a step does with their contacts."""
 
     def __init__(self, model: Any, data: Any, laws: dict[Hashable, Material], plan: PointPlan) -> None:
         pairs = plan.pairs
-        self._model, self._data, self._said = model, data, False
+        self._model, self._data = model, data
+        self._said = self._said_unsolved = False
+        self._unsolved = 0  # when it was last looked at
         self.core = engine.point_step(
             model,
             data,
@@ -149,16 +141,21 @@ class PointContacts:
     def steps(self, count: int, before: int) -> None:
         """Time steps, all in one call of the core. before: how many the simulation has made, for messages"""
         outcome, done = self.core.steps(count)
-        if outcome:
+        if outcome != _core.Outcome.DONE:
             self._tell(outcome, before + done)
         if self.core.any_uncovered and not self._said:
             self._say()
+        if not self._said_unsolved and self.core.unsolved != self._unsolved:
+            self._unsolved = self.core.unsolved
+            when = f"until t = {self._data.time:g} s"
+            counts = self.core.unsolved, self.core.contact_steps
+            self._said_unsolved = point_warnings.tell_of_unsolved(*counts, when, stacklevel=3)
 
-    def _tell(self, outcome: int, steps: int) -> None:
-        """Raise or warn of what went wrong in a step: see core/mujoco/point_step.hpp:Outcome."""
-        if outcome == 1:
+    def _tell(self, outcome: _core.Outcome, steps: int) -> None:
+        """Raise or warn of what went wrong in a step."""
+        if outcome == _core.Outcome.NO_NUMBERS:
             mjcf.raise_lost_numbers(self._model, self._data, steps)
-        if outcome == _OVERFULL:
+        if outcome == _core.Outcome.OVERFULL:
             warnings.warn(
                 "MuJoCo has no memory for all contacts or constraints and left some out: give the model more, "
                 "<size memory=...>.",
@@ -180,20 +177,16 @@ class PointContacts:
     def forget(self) -> None:
         """Set all counts to zero, and begin without memory."""
         self.core.forget()
-        self._said = False
+        self._said = self._said_unsolved = False
+        self._unsolved = 0
 
-    @property
-    def forces_wanted(self) -> bool:
-        """Whether MuJoCo's forces on bodies (`cfrc_ext` and others) are found in each step, ours included."""
-        return self.core.forces_wanted
-
-    @forces_wanted.setter
-    def forces_wanted(self, wanted: bool) -> None:
-        self.core.forces_wanted = wanted
+    def want_forces(self) -> None:
+        """Find MuJoCo's forces on bodies (`cfrc_ext` and others) in each step, ours included."""
+        self.core.forces_wanted = True
 
     @property
     def memory(self) -> NDArray[np.float64]:
-        """Impulses of the last step (n, 8), by which the next one begins."""
+        """What the next step must know of the last (n, 8): of bodies that the user moves, and the impulses."""
         return np.asarray(self.core.memory)
 
     @memory.setter

@@ -1,5 +1,6 @@
 """Many motions of one MuJoCo model with laws, in threads: the counterpart of `mujoco.rollout`."""
 
+import inspect
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -13,6 +14,7 @@ from stiction.basics import checks
 from stiction.robots import mjcf
 from stiction.robots.mujoco import Simulation, mujoco
 from stiction.robots.point_contacts import PointContacts
+from stiction.robots.point_warnings import tell_of_unsolved
 
 _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 _CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
@@ -30,6 +32,9 @@ def rollout(
     initial_warmstart: ArrayLike | None = None,
     state: NDArray[np.float64] | None = None,
     sensordata: NDArray[np.float64] | None = None,
+    skip_checks: bool = False,
+    chunk_size: int | None = None,
+    persistent_pool: bool = False,
     **options: Any,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """States (nbatch, nstep, nstate) and sensors (nbatch, nstep, nsensordata) of open-loop motions with laws.
@@ -38,7 +43,10 @@ def rollout(
     ([nbatch or 1], [nstep or 1], ncontrol) of `control_spec`, data is one MjData or one for each thread. A motion that
     runs out of numbers keeps its last state. `laws` and `options` are those of `Simulation`. Which thread does what
     changes no bit. With materials the threads run without Python's lock; laws learned for bodies hold it at times.
+    skip_checks, chunk_size and persistent_pool are taken as there, and have no meaning here: everything is checked, a
+    thread takes one motion after the other, and the threads end with the call.
     """
+    _check_options(options)
     workers = [Simulation(model, one, laws=laws, **options) for one in _all_data(model, data)]
     model = workers[0].model
     size = mujoco.mj_stateSize(model, _PHYSICS)
@@ -69,6 +77,8 @@ def rollout(
             state_kind=_PHYSICS,
             control_kind=control_spec,
         )
+        counts = sum(core.unsolved for core in cores), sum(core.contact_steps for core in cores)
+        tell_of_unsolved(*counts, "of these motions", stacklevel=2)
     else:
         _in_python(workers, initial, initial_warmstart, control, control_spec, state, sensordata)
     return state, sensordata
@@ -113,6 +123,16 @@ def _in_python(
 
     with ThreadPoolExecutor(len(workers)) as pool:
         list(pool.map(run, range(len(initial))))
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    """Refuse what neither `mujoco.rollout.rollout` nor a simulation has."""
+    known = [name for name in inspect.signature(Simulation).parameters if name not in ("model", "data", "laws")]
+    for name in options:
+        if name not in known:
+            raise checks.InputError(
+                f"rollout has no argument {name!r}: it has those of mujoco.rollout.rollout, laws, {', '.join(known)}."
+            )
 
 
 def _all_data(model: Any, data: Any) -> list[Any]:

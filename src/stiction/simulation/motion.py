@@ -11,6 +11,7 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Mode, State, Trajectory
 
+_TURN = 0.3  # [rad] in one step: a body that turns further in it may gain energy
 DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
 
 
@@ -95,22 +96,41 @@ def check_in_plane(state: State) -> None:
         )
 
 
-def check_finite(timestep: float, spin: NDArray, *parts: NDArray) -> None:
-    """Refuse a motion that has run out of numbers.
-
-    spin: at the start (n, 3); parts: all that moves, each (n, steps + 1, any number)
-    """
-    last = sum(float(part[:, -1].sum()) for part in parts)
+def check_finite(timestep: float, position: NDArray, quaternion: NDArray, velocity: NDArray, spin: NDArray) -> None:
+    """Refuse motions (n, steps + 1, 3 or 4) that have run out of numbers, and say why they have."""
+    parts = position, quaternion, velocity, spin
+    with np.errstate(over="ignore", invalid="ignore"):
+        last = sum(float(part[:, -1].sum()) for part in parts)
     if np.isfinite(last):
         return  # as good as always, and quickly seen: what is no number stays none in every later step
     lost = np.any([~np.isfinite(part).all(axis=-1) for part in parts], axis=0)
     if lost.any():  # not if finite numbers have only become too large a sum
         throw, step = (int(i) for i in np.argwhere(lost)[0])
-        raise checks.InputError(
-            f"The motion of state {throw} is not finite after {step} steps: with its spin of "
-            f"{np.linalg.norm(spin[throw]):.3g} rad/s at the start, steps of {timestep:g} s are too long for the "
-            "gyroscopic torque; shorten them or spin it slower."
+        why = _why_lost(timestep, velocity[throw, :step], spin[throw, :step])
+        raise checks.InputError(f"The motion of state {throw} is not finite after {step} steps: {why}.")
+
+
+def _why_lost(timestep: float, velocity: NDArray, spin: NDArray) -> str:
+    """What made a motion (steps, 3) end in no numbers: the last that are known are finite."""
+    speeds, spins = _lengths(velocity), _lengths(spin)
+    begun, last = spins[0], spins[-1]
+    fastest = speeds[: int(np.argmax(spins * timestep > _TURN)) + 1].max() if last * timestep > _TURN else speeds.max()
+    steps = f"steps of {timestep:g} s are too long for the gyroscopic torque"
+    if begun * timestep > _TURN:
+        return f"with its spin of {begun:.3g} rad/s at the start, {steps}; shorten them or spin it slower"
+    if last * timestep > _TURN:
+        return (
+            f"moving at {fastest:.3g} m/s, it came to spin with {last:.3g} rad/s where it touched, and {steps}; "
+            "shorten them or throw it slower"
         )
+    return f"its speed of {fastest:.3g} m/s is beyond what can be simulated; throw it slower"
+
+
+def _lengths(vectors: NDArray) -> NDArray[np.float64]:
+    """Lengths of vectors (n, 3), also of those whose squares are too large for numbers."""
+    largest = np.maximum(np.abs(vectors).max(axis=-1), np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore"):
+        return largest * np.linalg.norm(vectors / largest[:, np.newaxis], axis=-1)
 
 
 def to_motion(body: Body, state: State) -> Motion:

@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
+from stiction.basics.memory import check_memory
 from stiction.bodies.state import State, Trajectory
-from stiction.laws.law import Law, as_law
+from stiction.laws.law import Law, as_law, checked_gravity, checked_substeps, checked_timestep
 from stiction.laws.modelfile import load
 from stiction.simulation.motion import Motion, Setting, check_finite, check_start, shaped, to_motion
 
 _AT_A_TIME = 2048  # bodies between two moves of the progress bar, for each thread
+MOST_STEPS = 2**31 - 1  # of one call
+_MOST_THREADS = 1024
+_OF_STATE, _OF_STEP = 8 * 13, 8 * 6 + 2  # bytes of a trajectory
 
 
 def rollout(
@@ -46,27 +50,42 @@ def rollout(
     threads: for a batch; all processors by default. The result has the same bits with any.
     progress: show a bar
     finite: refuse a motion that runs out of numbers
+
+        run = rollout("box", State([0, 0, 0.6], velocity=[2, 0, 0]))
+        run.state().position  # where it ends
+        slope = rollout(law, state, 2000, gravity=[3, 0, -9.3])
     """
     law = law_of(law)
-    steps, every = checks.count("steps", steps, 0), checks.count("every", every, 1)
+    steps, every = checks.count("steps", steps, 0, MOST_STEPS), checks.count("every", every, 1, MOST_STEPS)
     if steps % every:
         raise checks.InputError(f"steps must be a multiple of every, got {steps} steps and every {every}.")
+    for name, flag in (("progress", progress), ("finite", finite)):
+        checks.flag(name, flag)
     setting = setting_of(law, timestep, gravity, substeps)
     start = start_of(law, state)
     if samples is not None:
         samples = checks.count("samples", samples, 1)
+        _check_memory(samples * int(np.prod(start.batch_shape)), steps, every, progress)
         start = _repeated(start, samples)
         law = law.drawn(int(np.prod(start.batch_shape)), checks.count("seed", seed, 0))
-    threads = _processors() if threads is None else checks.count("threads", threads, 1)
+    threads = _processors() if threads is None else checks.count("threads", threads, 1, _MOST_THREADS)
     motion = to_motion(law.body, start.reshape(int(np.prod(start.batch_shape))))
+    _check_memory(len(motion.position), steps, every, progress)
     run = _simulate(law, setting, motion, steps, every, threads if law.is_native else 1, progress)
     # A law without physics may blow up, which is its user's to see.
     if finite and not law.whole:
-        spin = run.angular_velocity
-        check_finite(run.timestep, spin[:, 0], run.position, run.quaternion, run.velocity, spin)
+        check_finite(setting.timestep, run.position, run.quaternion, run.velocity, run.angular_velocity)
     if law.ground != 0.0:
         run.position[..., 2] += law.ground
     return shaped(run, start.batch_shape)
+
+
+def _check_memory(bodies: int, steps: int, every: int, progress: bool) -> None:
+    """Refuse motions that would not fit into memory, before they are tried."""
+    kept = steps // every
+    needed = bodies * ((kept + 1) * _OF_STATE + kept * _OF_STEP) * (2 if progress else 1)  # parts, then all of them
+    remedy = "simulate fewer at a time, or keep fewer states with every="
+    check_memory(f"{checks.shown(bodies)} motions of {kept} kept steps", needed, remedy)
 
 
 def _simulate(
@@ -102,13 +121,13 @@ def law_of(law: Any) -> Law:
 
 def setting_of(law: Law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:
     """What stays the same during a motion: as given, or else as the law has it."""
-    h = checks.positive("timestep [s]", law.timestep if timestep is None else timestep)
+    h = checked_timestep(law.timestep if timestep is None else timestep)
     if not law.any_timestep and abs(h - law.timestep) > 1e-9 * law.timestep:
         raise checks.InputError(
             f"This law was learned for steps of {law.timestep:g} s and holds for no other, got {h:g} s."
         )
-    pull = checks.vector("gravity", law.gravity if gravity is None else gravity, 3)
-    return Setting(h, pull, checks.count("substeps", law.substeps if substeps is None else substeps, 0))
+    pull = checked_gravity(law.gravity if gravity is None else gravity)
+    return Setting(h, pull, checked_substeps(law.substeps if substeps is None else substeps))
 
 
 def start_of(law: Law, state: State) -> State:

@@ -6,15 +6,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
+from stiction.basics import checks
 from stiction.bodies.state import State
-from stiction.simulation.motion import Motion, empty_record, to_motion, to_trajectory
+from stiction.simulation.motion import Motion, to_motion
 from stiction.simulation.rollout import law_of, setting_of, start_of
 
 
 class Stepper:
     """A body, or a batch of them, that moves by one time step with every `step()`: the same bits as in a rollout.
 
-    Arguments are those of `rollout`.
+    Arguments are those of `rollout`. It belongs to one thread at a time: a step that begins in the middle of another,
+    which only a law in Python lets happen, is refused.
+
+        stepper = Stepper("box", state)
+        while stepper.state.position[2] > 0.25:
+            stepper.step()
+        print(stepper.mode, stepper.impulse)
     """
 
     def __init__(
@@ -37,6 +44,10 @@ class Stepper:
         if type(self) is Stepper:  # without a function of Python in between
             self.step = self._native.step
 
+    def __repr__(self) -> str:
+        batch = f", batch {self._shape}" if self._shape else ""
+        return f"Stepper({self.law!r}{batch}, steps of {self._setting.timestep:g} s)"
+
     def step(self) -> None:
         """Move on by one time step."""
         self._native.step()
@@ -44,10 +55,9 @@ class Stepper:
     @property
     def state(self) -> State:
         """The present state; set it to continue from another."""
-        position, quaternion, twist = (part[:, np.newaxis] for part in self._native.state())
-        n = len(position)
-        record = empty_record(n, 0)._replace(position=position, quaternion=quaternion, twist=twist)
-        state = to_trajectory(self.law.body, record, self._shape, self._setting.timestep).state()
+        motion = Motion(*self._native.state())
+        position, velocity, spin = _core.to_body_frame(self.law.body.com, *motion)
+        state = State.exactly(position, motion.quaternion, velocity, spin).reshape(*self._shape)
         return state.raised(self.law.ground) if self.law.ground != 0.0 else state
 
     @state.setter
@@ -70,6 +80,10 @@ class Stepper:
         return self._native.kind().reshape(self._shape)
 
     def _to_motion(self, state: State) -> Motion:
+        if isinstance(state, State) and state.batch_shape != self._shape:
+            raise checks.InputError(
+                f"This Stepper moves bodies with leading axes {self._shape}, got states with {state.batch_shape}."
+            )
         return to_motion(self.law.body, start_of(self.law, state).reshape(int(np.prod(self._shape))))
 
     def __getstate__(self) -> dict[str, Any]:

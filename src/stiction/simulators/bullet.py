@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import GRAVITY
@@ -13,7 +14,7 @@ from stiction.simulators.recover import recover
 try:
     import pybullet
 except ImportError as error:
-    raise ImportError("stiction.simulators.bullet needs Bullet: pip install 'stiction[bullet]'.") from error
+    raise ImportError(needs("stiction.simulators.bullet", "pybullet")) from error
 
 
 def throw(
@@ -51,7 +52,7 @@ def throw(
                     pybullet.stepSimulation(client)
     finally:
         pybullet.disconnect(client)
-    check_finite(setting.timestep, record.twist[:, 0, 3:], *record[:3])
+    check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
     recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 

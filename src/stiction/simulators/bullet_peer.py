@@ -1,8 +1,9 @@
 """Bullet as a peer on recorded tosses: its own contact, with the parameters that it offers."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.simulation.motion import to_motion
@@ -10,7 +11,7 @@ from stiction.simulation.motion import to_motion
 try:
     import pybullet
 except ImportError as error:
-    raise ImportError("stiction.simulators.bullet_peer needs Bullet: pip install pybullet.") from error
+    raise ImportError(needs("stiction.simulators.bullet_peer", "pybullet")) from error
 
 
 def toss(
@@ -19,7 +20,8 @@ def toss(
     steps: int,
     *,
     timestep: float,
-    gravity: float,
+    gravity: ArrayLike,
+    drag: float = 0.0,
     substeps: int = 4,
     friction: float = 0.2,
     restitution: float = 0.1,
@@ -27,11 +29,12 @@ def toss(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Positions (n, steps + 1, 3) and quaternions (n, steps + 1, 4) of the body frame of a box.
 
+    gravity: [m/s^2], shape (3,); drag: by which motion and spin slow down, of their speed [1/s]
     friction, restitution: coefficients; spinning: coefficient of friction against spinning [m]
     """
     client = pybullet.connect(pybullet.DIRECT)
     try:
-        number = _scene(client, body, timestep / substeps, gravity, friction, restitution, spinning)
+        number = _scene(client, body, timestep / substeps, gravity, drag, friction, restitution, spinning)
         motion = to_motion(body, states)
         frames = np.empty((len(motion.position), steps + 1, 7))
         for i in range(len(frames)):
@@ -57,12 +60,12 @@ def _turned(q, vector) -> NDArray[np.float64]:
     return v + q[..., :1] * t + np.cross(q[..., 1:], t)
 
 
-def _scene(client: int, body: Body, h, gravity, friction, restitution, spinning) -> int:
+def _scene(client: int, body: Body, h, gravity, drag, friction, restitution, spinning) -> int:
     """A world with the ground and the body, whose frame lies at the centre of mass; the number of the body."""
     pybullet.setPhysicsEngineParameter(
         fixedTimeStep=h, restitutionVelocityThreshold=0.03, deterministicOverlappingPairs=1, physicsClientId=client
     )
-    pybullet.setGravity(0, 0, -gravity, physicsClientId=client)
+    pybullet.setGravity(*np.asarray(gravity).tolist(), physicsClientId=client)
     plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, planeNormal=(0, 0, 1), physicsClientId=client)
     half = (np.array(body.size) / 2).tolist()
     shape = pybullet.createCollisionShape(
@@ -70,7 +73,8 @@ def _scene(client: int, body: Body, h, gravity, friction, restitution, spinning)
     )
     ground = pybullet.createMultiBody(0, plane, physicsClientId=client)
     number = pybullet.createMultiBody(body.mass, shape, physicsClientId=client)
-    # Bullet multiplies the coefficients of the two, and damps all motion unless told not to.
+    # Bullet multiplies the coefficients of the two, and damps all motion unless told not to; by what is lost a second.
+    lost = -float(np.expm1(-drag))
     pybullet.changeDynamics(
         ground, -1, lateralFriction=1.0, restitution=1.0, spinningFriction=1.0, physicsClientId=client
     )
@@ -80,8 +84,8 @@ def _scene(client: int, body: Body, h, gravity, friction, restitution, spinning)
         lateralFriction=friction,
         restitution=restitution,
         spinningFriction=spinning,
-        linearDamping=0.0,
-        angularDamping=0.0,
+        linearDamping=lost,
+        angularDamping=lost,
         localInertiaDiagonal=np.diag(body.inertia).tolist(),
         physicsClientId=client,
     )

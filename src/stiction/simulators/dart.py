@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import GRAVITY
@@ -23,7 +24,7 @@ from stiction.simulators.recover import recover
 try:
     import dartpy
 except ImportError as error:
-    raise ImportError("stiction.dart needs DART: pip install 'stiction[dart]'.") from error
+    raise ImportError(needs("stiction.dart", "dartpy")) from error
 
 SOLVERS = ("dantzig", "nsgs")
 _GROUND = 2.0  # thickness of the ground box [m]
@@ -68,7 +69,7 @@ def throw(
     for part, values in zip((record.position, record.quaternion, record.twist), read, strict=True):
         part[:] = values.reshape(part.shape)
     if finite:
-        check_finite(setting.timestep, record.twist[:, 0, 3:], *record[:3])
+        check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
     recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 

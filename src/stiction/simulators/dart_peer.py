@@ -1,7 +1,7 @@
 """DART as a peer on recorded tosses: its own contact, with restitution."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
@@ -16,16 +16,16 @@ def toss(
     steps: int,
     *,
     timestep: float,
-    gravity: float,
+    gravity: ArrayLike,
     substeps: int = 3,
     friction: float = 0.2,
     restitution: float = 0.1,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Positions (n, steps + 1, 3) and quaternions (n, steps + 1, 4) of the body frame of a box.
 
-    friction, restitution: coefficients
+    gravity: [m/s^2], shape (3,); friction, restitution: coefficients
     """
-    setting = Setting(timestep / substeps, np.array([0.0, 0.0, -gravity]))
+    setting = Setting(timestep / substeps, np.array(gravity, dtype=np.float64))
     motion = to_motion(body, states)
     turn = Rotation.from_quat(motion.quaternion, scalar_first=True).as_rotvec().reshape(-1, 3)
     # A free joint is angular first: a rotation vector, then the origin, which lies at the centre of mass.

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.simulation.motion import Motion, Setting
 from stiction.simulators.mujoco_throw import mujoco, scene
@@ -14,7 +15,7 @@ from stiction.simulators.stage import FOOT, Stage, feet
 try:
     from mujoco import rollout
 except ImportError as error:
-    raise ImportError("stiction.simulators.mujoco_stage needs MuJoCo: pip install 'stiction[mujoco]'.") from error
+    raise ImportError(needs("stiction.simulators.mujoco_stage", "mujoco")) from error
 
 _MEMORY = "200M"  # of a world with a thousand contacts
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import GRAVITY
@@ -18,7 +19,7 @@ from stiction.simulators.recover import recover
 try:
     import mujoco as engine
 except ImportError as error:
-    raise ImportError("stiction.simulators.mujoco_throw needs MuJoCo: pip install 'stiction[mujoco]'.") from error
+    raise ImportError(needs("stiction.simulators.mujoco_throw", "mujoco")) from error
 
 mujoco = cast(Any, engine)  # a compiled module, whose names are known at run time only
 CONES = ("pyramidal", "elliptic")
@@ -63,7 +64,7 @@ def throw(
         for t in range(steps):
             mujoco.mj_step(model, data)
             _write(record, i, t + 1, data)
-    check_finite(setting.timestep, record.twist[:, 0, 3:], *record[:3])
+    check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
     recover(body, setting, record)
     return to_trajectory(body, record, state.batch_shape, setting.timestep)
 

@@ -1,13 +1,20 @@
 """One look for all plots of the page: colours of the runs, no fixed width; fonts and grounds are the page's own."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import plotly.graph_objects as go
 
+from stiction.basics import colours
+
 INK, PALE, BLANK = "#30343a", "#e3e7ec", "rgba(0,0,0,0)"
 # The replays' colours, so that a run has one colour all over the page; each stands out on white and on black.
-COLOURS = {"truth": "#808b9b", "stiction": "#406ce8", "PDD": "#be5c3a"}
-SERIES = ("#406ce8", "#be5c3a", "#0d9488", "#7858b4", "#d9a400", "#56b4e9", "#808b9b")
+COLOURS = {
+    "truth": colours.as_hex(colours.TRUTH),
+    "stiction": colours.as_hex(colours.STICTION),
+    "PDD": colours.as_hex(colours.BASELINE),
+}
+SERIES = tuple(map(colours.as_hex, colours.SERIES))
 # At the foot of the whole plot, which makes room for as many lines as a phone needs.
 _LEGEND = {"orientation": "h", "yref": "container", "y": 0, "yanchor": "bottom", "x": 0, "xanchor": "left"}
 
@@ -27,6 +34,12 @@ def figure(title: str, x: str, y: str, *, height: int = 420, **layout: Any) -> g
             **layout,
         }
     )
+
+
+def run_colours(names: Iterable[str]) -> dict[str, str]:
+    """The colour of each run by its name, as in replays; for runs that are drawn in one plot."""
+    names = list(names)
+    return dict(zip(names, map(colours.as_hex, colours.of_runs(names))))
 
 
 def log_axis(low: int, high: int, every: int = 1) -> dict[str, Any]:

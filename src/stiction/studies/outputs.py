@@ -15,7 +15,8 @@ from rich.table import Table as Printed
 from rich.text import Text
 
 from stiction.basics import checks, files
-from stiction.basics.versions import versions
+from stiction.basics.progress import status
+from stiction.basics.versions import commit, versions
 from stiction.studies.page.section import Section, Table
 
 SCALES = ("quick", "usual", "full")
@@ -24,11 +25,14 @@ SCALES = ("quick", "usual", "full")
 class Study:
     """A study under way: checks what was asked for, keeps the time, and writes everything in the end."""
 
-    def __init__(self, out: Path, name: str, scale: str, seed: int) -> None:
-        self.out, self.name = out, name
+    def __init__(
+        self, out: Path, name: str, scale: str, seed: int, *, data: Path | None = None, by: str | None = None
+    ) -> None:
+        """by: the study that runs it, if that has another name"""
+        self.out, self.name, self.data, self.by = out, name, data, by or name
         self.scale = checks.choice("scale", scale, SCALES)
         self.seed = checks.count("seed", seed, 0)
-        self.folder.mkdir(parents=True, exist_ok=True)  # one that cannot be made is better known now than in the end
+        files.make_folder(self.folder)  # one that cannot be made is better known now than in the end
         self._began = time.perf_counter()
 
     @property
@@ -41,7 +45,8 @@ class Study:
         """What makes this part of the page again."""
         flag = {"quick": " --quick", "usual": "", "full": " --full"}[self.scale]
         seed = f" --seed {self.seed}" if self.seed else ""
-        return f"stiction reproduce {self.name}{flag}{seed} --out {self.out}"
+        data = "" if self.data is None else f" --data {self.data}"
+        return f"stiction reproduce {self.by}{flag}{data}{seed} --out {self.out}"
 
     def finish(
         self, section: Section, content: dict[str, Any], rows: Mapping[str, NDArray | list], *packages: str
@@ -57,6 +62,9 @@ class Study:
         duration = round(time.perf_counter() - self._began, 1)
         head = {
             "study": self.name,
+            "title": section.title,
+            "command": self.command,
+            "commit": commit(),
             "parameters": {"scale": self.scale, "seed": self.seed},
             "versions": versions("numpy", *packages),
             "duration_s": duration,
@@ -65,7 +73,8 @@ class Study:
         write_rows(self.folder / "rows.parquet", rows)
         files.write_whole(self.folder / "tables.md", markdown(section.tables).encode())
         print_tables(section.tables)
-        page = publish(self.out, section)
+        with status("Writing the page"):
+            page = publish(self.out, section)
         wrote = ", ".join(str(self.folder / name) for name in ("results.json", "rows.parquet", "tables.md"))
         print(f"\n{duration} s; wrote {wrote}, {page}")
 

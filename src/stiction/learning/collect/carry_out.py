@@ -1,9 +1,7 @@
 """Carry out a plan: throw, and write a data set shard by shard; the same call goes on where it was stopped."""
 
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -11,8 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from stiction.basics import checks
-from stiction.basics.files import digest, read_bytes, remove_strays, write_whole
+from stiction.basics.files import digest, path_of, read_bytes, remove_strays, write_whole
+from stiction.basics.locks import sole_writer_into
 from stiction.basics.progress import bar
+from stiction.bodies.throws import ThrowRanges, draw, generator, stacked
 from stiction.learning.collect import executors
 from stiction.learning.collect.dataset import DataSet, checked_shard
 from stiction.learning.collect.instances import (
@@ -31,7 +31,6 @@ from stiction.learning.collect.own_truth import OwnTruth
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.shipping import unpacked
 from stiction.learning.collect.store import count_instances, encode_shard, shard_path
-from stiction.learning.collect.throws import ThrowRanges, draw, generator, stacked
 from stiction.simulation.motion import Setting
 
 ShardFile = tuple[bytes, list[list[int]]]  # the file, and its number of rows by kind and mode
@@ -52,10 +51,9 @@ def carry_out(
     executor: "local", or "ray", by default on this machine, else at `address`
     progress: show a progress bar at a terminal
     """
-    out = Path(out)
+    out = path_of("out", out)
     executors.check(executor, workers, address)
-    out.mkdir(parents=True, exist_ok=True)
-    with _sole_writer(out):
+    with sole_writer_into(out):
         remove_strays(out)
         if not _is_complete(plan, out):
             shards = _existing(plan, out)
@@ -187,23 +185,3 @@ def _existing(plan: Plan, out: Path) -> dict[int, Shard]:
             except checks.InputError as error:
                 raise checks.InputError(f"{str(error).rstrip('.')}; delete it, and it is made again.") from error
     return found
-
-
-@contextmanager
-def _sole_writer(folder: Path) -> Iterator[None]:
-    """Refuse a second process that collects into the same folder; the lock goes with the process that holds it."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(handle)
-        raise checks.InputError(f"Another process is collecting into {folder}.") from error
-    try:
-        yield
-    finally:
-        os.close(handle)

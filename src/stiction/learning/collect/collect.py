@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
+from stiction.bodies.throws import Range, ThrowRanges
+from stiction.laws.law import checked_gravity, checked_timestep
 from stiction.learning.collect.carry_out import carry_out
 from stiction.learning.collect.dataset import DataSet, without_trace
 from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.throws import Range, ThrowRanges
 from stiction.learning.collect.truths import gravity_of, resolved, timestep_of, to_truth
 
 
@@ -49,25 +50,20 @@ def collect(
     requeries: contact states of each throw that are asked again with jittered velocities; 0 for a truth with a memory
     keep_static_surface, in_plane, shard_throws: see Plan
     workers: processes, by default one a core; executor: "local", or "ray", at `address`. The bytes are always the same.
+
+        data = stiction.collect(body, stiction.CoulombLaw(body, friction=0.7), throws=8)
+        rows = data.read(("twist", "impulse", "mode"))  # arrays with one row a contact, by name
     """
     if not isinstance(body, Body):
         raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")
+    checks.flag("progress", progress)
     truth = resolved(truth)
-    pull = tuple(checks.vector("gravity", gravity_of(truth) if gravity is None else gravity, 3).tolist())
-    timestep = checks.positive("timestep [s]", timestep_of(truth) if timestep is None else timestep)
+    pull = tuple(checked_gravity(gravity_of(truth) if gravity is None else gravity).tolist())
+    timestep = checked_timestep(timestep_of(truth) if timestep is None else timestep)
     what = to_truth(truth, body, friction=friction, timestep=timestep, gravity=pull)
     plan = Plan(
-        body, what, throws, steps, seed, _ranges(ranges), requeries, timestep=timestep, gravity=pull,
+        body, what, throws, steps, seed, ThrowRanges.of(ranges), requeries, timestep=timestep, gravity=pull,
         keep_static_surface=keep_static_surface, in_plane=in_plane, shard_throws=shard_throws,
     )  # fmt: skip
     run = partial(carry_out, plan, workers=workers, executor=executor, address=address, progress=progress)
     return without_trace(run) if out is None else run(out)
-
-
-def _ranges(given: ThrowRanges | Mapping[str, Range] | None) -> ThrowRanges:
-    if isinstance(given, ThrowRanges):
-        return given
-    ranges, known = dict(given or {}), ThrowRanges().to_dict()
-    for name in ranges:
-        checks.choice("A range of throws", name, tuple(known))
-    return ThrowRanges(**ranges)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
-from stiction.basics.files import digest, read_bytes, write_whole
+from stiction.basics.files import digest, new_folder, path_of, read_bytes, write_whole
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
 from stiction.learning.collect.instances import Columns, chosen
@@ -36,7 +36,7 @@ class DataSet:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = path_of("A data set", folder)
         manifest = read_manifest(self.folder)
         if manifest.shards is None:
             there = len(list(self.folder.glob("shard-*.parquet")))
@@ -54,6 +54,10 @@ class DataSet:
         """Number of contact instances."""
         return int(self.instances.sum())
 
+    def __repr__(self) -> str:
+        where = f"{str(self.folder)!r}, "
+        return f"DataSet({where}{len(self):,} contacts from {self.plan.throws:,} throws of {self.body!r})"
+
     @property
     def body(self) -> Body:
         """The body that was thrown."""
@@ -66,9 +70,7 @@ class DataSet:
 
     def save(self, out: str | Path) -> "DataSet":
         """Copy the data set to the folder `out`, which must be new or empty, and open it there."""
-        out = Path(out)
-        if out.exists() and any(out.iterdir()):
-            raise checks.InputError(f"{out} is not empty; give a new folder.")
+        out = new_folder(path_of("out", out))
         for number in range(len(self._shards)):
             write_whole(shard_path(out, number), self._bytes(number))
         write_manifest(out, Manifest(self.plan, self.packages, self._shards))
@@ -133,7 +135,10 @@ class DataSet:
         return result
 
     def _read(self, number: int, columns: Sequence[str]) -> Columns:
-        return decode_shard(self.plan, number, self._bytes(number), columns, str(shard_path(self.folder, number)))
+        name = str(shard_path(self.folder, number))
+        rows = decode_shard(self.plan, number, self._bytes(number), columns, name)
+        check_rows(self.plan, number, rows, name)  # anyone can recompute a digest
+        return rows
 
     def _bytes(self, number: int) -> bytes:
         path = shard_path(self.folder, number)
@@ -146,9 +151,11 @@ class DataSet:
         """Which throws are among `throws`, shape (throws of the plan,)."""
         numbers = np.asarray(throws)
         if numbers.ndim != 1 or (numbers.size and not np.issubdtype(numbers.dtype, np.integer)):
-            raise checks.InputError(f"throws must be a list of whole numbers, got {throws!r:.80}.")
+            raise checks.InputError(f"throws must be a list of whole numbers, got {checks.shown(throws)}.")
         if numbers.size and (numbers.min() < 0 or numbers.max() >= self.plan.throws):
-            raise checks.InputError(f"throws must lie between 0 and {self.plan.throws - 1}, got {throws!r:.80}.")
+            raise checks.InputError(
+                f"throws must lie between 0 and {self.plan.throws - 1}, got {checks.shown(throws)}."
+            )
         marked = np.zeros(self.plan.throws, dtype=bool)
         marked[numbers.astype(np.intp)] = True
         return marked

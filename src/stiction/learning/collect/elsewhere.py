@@ -8,27 +8,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stiction import _core
 from stiction.basics import checks
-from stiction.basics.files import digest, write_whole
+from stiction.basics.files import digest, new_folder, path_of, write_whole
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Mode, State
-from stiction.laws.law import GRAVITY
+from stiction.laws.law import GRAVITY, checked_gravity, checked_timestep
 from stiction.learning.collect.dataset import DataSet, without_trace
 from stiction.learning.collect.elsewhere_truth import Elsewhere
 from stiction.learning.collect.instances import Columns, chosen
 from stiction.learning.collect.manifest import Manifest, Shard, write_manifest
 from stiction.learning.collect.plan import Plan
+from stiction.learning.collect.possible import IN_THE_AIR, faults, told
 from stiction.learning.collect.store import COLUMNS, count_instances, encode_shard, shard_path
-from stiction.simulation.motion import DEEPEST_START, Motion, Setting, check_in_plane, contacts_at
+from stiction.simulation.motion import Motion, Setting, check_in_plane, contacts_at
 
 _CHUNK = 20_000  # contacts that are looked at together, which takes over a kilobyte each
 _SHARD_ROWS = 100_000  # in one file, about
-# What tells an impulse that is wrong from one that is noisy:
-_PULL = 0.05  # share of the body's weight in one step by which the ground may seem to pull
-_GAIN = 0.5, 0.2  # shares of the impulse's own energy, and of its work by component, by which it may seem to add energy
-_BESIDE = 0.25  # share of the body's diameter by which its centre of pressure may seem to lie outside of the patch
 
 
 def instances(
@@ -58,10 +54,15 @@ def instances(
     out: folder to keep the data set in; None: it is kept as long as the result lives, `save` keeps it
 
     Rows that cannot be contacts of this body are left out, with a warning that counts them.
+
+        run = stiction.rollout(stiction.CoulombLaw(body, 0.5), stiction.State([0, 0, 0.2], velocity=[3, 0, 0]), 20)
+        twist = np.hstack([run.velocity, run.angular_velocity])
+        how = {"position": run.position[:-1], "quaternion": run.quaternion[:-1], "twist": twist[:-1]}
+        data = stiction.instances(body, **how, impulse=run.impulse)
     """
     if not isinstance(body, Body):
         raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")
-    setting = Setting(checks.positive("timestep [s]", timestep), checks.vector("gravity", gravity, 3))
+    setting = Setting(checked_timestep(timestep), checked_gravity(gravity))
     motion = _checked_motion(body, position, quaternion, twist)
     number = len(motion.position)
     if (twist_after is None) == (impulse is None):
@@ -74,15 +75,15 @@ def instances(
         for begin in range(0, max(number, 1), _CHUNK)
     ]
     rows = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
-    counts = {fault: sum(faults[fault] for _, faults in parts) for fault in parts[0][1]}
-    why, kept = ", ".join(f"{count:,} {fault}" for fault, count in counts.items() if count), len(rows["row"])
+    counts = {fault: sum(found[fault] for _, found in parts) for fault in parts[0][1]}
+    why, kept = told(counts), len(rows["row"])
     if not kept:
         raise checks.InputError(f"None of the {number} contacts can be used: {why}.")
     if why:
         warnings.warn(f"{number - kept:,} of {number:,} contacts are left out: {why}.", stacklevel=2)
     rows["throw"] = np.unique(throws[rows.pop("row")], return_inverse=True)[1].astype(np.int32)
     write = partial(_write, body, rows, setting)
-    return without_trace(write) if out is None else write(Path(out))
+    return without_trace(write) if out is None else write(path_of("out", out))
 
 
 def _checked_motion(body: Body, position: ArrayLike, quaternion: ArrayLike, twist: ArrayLike) -> Motion:
@@ -122,10 +123,10 @@ def _observed(
     impulse = given if is_impulse else seen
     if labels is not None:
         mode = np.where(labels[row] == Mode.NONE, mode, labels[row]).astype(np.int8)
-    faults = {"in the air": len(here.position) - len(row)}
+    left_out = {IN_THE_AIR: len(here.position) - len(row)}
     good = np.ones(len(row), dtype=np.bool_)
-    for fault, wrong in _faults(body, contacts, setting, impulse).items():
-        faults[fault] = int((good & wrong).sum())
+    for fault, wrong in faults(body, contacts, setting, impulse).items():
+        left_out[fault] = int((good & wrong).sum())
         good &= ~wrong
     arm = rotation_matrices(motion.quaternion[row]) @ body.com
     rows = {
@@ -140,31 +141,12 @@ def _observed(
         "mode": mode,
         "kind": record.kind.astype(np.int8),
     }
-    return chosen(rows, good), faults
-
-
-def _faults(body: Body, contacts: _core.Contacts, setting: Setting, impulse: NDArray) -> dict[str, NDArray[np.bool_]]:
-    """Which contacts cannot be, by the reason: a wrong frame or a wrong sign is told by the whole data set."""
-    record: Any = contacts.record
-    push, weight = impulse[:, 2], body.mass * float(np.linalg.norm(setting.gravity)) * setting.timestep
-    change = np.einsum("nij,nj->ni", contacts.inverse_inertia, impulse)
-    own = 0.5 * (impulse * change).sum(axis=1)
-    work = impulse * record.velocity
-    allowed = _GAIN[0] * own + _GAIN[1] * np.abs(work).sum(axis=1) + 1e-12 * body.mass
-    torque = impulse[:, 3:] - np.cross(record.centre, impulse[:, :3])  # about the patch's centre
-    aside = np.hypot(torque[:, 0], torque[:, 1]) > push * (2 * record.radius + _BESIDE * body.diameter)
-    return {
-        "too deep in the ground": record.depth > DEEPEST_START * body.diameter,
-        "pulled by the ground": push < -_PULL * weight,
-        "with a torque that their patch cannot make": (push > _PULL * weight) & aside,
-        "whose impulse adds energy": work.sum(axis=1) + own > allowed,
-    }
+    return chosen(rows, good), left_out
 
 
 def _write(body: Body, rows: Columns, setting: Setting, out: Path) -> DataSet:
     """The rows as a data set in the folder `out`."""
-    if out.exists() and any(out.iterdir()):
-        raise checks.InputError(f"{out} is not empty; give a new folder.")
+    new_folder(out)
     rows = chosen(rows, np.argsort(rows["throw"], kind="stable"))
     content = digest(b"".join(np.ascontiguousarray(rows[name]).tobytes() for name in COLUMNS))
     throws, number = int(rows["throw"][-1]) + 1, len(rows["throw"])
@@ -193,14 +175,14 @@ def _rows(name: str, value: Any, number: int) -> NDArray[np.float64]:
 
 
 def _labels(value: ArrayLike, number: int) -> NDArray[np.int8]:
-    labels = np.asarray(value)
+    labels = checks.whole_numbers("mode", value)
     if labels.shape != (number,) or not np.isin(labels, list(Mode)).all():
-        raise checks.InputError(f"mode must have {number} values of Mode, got {value!r:.80}.")
+        raise checks.InputError(f"mode must have {number} values of Mode, got {checks.shown(value)}.")
     return labels.astype(np.int8)
 
 
 def _throws(value: ArrayLike, number: int) -> NDArray[np.int64]:
-    throws = np.asarray(value)
-    if throws.shape != (number,) or not np.issubdtype(throws.dtype, np.number) or (throws != np.floor(throws)).any():
-        raise checks.InputError(f"throw must have {number} whole numbers, got {value!r:.80}.")
-    return throws.astype(np.int64)
+    throws = checks.whole_numbers("throw", value)
+    if throws.shape != (number,):
+        raise checks.InputError(f"throw must have {number} whole numbers, got shape {throws.shape}.")
+    return throws

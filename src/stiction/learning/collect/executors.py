@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from stiction.basics import checks
+from stiction.basics.extras import require
 
 EXECUTORS = ("local", "ray")
 T = TypeVar("T")
@@ -50,12 +50,12 @@ def check(executor: str, workers: int | None, address: str | None) -> None:
         checks.count("workers", workers, 1)
     if address is not None and executor != "ray":
         raise checks.InputError("An address is for the executor ray only.")
-    if executor == "ray" and find_spec("ray") is None:
-        raise checks.InputError("The executor ray needs Ray: pip install 'stiction[cluster]'.")
+    if executor == "ray":
+        require("The executor ray", "ray")
     if address is not None:
         _probe(address)
-    if executor == "local" and (workers or _cores()) > 1 and find_spec("joblib") is None:
-        raise checks.InputError("More than one worker needs joblib: pip install 'stiction[train]'.")
+    if executor == "local" and (workers or _cores()) > 1:
+        require("More than one worker", "joblib")
 
 
 def _cores() -> int:

@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction.basics import checks
+from stiction.basics.files import path_of, read_arrays
 from stiction.bodies.body import Body
 from stiction.learning.collect.dataset import DataSet
 from stiction.learning.collect.elsewhere import instances
-from stiction.learning.collect.tables import read_columns, read_fields
+from stiction.learning.collect.tables import read_columns
 
 # Array -> names of its components; in a table, the column of a component is ARRAY_COMPONENT, such as twist_vx.
 _PLACE, _TURN = ("x", "y", "z"), ("w", "x", "y", "z")
@@ -38,12 +39,12 @@ def read_instances_file(
 
     timestep, gravity: by default what an .npz file says, else 0.002 s and 9.81 m/s^2 downwards
     """
-    path = Path(path)
+    path = path_of("A file of contacts", path)
     if not path.is_file():
         raise checks.InputError(f"There is no file {path}.")
     if path.suffix not in (".npz", ".parquet"):
         raise checks.InputError(f"Contacts are read from .npz and .parquet files, got {path}.")
-    arrays = read_fields(path) if path.suffix == ".npz" else _from_table(path)
+    arrays = read_arrays(path) if path.suffix == ".npz" else _from_table(path)
     missing = [name for name in _NEEDED if name not in arrays]
     if missing:
         raise checks.InputError(

@@ -11,10 +11,10 @@ from stiction.basics import checks
 from stiction.basics.files import digest
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
+from stiction.bodies.throws import ThrowRanges, drawn
 from stiction.laws.law import Law, as_law
 from stiction.learning.collect.own_motion import Motions
 from stiction.learning.collect.shipping import packed
-from stiction.learning.collect.throws import ThrowRanges, draw, generator, stacked
 from stiction.learning.collect.truth import OWN, Truth, throw_law
 
 _PROBE = ThrowRanges(height=(0.0, 0.02), vertical=(-2.0, -0.5))  # soon in contact
@@ -74,7 +74,7 @@ class OwnTruth(Truth):
 
 def probe(thrower: Thrower, body: Body, *, timestep: float, gravity: ArrayLike) -> str:
     """A digest of what a ground truth makes of a few throws; one that answers differently each time is refused."""
-    start = stacked([draw(body, _PROBE, generator(0, throw)) for throw in range(_PROBE_THROWS)])
+    start = drawn(body, _PROBE, 0, range(_PROBE_THROWS))
     how = {"timestep": timestep, "gravity": gravity, "finite": False}
     first, second = (_digest(thrower(body, start[:], _PROBE_STEPS, **how)) for _ in range(2))
     if first != second:
@@ -101,7 +101,9 @@ def thrower_of(given: Any, body: Body, timestep: float) -> Thrower:
         )
     law = as_law(given)
     if not law.body.same_as(body):
-        raise checks.InputError(f"The law {law!r:.80} is for another body than the {body.shape} that is to be thrown.")
+        raise checks.InputError(
+            f"The law {checks.shown(law)} is for another body than the {body.shape} that is to be thrown."
+        )
     return _LawThrows(law)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from stiction.basics import checks
 from stiction.basics.versions import version_of
 from stiction.bodies.body import Body
-from stiction.laws.law import GRAVITY
-from stiction.learning.collect.throws import ThrowRanges
+from stiction.bodies.throws import ThrowRanges
+from stiction.laws.law import GRAVITY, checked_gravity, checked_timestep
 from stiction.learning.collect.truth import Truth
 from stiction.learning.collect.truths import truth_from_dict
 
@@ -60,9 +60,8 @@ class Plan:
         for name in ("keep_static_surface", "in_plane"):
             if getattr(self, name) > 1:
                 raise checks.InputError(f"{name} must lie between 0 and 1, got {getattr(self, name):g}.")
-        object.__setattr__(self, "timestep", checks.positive("timestep [s]", self.timestep))
-        gravity = checks.array("gravity", self.gravity, (3,)).reshape(-1)
-        object.__setattr__(self, "gravity", tuple(gravity.tolist()))
+        object.__setattr__(self, "timestep", checked_timestep(self.timestep))
+        object.__setattr__(self, "gravity", tuple(checked_gravity(self.gravity).tolist()))
 
     @property
     def shards(self) -> int:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
-from stiction.learning.collect.throws import ThrowRanges
+from stiction.bodies.throws import ThrowRanges
 from stiction.learning.collect.truths import FRICTION
 
 
@@ -108,7 +109,7 @@ def _body_in_file(path: Path, name: str) -> Body:
     try:
         from stiction.robots.mjcf import body_in_file  # only where it is needed: MuJoCo may be missing
     except ImportError as error:
-        raise checks.InputError("A body of a model file needs MuJoCo: pip install 'stiction[mujoco]'.") from error
+        raise checks.InputError(needs("A body of a model file", "mujoco")) from error
     return body_in_file(path, name)
 
 

@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 
 
 def packed(thing: Any, label: str) -> bytes:
@@ -38,9 +39,7 @@ def _cloudpickle() -> Any:
     try:
         import cloudpickle
     except ImportError as error:
-        raise checks.InputError(
-            "A ground truth of one's own needs cloudpickle for more than one worker: pip install 'stiction[train]'."
-        ) from error
+        raise checks.InputError(needs("More than one worker with a ground truth of your own", "cloudpickle")) from error
     return cloudpickle
 
 

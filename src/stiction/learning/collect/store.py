@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.bodies.state import Kind, Mode
 from stiction.learning.collect.instances import REQUERIED, Columns
 from stiction.learning.collect.plan import Plan
@@ -16,7 +17,7 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ImportError as error:
-    raise ImportError("Data sets need pyarrow: pip install 'stiction[train]'.") from error
+    raise ImportError(needs("A data set", "pyarrow")) from error
 
 # Name -> number type and names of the components; one row is one contact instance. Twists and the impulse are taken at
 # the centre of mass in world axes, SI units; position and quaternion are those of the body frame.
@@ -118,7 +119,7 @@ def decode_shard(
 
 
 def check_rows(plan: Plan, number: int, rows: Columns, name="shard") -> None:
-    """Refuse rows that cannot be instances of shard `number`."""
+    """Refuse rows, with all columns or some, that cannot be instances of shard `number`."""
     throws = plan.shard(number)
     limits = {
         "throw": (throws.start, throws.stop - 1),
@@ -127,13 +128,15 @@ def check_rows(plan: Plan, number: int, rows: Columns, name="shard") -> None:
         "kind": (Kind.POINT, Kind.SURFACE),
     }
     for column, (least, most) in limits.items():
-        values = rows[column]
+        values = rows.get(column, np.zeros(0))
         if len(values) and (values.min() < least or values.max() > most):
             raise checks.InputError(f"{name} is damaged: {column} must lie between {int(least)} and {int(most)}.")
-    for column in COLUMNS:
-        if not np.isfinite(rows[column]).all():
+    for column, values in rows.items():
+        if not np.isfinite(values).all():
             raise checks.InputError(f"{name} is damaged: {column} must be finite.")
-    if not (np.abs(np.linalg.norm(rows["quaternion"], axis=1) - 1) < 1e-6).all():
+    with np.errstate(over="ignore"):  # what overflows has not length 1
+        length = np.linalg.norm(rows.get("quaternion", np.eye(4)), axis=1)
+    if not (np.abs(length - 1) < 1e-6).all():
         raise checks.InputError(f"{name} is damaged: quaternions must have length 1.")
 
 

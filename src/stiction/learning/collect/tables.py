@@ -1,4 +1,4 @@
-"""Tables of numbers in files: CSV and Parquet by columns, .npz by fields. Nothing in them is run."""
+"""Tables of numbers in files: CSV and Parquet by columns. Nothing in them is run."""
 
 from pathlib import Path
 from typing import Any
@@ -11,23 +11,31 @@ from stiction.basics import checks
 
 def read_columns(path: Path) -> dict[str, NDArray[np.float64]]:
     """The columns of numbers in a CSV or Parquet file."""
-    from pyarrow import ArrowException, csv, parquet
+    from pyarrow import ArrowException, csv, parquet, types
 
     try:
         table = csv.read_csv(path) if path.suffix == ".csv" else parquet.read_table(path)
+        twice = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
+        if twice:
+            raise checks.InputError(f"{path} has more than one column {checks.shown(twice[0])}; rename one of them.")
+        if not table.num_rows:
+            raise checks.InputError(f"{path} has no rows below its {len(table.column_names)} column names.")
+        if table.num_columns == 1 and ";" in table.column_names[0]:
+            raise checks.InputError(f"{path} has its columns parted by semicolons; a .csv file needs commas.")
         return {
             name: np.asarray(table.column(name).cast("double").to_numpy(), dtype=np.float64)
-            for name in table.column_names
-            if str(table.column(name).type) not in ("string", "large_string")
+            for name, kind in zip(table.column_names, table.schema.types)
+            if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
         }
-    except (ArrowException, OSError, ValueError) as error:
-        raise checks.InputError(f"{path} cannot be read: {str(error).splitlines()[0]:.150}.") from error
+    except checks.InputError:
+        raise
+    except (ArrowException, OSError, ValueError, TypeError, MemoryError) as error:
+        raise checks.InputError(f"{path} cannot be read: {checks.first_line(error)}.") from error
 
 
-def read_fields(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays in an .npz file."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, AttributeError) as error:  # a lone array has no files
-        raise checks.InputError(f"{path} cannot be read: {error!s:.150}.") from error
+def rows_by_value(column: NDArray[np.float64]) -> list[tuple[float, NDArray[np.intp]]]:
+    """The rows of each value in a column (n,), in the order of their first appearance; NaN is no value."""
+    values, first, inverse, number = np.unique(column, return_index=True, return_inverse=True, return_counts=True)
+    rows = np.split(np.argsort(inverse, kind="stable"), np.cumsum(number)[:-1])
+    found: list[Any] = [(values[k], rows[k]) for k in np.argsort(first) if not np.isnan(values[k])]
+    return found

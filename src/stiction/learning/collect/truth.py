@@ -7,6 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
@@ -136,5 +137,5 @@ def _dart():
     try:
         from stiction.simulators import dart  # only where it is needed: DART may be missing
     except ImportError as error:
-        raise checks.InputError("The truths dantzig and nsgs need DART: pip install 'stiction[dart]'.") from error
+        raise checks.InputError(needs("The ground truth dantzig or nsgs", "dartpy")) from error
     return dart

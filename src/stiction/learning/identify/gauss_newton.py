@@ -40,15 +40,26 @@ class Parameter:
 class Solution:
     """What a fit has found.
 
-    values, errors: parameters and their standard errors, shape (p,); an error is inf where the data cannot tell
+    values: parameters, shape (p,)
+    covariance: of their errors, shape (p, p); inf where nobody asked for it
     told: share of the knowledge about each parameter that comes from the data and not from the ridge, shape (p,)
     losses: after each iteration
     """
 
     values: NDArray[np.float64]
-    errors: NDArray[np.float64]
+    covariance: NDArray[np.float64]
     told: NDArray[np.float64]
     losses: list[float] = field(default_factory=list)
+
+    @property
+    def errors(self) -> NDArray[np.float64]:
+        """Standard errors, shape (p,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def with_errors(self, errors: NDArray[np.float64]) -> "Solution":
+        """The same with these standard errors (p,), the correlations kept."""
+        factor = errors / self.errors
+        return Solution(self.values, self.covariance * np.outer(factor, factor), self.told, self.losses)
 
 
 def minimise(
@@ -60,6 +71,7 @@ def minimise(
     iterations: int,
     ridge: float,
     errors: bool = True,
+    windows: int = 1,
     progress: Callable[[], None] = lambda: None,
 ) -> Solution:
     """Find the parameters with the least mean loss, from `values` (p,) on.
@@ -68,6 +80,7 @@ def minimise(
     ridge: weight of the squared distance from the starts, in units of their scales, against the mean loss of one toss
         in the beginning: the better the tosses are explained, the less the starts have to say
     errors: also find the standard errors
+    windows: how often each toss is among the residuals, one round of all tosses after another
     progress: called after each simulation; there are at most iterations (p + 3) + p + 1 of them
     """
     solver = _Solver(simulate, parameters, width, ridge, progress)
@@ -77,7 +90,7 @@ def minimise(
     losses = [solver.objective(values, residuals)]
     damping = 1
     for _ in range(iterations):
-        H, g, _ = solver.slopes(values, residuals)
+        H, g, _, _ = solver.slopes(values, residuals)
         improved = False
         while damping < len(_DAMPING):
             trial = solver.stepped(values, H, g, _DAMPING[damping])
@@ -97,8 +110,9 @@ def minimise(
         damping = max(0, damping - 1)
         if small:
             break
-    nothing = (np.full(len(values), np.inf), np.zeros(len(values)))
-    return Solution(values, *(solver.uncertainty(values, residuals) if errors else nothing), losses)
+    if not errors:
+        return Solution(values, np.full((len(values),) * 2, np.inf), np.zeros(len(values)), losses)
+    return Solution(values, *solver.uncertainty(values, residuals, windows), losses)
 
 
 class _Solver:
@@ -125,17 +139,18 @@ class _Solver:
         return mean_loss(residuals, self.width) + self.ridge / len(residuals) * float(z @ z)
 
     def slopes(self, values, residuals: Residuals):
-        """Gauss-Newton matrix, gradient of the objective, and gradients (tosses, p) of the tosses' losses."""
+        """Gauss-Newton matrix, gradient of the objective; and of each residual's loss, (n, p, p) and (n, p)."""
         derivatives = [self._derivative(values, residuals, j) for j in range(len(values))]
         p, n = len(values), len(residuals)
-        H, each = np.zeros((p, p)), np.zeros((n, p))
+        curves, each = np.zeros((n, p, p)), np.zeros((n, p))
         for i, r in enumerate(residuals):
             J = np.stack([d[i] for d in derivatives], axis=-1)  # (frames, k, p)
             weight = 2.0 / (self.width**2 + (r**2).sum(axis=1)) / len(r)
-            H += np.einsum("f,fka,fkb->ab", weight, J, J) / n
+            curves[i] = np.einsum("f,fka,fkb->ab", weight, J, J)
             each[i] = np.einsum("f,fka,fk->a", weight, J, r)
         pull = 2 * self.ridge / n
-        return H + pull * np.eye(p), each.mean(axis=0) + pull * (values - self.start) / self.scale, each
+        H, g = curves.mean(axis=0) + pull * np.eye(p), each.mean(axis=0) + pull * (values - self.start) / self.scale
+        return H, g, curves, each
 
     def _derivative(self, values, residuals, j) -> Residuals:
         """Change of the residuals with parameter j, for one scale of it, with its tails cut off."""
@@ -166,24 +181,31 @@ class _Solver:
         z = move / self.scale
         return -float(g @ z + 0.5 * z @ H @ z)
 
-    def uncertainty(self, values, residuals) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Standard errors by the spread of the tosses' gradients (a sandwich: the loss is no likelihood).
+    def uncertainty(self, values, residuals, windows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Covariance of the errors by the spread of the tosses' gradients (a sandwich: the loss is no likelihood).
+
+        Windows of one toss tell the same story twice: their gradients count as one. A toss draws the fit towards
+        itself, the more so the fewer there are: its gradient is taken where the fit would be without it, to first order
+        (a jackknife).
 
         The loss is rough, since a corner may land on either side: where it rises by less than its roughness, it cannot
         tell parameters apart, which adds to the errors. How rough it is, the finite differences show: by how much the
         loss there is not what slopes and curvature say.
         """
-        H, g, each = self.slopes(values, residuals)
-        n, p = each.shape
+        H, g, curves, each = self.slopes(values, residuals)
         here = self.objective(values, residuals)
         missed = [loss - here - g[j] * z - 0.5 * H[j, j] * z * z for j, (z, loss) in self.moved.items()]
         rough = max(self.rough, float(np.median(np.abs(missed))))
-        pull = 2 * self.ridge / n
         inverse = np.linalg.inv(H)
-        spread = np.cov(each.T).reshape(p, p) / max(1, n)
-        variance = np.diag(inverse @ spread @ inverse) + 2 * rough * np.diag(inverse)
+        p, tosses = len(values), len(residuals) // windows
+        gradients = each.reshape(windows, tosses, p).mean(axis=0)
+        own = curves.reshape(windows, tosses, p, p).mean(axis=0) / tosses @ inverse  # its share in the curvature
+        alone = np.linalg.solve(np.eye(p) - own, gradients[:, :, np.newaxis])[:, :, 0]
+        spread = np.cov(alone.T).reshape(p, p) / max(1, tosses)
+        covariance = inverse @ spread @ inverse + 2 * rough * inverse
+        pull = 2 * self.ridge / len(residuals)
         told = np.clip(1 - pull * np.diag(inverse), 0.0, 1.0).astype(np.float64)
-        return np.sqrt(np.maximum(variance, 0)) * self.scale, told
+        return covariance * np.outer(self.scale, self.scale), told
 
 
 def mean_loss(residuals: Residuals, width: float) -> float:

@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.laws.impact import RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
 from stiction.learning.identify.gauss_newton import Parameter, Residuals, Solution, minimise
-from stiction.learning.recordings.tosses import Tosses, rotation_vectors
+from stiction.learning.recordings.flight_estimate import shaped
+from stiction.learning.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
 
 TURN = 1.0  # weight of a degree of rotation against a percent of the body's width
@@ -49,7 +52,8 @@ STAGES = (
 
 def width_of(body: Body) -> float:
     """Length [m] in percent of which position errors are stated: the mean extent of the body."""
-    return float(np.ptp(body.vertices, axis=0).mean()) + 2 * body.rounding
+    extent = np.ptp(body.vertices, axis=0)
+    return float((extent[[0, 2]] if body.planar else extent).mean()) + 2 * body.rounding
 
 
 def body_parameters(body: Body, com: Sequence[float] | None = None) -> list[Parameter]:
@@ -71,11 +75,16 @@ def body_parameters(body: Body, com: Sequence[float] | None = None) -> list[Para
 
 
 def law_parameters() -> list[Parameter]:
-    """What is not known of the contact."""
+    """What is not known of the contact.
+
+    `restitution` is what a corner keeps that arrives at RESTITUTION_SPEED, threshold and all: with the material's own
+    number, which knows nothing of the threshold, a fit cannot tell one from the other.
+    """
     return [
         Parameter("restitution", "", 0.2, 0.1, 0.01, 0.0, 1.0),
         Parameter("restitution_fall", "", 0.0, 0.2, 0.02, -0.5, 1.0),
         Parameter("restitution_threshold", "m/s", 0.03, 0.02, 0.004, 0.001, 0.2),
+        Parameter("restitution_lever", "", 0.0, 0.3, 0.03, -1.0, 3.0),
         Parameter("friction", "", 0.25, 0.1, 0.005, 0.0, 2.0),
         Parameter("friction_loaded", "", 0.2, 0.1, 0.005, 0.0, 2.0),
         Parameter("friction_load", "N", 8.0, 5.0, 0.8, 0.1, 1e3),
@@ -87,29 +96,34 @@ def law_parameters() -> list[Parameter]:
 
 def fitted_body(body: Body, values: dict[str, float]) -> Body:
     """The body with parameters as fitted; what `values` leaves out stays as it was."""
-    ratio = np.array([1.0, values.get("inertia_y", 1.0), values.get("inertia_z", 1.0)])
-    ratio *= values.get("inertia", 1.0) / np.cbrt(ratio.prod())
-    root = np.sqrt(ratio)
     com = [values.get(f"com_{axis}", float(body.com[k])) for k, axis in enumerate("xyz")]
     return body.reshaped(
         scale=values.get("size", 1.0),
         rounding=max(0.0, values.get("rounding", body.rounding)),
         com=com,
-        inertia=np.outer(root, root) * body.inertia,
+        inertia=values.get("inertia", 1.0) * shaped(body.inertia, values),
     )
+
+
+def build_material(values: dict[str, float], **options) -> ImpactMaterial:
+    """How body and ground touch, with parameters as fitted; what `values` leaves out is as usual."""
+    given = {p.name: values[p.name] for p in law_parameters() if p.name in values}
+    if "restitution" in given:
+        kept = 1 - given.get("restitution_threshold", ImpactMaterial.restitution_threshold) / RESTITUTION_SPEED
+        given["restitution"] = min(1.0, given["restitution"] / kept)
+    return ImpactMaterial(**given, **options)
 
 
 def build_law(body: Body, values: dict[str, float], timestep: float, **options) -> ImpactLaw:
     """The law with parameters as fitted."""
-    names = {p.name for p in law_parameters()}
-    material = ImpactMaterial(**{name: value for name, value in values.items() if name in names}, **options)
     return ImpactLaw(
         fitted_body(body, values),
-        material,
+        build_material(values, **options),
         timestep=timestep,
         substeps=SUBSTEPS,
-        gravity=(0.0, 0.0, -values.get("gravity", 9.81)),
+        gravity=(values.get("gravity_x", 0.0), 0.0, -values.get("gravity", 9.81)),
         ground=values.get("ground", 0.0),
+        drag=values.get("drag", 0.0),
     )
 
 
@@ -118,7 +132,7 @@ def predictor(body: Body, gravity: float, **options) -> Predict:
 
     def predict(values: dict[str, float], tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
         law = build_law(body, {"gravity": gravity, **values}, tosses.timestep, **options)
-        return roll_law(law, tosses.states(law.body.com, law.gravity), steps)
+        return roll_law(law, tosses.states(law.body, law.gravity, law.drag), steps)
 
     return predict
 
@@ -147,9 +161,7 @@ def groups_alike(steps: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 def residuals(tosses: Tosses, motions: Motions, windows: Sequence[int | None], width: float) -> Residuals:
     """Residuals of all windows: position in percent of `width`, rotation in degrees, weighted."""
-    ends = [last_frames(tosses, window) for window in windows]
-    longest = np.max(ends, axis=0)
-    seen = [toss.frames_until(last) for toss, last in zip(tosses.tosses, longest.tolist())]
+    seen = frames_seen(tosses, windows)
     # All frames of all tosses at once: numpy's calls cost more than their work on one toss.
     at = [toss.frame[:n] for toss, n in zip(tosses.tosses, seen)]
     dp = np.concatenate([motion[0][k] for motion, k in zip(motions, at, strict=True)])
@@ -158,41 +170,57 @@ def residuals(tosses: Tosses, motions: Motions, windows: Sequence[int | None], w
         np.concatenate([motion[1][k] for motion, k in zip(motions, at)]),
         np.concatenate([toss.quaternion[:n] for toss, n in zip(tosses.tosses, seen)]),
     )
-    r = np.hstack([dp * (100 / width), np.degrees(turn) * TURN])
-    r = np.nan_to_num(r, nan=1e3, posinf=1e3, neginf=-1e3)
-    whole = np.split(r, np.cumsum(seen)[:-1])
+    return in_windows(tosses, np.hstack([dp * (100 / width), np.degrees(turn) * TURN]), windows)
+
+
+def frames_seen(tosses, windows: Sequence[int | None]) -> list[int]:
+    """How many frames of each toss are in the longest of the windows."""
+    return [toss.frames_until(last) for toss, last in zip(tosses.tosses, horizon(tosses, windows).tolist())]
+
+
+def in_windows(tosses, rows: NDArray[np.float64], windows: Sequence[int | None]) -> Residuals:
+    """Residuals of all frames that are seen, toss after toss, (n, k), as those of each toss in each window."""
+    rows = np.nan_to_num(rows, nan=1e3, posinf=1e3, neginf=-1e3)
+    whole = np.split(rows, np.cumsum(frames_seen(tosses, windows))[:-1])
     return [
         rows[: toss.frames_until(last)]
-        for window_ends in ends
-        for toss, rows, last in zip(tosses.tosses, whole, window_ends.tolist())
+        for window in windows
+        for toss, rows, last in zip(tosses.tosses, whole, last_frames(tosses, window).tolist())
     ]
 
 
-def last_frames(tosses: Tosses, window: int | None) -> NDArray[np.int64]:
+def last_frames(tosses, window: int | None) -> NDArray[np.int64]:
     """The frame (n,) of each toss that is `window` frames after the first touch, or its last one."""
     return np.array([t.steps if window is None else min(t.touch + window, t.steps) for t in tosses.tosses])
 
 
-def horizon(tosses: Tosses, windows: Sequence[int | None]) -> NDArray[np.int64]:
+def horizon(tosses, windows: Sequence[int | None]) -> NDArray[np.int64]:
     """Steps (n,) that each toss must be simulated for."""
     return np.max([last_frames(tosses, window) for window in windows], axis=0)
 
 
 def fit(
-    predict: Predict,
+    predict: Callable[[dict[str, float], Any, NDArray[np.int64]], Any],
     parameters: Sequence[Parameter],
-    tosses: Tosses,
+    tosses: Any,
     width: float,
     *,
+    compare: Callable[[Any, Any, Sequence[int | None], float], Residuals] = residuals,
     stages: Sequence[Stage] = STAGES,
+    values: NDArray[np.float64] | None = None,
+    errors: bool = True,
     progress: Callable[[str, int, int], None] = lambda stage, done, most: None,
 ) -> Solution:
     """Fit any simulator to tosses, stage after stage.
 
+    tosses: of a body, or anything like them that `predict` and `compare` know
     width: length [m] in percent of which position errors count
+    compare: from tosses, what `predict` gave, windows and width to residuals
+    values: where to begin, if not at the parameters' starts, shape (p,)
+    errors: also find the standard errors
     progress: called with the stage's name, the simulations done and the most there can be
     """
-    values = np.array([p.start for p in parameters])
+    values = np.array([p.start for p in parameters]) if values is None else values.copy()
     names = [p.name for p in parameters]
     losses: list[float] = []
     solution = None
@@ -207,7 +235,7 @@ def fit(
 
         def simulate(x, stage=stage, steps=steps, some=some, known=known, moving=moving) -> Residuals:
             trial = known | dict(zip((p.name for p in moving), x.tolist()))
-            return residuals(some, predict(trial, some, steps), stage.windows, width)
+            return compare(some, predict(trial, some, steps), stage.windows, width)
 
         done = [0]
         most = (stage.iterations + 1) * (len(moving) + 1) + 1
@@ -223,11 +251,14 @@ def fit(
             width=stage.width,
             iterations=stage.iterations,
             ridge=RIDGE,
-            errors=number == len(stages) - 1,
+            errors=errors and number == len(stages) - 1,
+            windows=len(stage.windows),
             progress=advance,
         )
         progress(f"Stage {number + 1} of {len(stages)}", most, most)
         values[free] = solution.values
         losses += solution.losses
     assert solution is not None
-    return Solution(solution.values, solution.errors, solution.told, losses)
+    covariance, told = np.full((len(values),) * 2, np.inf), np.zeros(len(values))
+    covariance[np.ix_(free, free)], told[free] = solution.covariance, solution.told
+    return Solution(values, covariance, told, losses)

@@ -39,7 +39,7 @@ def fit_residual(
 
     def run(some: Tosses) -> Callable[[NDArray[np.float64]], Residuals]:
         steps = horizon(some, WINDOWS)
-        starts = some.states(law.body.com, law.gravity)
+        starts = some.states(law.body, law.gravity, law.drag)
 
         def simulate(weights) -> Residuals:
             trial = law.with_residual(inner, weights.reshape(OUTPUTS, units))

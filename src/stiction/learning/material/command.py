@@ -11,11 +11,13 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from stiction.basics import checks, files
+from stiction.basics import files
+from stiction.basics.extras import needs
 from stiction.basics.progress import parts
 from stiction.basics.versions import versions
 from stiction.bodies.body import Body
 from stiction.laws.material import Material
+from stiction.laws.modelfile import to_be_written
 from stiction.learning.material.train import train_material
 
 _SHOWN = 5  # others in a table beside what was chosen
@@ -31,14 +33,11 @@ def run(
     json: Path | None = None,
 ) -> Material:
     """Learn a material from data sets or recordings; write it to `out`, a plot beside it, and figures to `json`."""
-    if out.suffix != ".safetensors":
-        raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
     given = data[0] if len(data) == 1 else data
     began = time.monotonic()
-    with parts() as progress:
+    with to_be_written(out), parts() as progress:
         material = train_material(given, through=through, body=body, seed=seed, progress=progress)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    material.save(out)
+        material.save(out)
     _print(material)
     info = material.info
     what = "contacts" if "contacts" in info else "windows"
@@ -51,7 +50,7 @@ def run(
         plot_material(material, picture)
         print(f"Wrote {picture}")
     else:
-        print("A plot of it needs matplotlib: pip install 'stiction[report]'")
+        print(needs("A plot of it", "matplotlib"))
     if json is not None:
         files.write_json(json, {**info, "material": repr(material), "versions": versions("numpy")})
         print(f"Wrote {json}")

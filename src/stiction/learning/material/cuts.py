@@ -7,10 +7,11 @@ from scipy.spatial.transform import Rotation
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
 from stiction.learning.material.recorded_poses import Poses
 from stiction.learning.material.windows import Noise, Windows
-from stiction.learning.recordings.tosses import Toss, Tosses, rotation_vectors
+from stiction.learning.recordings.tosses import Toss, Tosses
 from stiction.simulation.motion import Setting, to_motion
 
 WINDOW = 0.08  # [s]

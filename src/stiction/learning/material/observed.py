@@ -1,6 +1,6 @@
 """Observed contacts of one or many bodies: what a material is learned from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def joined(parts: Sequence[Observed]) -> Observed:
 
 def opened(data: Any) -> list[Any]:
     """The data sets that `data` means: one or many, each opened or the path of its folder."""
-    several = data if isinstance(data, Iterable) and not isinstance(data, str | Path) else [data]
+    several = data if isinstance(data, Sequence) and not isinstance(data, str | Path) else [data]
     sets = []
     for one in several:
         if isinstance(one, str | Path):
@@ -72,7 +72,7 @@ def opened(data: Any) -> list[Any]:
 
             one = DataSet(one)
         if not all(hasattr(one, name) for name in ("body", "setting", "read")):
-            raise checks.InputError(f"A material is learned from data sets or their folders, got {one!r:.80}.")
+            raise checks.InputError(f"A material is learned from data sets or their folders, got {checks.shown(one)}.")
         sets.append(one)
     if not sets:
         raise checks.InputError("A material is learned from at least one data set, got none.")

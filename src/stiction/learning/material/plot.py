@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics import colours
 from stiction.basics.files import whole_file
 from stiction.laws.material import Material
 
-_LINE, _PALE, _TRUE = "#406ce8", "#e3e7ec", "#808b9b"
+_LINE, _PALE, _TRUE = colours.as_hex(colours.STICTION), "#e3e7ec", colours.as_hex(colours.TRUTH)
 _WIDE = 1.96  # standard errors of a band of 95 %
 _ABOVE = 1.1  # room above the greatest coefficient
 _BEYOND = 3.0  # times what was seen, that is drawn

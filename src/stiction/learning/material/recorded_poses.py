@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks
+from stiction.basics.files import path_of
 from stiction.bodies.body import Body
 from stiction.bodies.state import Trajectory
 from stiction.learning.material.observed import opened
@@ -30,7 +31,7 @@ class Poses:
 def is_recorded(data: Any) -> bool:
     """Whether data are poses and not a data set."""
     if isinstance(data, str | Path):
-        return (Path(data) / "recordings.parquet").is_file()
+        return (path_of("data", data) / "recordings.parquet").is_file()
     return isinstance(data, Recordings | Tosses | Trajectory)
 
 
@@ -38,12 +39,14 @@ def recorded_poses(data: Any, body: Body | None) -> Poses:
     """The poses of one body."""
     if not is_recorded(data):
         return _of_contacts(data, body)
-    if not isinstance(body, Body):
-        raise checks.InputError("Poses do not tell what was thrown: give the stiction.Body as body.")
     if isinstance(data, str | Path):
         from stiction.learning.recordings.folder import load_recordings  # needs pyarrow
 
         data = load_recordings(data)
+    if body is None and isinstance(data, Recordings):
+        body = data.body
+    if not isinstance(body, Body):
+        raise checks.InputError("Poses do not tell what was thrown: give the stiction.Body as body.")
     if isinstance(data, Trajectory):
         data = _of_trajectory(data)
     if isinstance(data, Recordings):

@@ -30,10 +30,14 @@ def train_material(
         or a Trajectory, of which nothing but the poses is looked at
     through: "steps": from single contacts and their impulses, which must be known well; "rollouts": from poses, which
         may be noisy; "auto": steps for data sets, rollouts for anything else
-    body: what was thrown; a data set knows it
+    body: what was thrown; a data set knows it, and so do recordings that were read for it
     held_out: share of the throws that decide when the fit stops, and that tell how good it is
     progress: is told the part under way and its share done
     `Material.info` of the result tells what was chosen and why, and how good it is on throws that it has not seen.
+
+        data = stiction.collect(body, stiction.Material.coulomb(0.4), throws=8)
+        material = stiction.train_material(data)
+        law = material.on(stiction.Body.prism(5, 0.2, 0.2, mass=2.0))  # any other body
     """
     checks.choice("through", through, WAYS)
     how = {"seed": checks.count("seed", seed, 0), "held_out": held_out, "progress": progress}

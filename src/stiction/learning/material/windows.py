@@ -14,10 +14,10 @@ from scipy.spatial.transform import Rotation
 
 from stiction import _core
 from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.material import Material
 from stiction.learning.material.structure import Model
-from stiction.learning.recordings.tosses import rotation_vectors
 from stiction.simulation.motion import DEEPEST_START, Setting, to_motion
 from stiction.simulation.rollout import rollout
 

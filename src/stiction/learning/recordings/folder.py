@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
-from stiction.basics.files import digest, read_bytes, write_whole
+from stiction.basics.extras import needs
+from stiction.basics.files import digest, new_folder, path_of, read_bytes, write_whole
+from stiction.bodies.body import Body
+from stiction.learning.recordings.kept import check_kept
 from stiction.learning.recordings.recorded import Recordings
 from stiction.learning.recordings.tosses import Toss, Tosses
 
@@ -23,7 +26,7 @@ try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ImportError as error:
-    raise ImportError("stiction.recordings needs pyarrow: pip install 'stiction[record]'.") from error
+    raise ImportError(needs("stiction.recordings", "pyarrow")) from error
 
 FORMAT, VERSION = "stiction recordings", 1
 _DATA, _MANIFEST = "recordings.parquet", "manifest.json"
@@ -33,10 +36,7 @@ _VELOCITY = ("velocity_x", "velocity_y", "velocity_z", "angular_velocity_x", "an
 
 def save_recordings(recordings: Recordings, folder: str | Path) -> None:
     """Write a folder with the recordings, whole; velocities are estimated from poses, by differences."""
-    folder = Path(folder)
-    if folder.exists() and any(folder.iterdir()) and not (folder / _MANIFEST).exists():
-        raise checks.InputError(f"{folder} is not empty and holds no recordings; give a new folder.")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = new_folder(path_of("out", folder), _MANIFEST)
     timestep = recordings.tosses.timestep
     parts: dict[str, list[NDArray]] = {name: [] for name in ("toss", "frame", *_COLUMNS, *_VELOCITY, "flight")}
     for number, toss in enumerate(recordings.tosses.tosses):
@@ -45,7 +45,8 @@ def save_recordings(recordings: Recordings, folder: str | Path) -> None:
             parts[name].append(column)
         parts["toss"].append(np.full(len(toss.frame), number, dtype=np.int32))
         parts["frame"].append(toss.frame.astype(np.int32))
-        parts["flight"].append(np.arange(len(toss.frame)) < toss.flight)
+        row = np.arange(len(toss.frame))
+        parts["flight"].append((row >= toss.held) & (row < toss.flight))
     sink = io.BytesIO()
     pq.write_table(pa.table({name: np.concatenate(column) for name, column in parts.items()}), sink)
     data = sink.getvalue()
@@ -60,13 +61,15 @@ def save_recordings(recordings: Recordings, folder: str | Path) -> None:
         "source": recordings.source,
         "sha256": digest(data),
     }
+    if recordings.body is not None:
+        manifest["body"] = recordings.body.to_dict()
     write_whole(folder / _DATA, data)
     write_whole(folder / _MANIFEST, (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode())
 
 
 def load_recordings(folder: str | Path) -> Recordings:
     """The recordings in a folder."""
-    folder = Path(folder)
+    folder = path_of("A folder of recordings", folder)
     if not (folder / _MANIFEST).is_file():
         raise checks.InputError(f"{folder} holds no recordings: it has no {_MANIFEST}; make it with `stiction import`.")
     try:
@@ -78,20 +81,23 @@ def load_recordings(folder: str | Path) -> Recordings:
             raise checks.InputError(f"{folder / _DATA} was altered after it was written, or is not whole.")
         found = pq.read_table(io.BytesIO(data))
         table = {name: found.column(name).to_numpy() for name in ("toss", "frame", *_COLUMNS, "flight")}
+        check_kept(folder, manifest, table)
         return _from_table(manifest, table)
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, checks.InputError):
-            raise
-        raise checks.InputError(f"{folder} is damaged: {error!s:.150}.") from error
+    except checks.InputError:
+        raise
+    except Exception as error:  # which, depends on where the damage is
+        raise checks.InputError(f"{folder} is damaged: {checks.first_line(error)}.") from error
 
 
 def _from_table(manifest: dict[str, Any], table: dict[str, NDArray]) -> Recordings:
     rows = np.stack([table[name] for name in _COLUMNS], axis=1)
     ends = np.searchsorted(table["toss"], np.arange(len(manifest["names"]) + 1))
-    tosses = [
-        Toss(table["frame"][a:b].astype(np.int64), rows[a:b, :3], rows[a:b, 3:], int(table["flight"][a:b].sum()))
-        for a, b in pairwise(ends)
-    ]
+    tosses = []
+    for a, b in pairwise(ends):
+        free = np.flatnonzero(table["flight"][a:b])
+        held, flight = (int(free[0]), int(free[-1]) + 1) if len(free) else (0, 0)
+        frame = table["frame"][a:b].astype(np.int64)
+        tosses.append(Toss(frame, rows[a:b, :3], rows[a:b, 3:], flight, held=held))
     return Recordings(
         Tosses(tosses, manifest["timestep"]),
         manifest["names"],
@@ -99,6 +105,7 @@ def _from_table(manifest: dict[str, Any], table: dict[str, NDArray]) -> Recordin
         np.array(manifest["held_out"], dtype=bool),
         manifest["report"],
         manifest["source"],
+        Body.from_dict(manifest["body"]) if "body" in manifest else None,
     )
 
 

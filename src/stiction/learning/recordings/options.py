@@ -19,7 +19,7 @@ class ImportOptions:
     """A file, or a folder of them, one or more tosses each: .csv, .parquet, .npz or .mcap."""
     body: str
     """The body that was thrown: box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT in metres, or the path of a convex mesh file; with
-    --mjcf the name of a body in that model."""
+    --mjcf the name of a body in that model; rectangle:X,Z of a recording in a vertical plane."""
     out: Path
     """Folder for the recordings, or for the data set; made if missing."""
     instances: bool = False
@@ -52,13 +52,16 @@ class ImportOptions:
     mirror: Literal["", "x", "y"] = ""
     """Positions are from a left-handed frame, mirrored along this axis, while orientations are not."""
     inverse: bool = False
-    """Quaternions turn world into body axes."""
+    """Quaternions turn world into body axes; in a plane, angles turn z towards x."""
+    angle: Literal["rad", "deg"] = "rad"
+    """Unit of the angles of a planar recording."""
     floor: OptionalNumber = None
     """Height of the floor [m]."""
     rate: OptionalNumber = None
     """Frames a second."""
     columns: Annotated[str, tyro.conf.arg(metavar="NAME=COLUMN,...")] = ""
-    """Columns of .csv and .parquet files by our names: time, toss, x, y, z, qw, qx, qy, qz (and vx .. wz)."""
+    """Columns of .csv and .parquet files by our names: time, toss, x, y, z, qw, qx, qy, qz (and vx .. wz); in a plane
+    time, toss, x, z, angle."""
     topic: Annotated[str | None, tyro.conf.arg(metavar="TOPIC", help_behavior_hint="(default: the only one)")] = None
     """Topic of the poses in an .mcap file."""
 
@@ -76,7 +79,7 @@ def run_import(options: ImportOptions) -> None:
     if options.instances:
         _import_instances(options, body)
         return
-    same = ("units", "time_unit", "quaternion", "up", "mirror", "inverse", "floor")
+    same = ("units", "time_unit", "quaternion", "up", "mirror", "inverse", "angle", "floor")
     interval = None if options.rate is None else 1 / checks.positive("rate [Hz]", options.rate)
     how = Conventions(**{name: getattr(options, name) for name in same}, interval=interval)
     columns = dict(_pair(part) for part in options.columns.split(",") if part)
@@ -106,7 +109,7 @@ def _pair(text: str) -> tuple[str, str]:
     from stiction.basics import checks
 
     name, equals, column = text.partition("=")
-    known = ("time", "toss", "x", "y", "z", "qw", "qx", "qy", "qz", "vx", "vy", "vz", "wx", "wy", "wz")
+    known = ("time", "toss", "x", "y", "z", "qw", "qx", "qy", "qz", "angle", "vx", "vy", "vz", "wx", "wy", "wz")
     if not equals or name not in known:
         raise checks.InputError(f"--columns takes NAME=COLUMN with a name of {', '.join(known)}, got {text!r}.")
     return name, column

@@ -1,11 +1,9 @@
-"""Does a recording obey mechanics as read? If not, which other reading of it would?
+"""Does a recording obey mechanics as read? Free flight tells units and the upward axis; the end of a toss, the floor.
 
-Free flight tells units and the upward axis. Impacts tell the rest: the impulse that changes the velocity acts at the
-lowest corner, so that it must change the spin by r x p. Where units, order of the quaternion and handedness are read
-right, the two agree; where not, they do not, and one of a few other readings makes them agree.
+What impacts tell is in impact_checks.py.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -17,13 +15,9 @@ from stiction.learning.recordings.poses import LENGTHS, TIMES, Clean, Convention
 
 GRAVITY = 9.81  # [m/s^2]
 SLACK = 0.15  # gravity may look this much larger or smaller: tracking scales are rarely better than a few percent
-IMPULSE = 0.15  # [m/s] change of velocity between frames that counts as an impact
-AGREES = 0.5  # correlation of torque and change of spin in a recording that is read right
-BETTER = 0.2  # by which another reading must win
-HOPELESS = 0.2
-MIRRORED, SURELY_MIRRORED = -0.2, -0.6  # correlation of one axis alone, over at least ENOUGH impacts and over fewer
-ENOUGH = 8
-MOST_IMPACTS = 100
+SURE = 3.0  # standard errors by which a number must differ from another one to be told from it
+HUGE = 3.0  # a body this many times larger than the room in which it moves was not measured in metres
+MILLIMETRES = 20.0  # a body said to be longer than this [m] was measured in them
 FLOOR = 0.005  # [m] a floor farther than this from z = 0 is worth a word
 CLEAR = 0.008  # [m] a body whose lowest point is above this flies
 
@@ -40,24 +34,29 @@ class Finding:
         return self.text + (f" Give {self.remedy}." if self.remedy else "")
 
 
-def fall(tosses: list[Clean], interval: float, frames: int = 7) -> NDArray[np.float64]:
-    """Acceleration (3,) [m/s^2] of the first frames of the tosses: the median over them."""
+def fall(tosses: list[Clean], interval: float, frames: int = 7) -> tuple[NDArray[np.float64], float]:
+    """Acceleration (3,) [m/s^2] of the first frames of the tosses, the median over them, and its standard error."""
     found = []
     for toss in tosses:
         n = int(np.searchsorted(toss.frame, frames))
         if n >= 4:
             t = interval * toss.frame[:n]
             found.append(2 * np.polynomial.polynomial.polyfit(t, toss.position[:n], 2)[2])
-    return np.median(found, axis=0) if found else np.full(3, np.nan)
+    if not found:
+        return np.full(3, np.nan), np.inf
+    middle = np.median(found, axis=0)
+    spread = 1.4826 * np.median(np.abs(np.array(found) - middle), axis=0).max()
+    return middle, 1.2533 * spread / np.sqrt(len(found)) if len(found) > 2 else np.inf  # that of a median
 
 
-def check_fall(acceleration: NDArray, how: Conventions) -> list[Finding]:
-    """Units and upward axis, from free flight."""
+def check_fall(acceleration: NDArray, error: float, how: Conventions) -> list[Finding]:
+    """Units and upward axis, from the acceleration (3,) of free flight and its standard error [m/s^2]."""
     size = float(np.linalg.norm(acceleration))
     if not np.isfinite(size) or size == 0:
         return [Finding("No toss has enough frames at its start to see it fall.", wrong=True)]
     axis = int(np.abs(acceleration).argmax())
-    if np.abs(acceleration[axis]) < 0.95 * size:
+    sideways = float(np.linalg.norm(np.delete(acceleration, axis)))
+    if sideways > max(0.31 * size, SURE * error if np.isfinite(error) else 0.0):
         return [
             Finding(
                 f"The tosses do not begin in free flight: they accelerate by {_row(acceleration)} m/s^2.", wrong=True
@@ -72,10 +71,15 @@ def check_fall(acceleration: NDArray, how: Conventions) -> list[Finding]:
                 )
             ]
         return [Finding(f"The body falls along -{up}, not along -z.", True, f"--up {up}")]
-    if abs(size / GRAVITY - 1) <= SLACK:
-        scale = f"; lengths are {abs(size / GRAVITY - 1):.1%} too {'short' if size < GRAVITY else 'long'}"
-        note = scale if abs(size / GRAVITY - 1) > 0.005 else ""
-        return [Finding(f"Free flight falls at {size:.3f} m/s^2 (9.81 is usual){note}.")]
+    doubt = SURE * error / GRAVITY if np.isfinite(error) else 0.0
+    if abs(size / GRAVITY - 1) <= np.clip(doubt, SLACK, 0.5):
+        told = f" ± {error:.2g}" if np.isfinite(error) else ""
+        off = abs(size - GRAVITY)
+        if off > max(0.005 * GRAVITY, SURE * error):
+            note = f"; lengths are {off / GRAVITY:.1%} too {'short' if size < GRAVITY else 'long'}"
+        else:
+            note = "" if off < 0.005 * GRAVITY else ", which it may well be: it shows no better than that"
+        return [Finding(f"Free flight falls at {size:.3f}{told} m/s^2 (9.81 is usual){note}.")]
     ratio = size / GRAVITY
     for unit, metres in LENGTHS.items():
         if abs(ratio * metres / LENGTHS[how.units] - 1) <= SLACK:
@@ -88,6 +92,17 @@ def check_fall(acceleration: NDArray, how: Conventions) -> list[Finding]:
                 Finding(f"Free flight falls at {size:.4g} m/s^2: times are in {unit}.", True, f"--time-unit {unit}")
             ]
     return [Finding(f"Free flight falls at {size:.4g} m/s^2, which no usual unit explains.", True, "--units or --rate")]
+
+
+def check_size(body: Body, tosses: list[Clean]) -> list[Finding]:
+    """Units of the body, from the room in which it moves."""
+    room = max(float(np.ptp(toss.position, axis=0).max()) for toss in tosses)
+    size = float(np.ptp(body.vertices, axis=0).max())
+    if size < HUGE * room:
+        return []
+    unit, name = ("mm", "millimetres") if size > MILLIMETRES else ("cm", "centimetres")
+    text = f"The body is {size:.4g} m long, but moves within {room:.2g} m: its sizes look like {name}."
+    return [Finding(text, True, f"them in metres, {size * LENGTHS[unit]:.4g} for {size:.4g}")]
 
 
 def lowest(body: Body, position: NDArray, quaternion: NDArray) -> tuple[NDArray, NDArray]:
@@ -103,104 +118,10 @@ def floor_height(body: Body, tosses: list[Clean]) -> tuple[float, float]:
     return float(np.median(ends)), float(np.percentile(ends, 90) - np.percentile(ends, 10))
 
 
-@dataclass(frozen=True)
-class Impact:
-    """The first impact of a toss: arm of the lowest corner, change of velocity, torque that changed the spin."""
-
-    arm: NDArray[np.float64]
-    dv: NDArray[np.float64]
-    torque: NDArray[np.float64]  # I dw / m
-
-
-def first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
-    """The first impact, if one is seen: two frames are enough for it, and not yet for the next."""
-    if len(toss.frame) < 12:
-        return None
-    step = (np.diff(toss.frame) * interval)[:, np.newaxis]
-    turn = Rotation.from_quat(toss.quaternion, scalar_first=True)
-    R = turn.as_matrix()
-    velocity = np.diff(toss.position + R @ body.com, axis=0) / step
-    velocity[:, 2] += GRAVITY * interval * toss.frame[1:]  # what gravity takes is no impact
-    hit = np.flatnonzero((velocity[2:, 2] - velocity[:-2, 2])[3:-6] > IMPULSE)
-    if not len(hit):
-        return None
-    k = int(hit[0]) + 4  # velocities up to number k - 1 are of before the impact, number k + 1 is of after it
-    spin = (turn[1:] * turn[:-1].inv()).as_rotvec() / step
-    dv = velocity[k + 1] - velocity[k - 3 : k].mean(axis=0)
-    dw = spin[k + 1] - spin[k - 3 : k].mean(axis=0)
-    at = k + 1
-    _, vertex = lowest(body, toss.position[at : at + 1], toss.quaternion[at : at + 1])
-    arm = R[at] @ (body.vertices[vertex[0]] - body.com)
-    return Impact(arm, dv, R[at] @ body.inertia @ R[at].T @ dw / body.mass)
-
-
-def spin_agreement(impacts: list[Impact]) -> float:
-    """Correlation of r x dv with I dw / m."""
-    a = np.array([np.cross(impact.arm, impact.dv) for impact in impacts])
-    b = np.array([impact.torque for impact in impacts])
-    return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
-
-
-def axis_agreement(impacts: list[Impact], axis: int) -> float:
-    """Correlation of the torque of one component of dv with what the others leave unexplained: negative if mirrored.
-
-    The inertia is known only roughly, so that its scale is taken from the impacts themselves.
-    """
-    one = np.eye(3)[axis]
-    whole = np.array([np.cross(impact.arm, impact.dv) for impact in impacts])
-    torque = np.array([impact.torque for impact in impacts])
-    scale = np.clip(np.sqrt((whole**2).sum() / (torque**2).sum()), 0.5, 2.0)
-    own = np.array([np.cross(impact.arm, impact.dv * one) for impact in impacts])
-    rest = np.array([scale * impact.torque - np.cross(impact.arm, impact.dv * (1 - one)) for impact in impacts])
-    return float((own * rest).sum() / np.sqrt((own * own).sum() * (rest * rest).sum()))
-
-
-def check_reading(body: Body, how: Conventions, interval: float, read) -> list[Finding]:
-    """Order of the quaternion, its direction, and handedness, from first impacts.
-
-    read: from Conventions to clean tosses
-    """
-
-    def impacts(reading: Conventions) -> list[Impact]:
-        found = (first_impact(body, toss, interval) for toss in read(reading)[:MOST_IMPACTS])
-        return [impact for impact in found if impact is not None]
-
-    given = impacts(how)
-    if len(given) < 3:
-        return [Finding("There are too few impacts to tell whether orientations are read right.")]
-    score = spin_agreement(given)
-    other = "xyzw" if how.quaternion == "wxyz" else "wxyz"
-    readings = {
-        f"quaternions are {other}": (replace(how, quaternion=other), f"--quaternion {other}"),
-        "quaternions turn world into body axes": (replace(how, inverse=not how.inverse), "--inverse"),
-    }
-    for name, (reading, remedy) in readings.items():
-        better = spin_agreement(impacts(reading))
-        if better > max(AGREES, score + BETTER):
-            text = (
-                f"Impacts do not fit the spin they cause (correlation {score:.2f}); they do if {name} ({better:.2f})."
-            )
-            return [Finding(text, True, remedy)]
-    sideways = {name: axis_agreement(given, k) for k, name in enumerate("xy")}
-    for name, value in sideways.items():
-        if value < (MIRRORED if len(given) >= ENOUGH else SURELY_MIRRORED):
-            text = (
-                f"Impacts turn the body the wrong way along {name} (correlation {value:.2f}): positions are from a "
-                "left-handed frame, orientations are not."
-            )
-            return [Finding(text, True, f"--mirror {name}")]
-    if score < AGREES:
-        text = (
-            f"Impacts hardly fit the spin they cause (correlation {score:.2f}): is this the body, are its axes right?"
-        )
-        return [Finding(text, wrong=score < HOPELESS)]
-    return [Finding(f"Impacts fit the spin they cause (correlation {score:.2f}).")]
-
-
 def check_floor(body: Body, tosses: list[Clean], how: Conventions) -> tuple[float, list[Finding]]:
     """The floor to use, and what to say about it."""
     height, spread = floor_height(body, tosses)
-    size = float(np.ptp(body.vertices, axis=0).min())
+    size = float(np.ptp(body.vertices, axis=0)[[0, 2] if body.planar else [0, 1, 2]].min())
     findings = []
     if spread > 0.1 * size:
         text = f"The body does not come to rest on one plane, its lowest corner ends {1e3 * spread:.0f} mm apart"

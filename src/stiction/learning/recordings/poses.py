@@ -7,14 +7,18 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
+from stiction.bodies.rotations import turns_in_plane
+from stiction.learning.recordings import limits
 from stiction.learning.recordings.readers import RawToss
 
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
+ANGLES = {"rad": 1.0, "deg": np.pi / 180}
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 UPS = ("z", "y", "x")
 FEWEST = 20  # frames of a toss
 NORM = 0.02  # a quaternion's length may be this far from 1; it is then normalised
 LONGEST_GAP = 10  # frames
+MOST_FRAMES = 10_000_000  # of a toss
 FASTEST = 30.0  # [m/s] faster is a jump
 FAR = 8.0  # an outlier is this many times farther from its neighbours than the typical frame
 
@@ -27,7 +31,8 @@ class Conventions:
     quaternion: order of the components
     up: axis that points up
     mirror: "x" or "y": positions are from a left-handed frame, mirrored along this axis, orientations are not
-    inverse: quaternions turn world into body axes
+    inverse: quaternions turn world into body axes; of a planar recording: angles turn z towards x
+    angle: unit of the angles of a planar recording
     floor: height of the ground [m] after conversion; None: measured
     interval: between frames [s]; None: measured
     """
@@ -38,6 +43,7 @@ class Conventions:
     up: str = "z"
     mirror: str = ""
     inverse: bool = False
+    angle: str = "rad"
     floor: float | None = None
     interval: float | None = None
 
@@ -47,6 +53,10 @@ class Conventions:
         checks.choice("quaternion", self.quaternion, ("wxyz", "xyzw"))
         checks.choice("up", self.up, UPS)
         checks.choice("mirror", self.mirror, ("", "x", "y"))
+        checks.flag("inverse", self.inverse)
+        if self.floor is not None:
+            checks.scalar("floor [m]", self.floor)
+        checks.choice("angle", self.angle, tuple(ANGLES))
 
 
 @dataclass
@@ -55,7 +65,9 @@ class Clean:
 
     frame: numbers of the frames that are there, shape (n,)
     recorded: velocities as the recorder gave them, (n, 6), or None
-    notes: what was done to it, with the number of frames it concerns
+    stamped: whether frames are known from time stamps, not only counted
+    notes: frames that were left out, how many by what for
+    mended: what else was done to it, and how often
     """
 
     name: str
@@ -65,7 +77,9 @@ class Clean:
     recorded: NDArray[np.float64] | None
     group: int
     held_out: bool
+    stamped: bool = True
     notes: dict[str, int] = field(default_factory=dict)
+    mended: dict[str, int] = field(default_factory=dict)
 
 
 class Refused(checks.InputError):
@@ -73,9 +87,9 @@ class Refused(checks.InputError):
 
 
 def frame_interval(raw: list[RawToss], how: Conventions, stated: float | None) -> float:
-    """Interval between frames [s]: as asked for, as the file states, or the median of the time stamps."""
+    """Interval between frames [s]: as asked for, as the file states, or from the time stamps."""
     if how.interval is not None:
-        return checks.positive("interval [s]", how.interval)
+        return limits.checked_interval("interval [s]", how.interval)
     if stated is not None:
         return stated
     gaps = [np.diff(toss.time[np.isfinite(toss.time)]) for toss in raw if toss.time is not None]
@@ -83,7 +97,12 @@ def frame_interval(raw: list[RawToss], how: Conventions, stated: float | None) -
     gaps = gaps[gaps > 0]
     if not len(gaps):
         raise checks.InputError("The recording has no time stamps that rise; give the frame rate with --rate.")
-    return float(np.median(gaps)) * TIMES[how.time_unit]
+    # Stamps are rounded, and a gap may be of several frames: over all of them, neither counts.
+    middle = float(np.median(gaps))
+    frames = np.round(gaps / middle)
+    near = frames <= LONGEST_GAP
+    interval = float(gaps[near].sum() / frames[near].sum()) * TIMES[how.time_unit]
+    return limits.checked_interval("The time stamps", interval)
 
 
 def clean(raw: RawToss, how: Conventions, interval: float) -> Clean:
@@ -115,7 +134,8 @@ def clean(raw: RawToss, how: Conventions, interval: float) -> Clean:
     q = quaternion[at] / length[at][:, np.newaxis]
     q[1:] *= np.where(np.cumprod(np.sign((q[1:] * q[:-1]).sum(axis=1))) < 0, -1.0, 1.0)[:, np.newaxis]
     velocity = None if raw.velocity is None else raw.velocity[at]
-    return Clean(raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, notes)
+    stamped = raw.time is not None
+    return Clean(raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, stamped, notes)
 
 
 def _note(notes: dict[str, int], what: str, number: int) -> None:
@@ -124,6 +144,8 @@ def _note(notes: dict[str, int], what: str, number: int) -> None:
 
 
 def _converted(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
+    if pose.shape[1] == 3:
+        return _in_plane(pose, how)
     position = LENGTHS[how.units] * pose[:, :3]
     quaternion = pose[:, 3:] if how.quaternion == "wxyz" else pose[:, [6, 3, 4, 5]]
     if how.inverse:
@@ -138,6 +160,14 @@ def _converted(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
         position = world.apply(np.nan_to_num(position, nan=0.0)) + np.where(np.isfinite(position), 0.0, np.nan)
         quaternion = _product(np.array(turn), quaternion)
     return position, quaternion
+
+
+def _in_plane(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
+    """Positions and quaternions of (x, z, angle), shape (n, 3)."""
+    x, z, angle = pose.T
+    length, sense = LENGTHS[how.units], -1.0 if how.inverse else 1.0
+    position = length * np.stack([-x if how.mirror == "x" else x, np.zeros_like(x), z], axis=1)
+    return position, turns_in_plane(sense * ANGLES[how.angle] * angle)
 
 
 def _product(a: NDArray, b: NDArray) -> NDArray:
@@ -159,7 +189,10 @@ def _frames(raw: RawToss, how: Conventions, interval: float) -> NDArray[np.int64
         back = int(np.flatnonzero(np.diff(time[known]) < 0)[0])
         raise Refused(f"{raw.name}: time stamps must rise, but row {back + 1} is earlier than the row before it.")
     frame = np.full(len(time), -1, dtype=np.int64)
-    frame[known] = np.round((time[known] - time[known][0]) / interval).astype(np.int64)
+    since = np.round((time[known] - time[known][0]) / interval)
+    if since[-1] > MOST_FRAMES:
+        raise Refused(f"{raw.name} lasts {since[-1]:.3g} frames of {interval:g} s, at most {MOST_FRAMES} are read.")
+    frame[known] = since.astype(np.int64)
     return frame
 
 

@@ -9,11 +9,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics import checks
-from stiction.learning.collect.tables import read_columns, read_fields
+from stiction.basics import checks, files
+from stiction.basics.extras import needs
+from stiction.learning.collect.tables import read_columns, rows_by_value
+from stiction.learning.recordings import limits
 
 # Columns of CSV and Parquet files, by the names that `--columns` maps from.
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+# The same of a planar recording, with names that are usual for them, the likelier ones first.
+PLANAR = {
+    "x": ("x", "pos_x", "px", "position_x"),
+    "z": ("z", "pos_z", "pz", "position_z", "height", "y", "pos_y", "py", "position_y"),
+    "angle": (
+        "angle",
+        "theta",
+        "phi",
+        "alpha",
+        "rotation",
+        "orientation",
+        "rot",
+        "angle_rad",
+        "angle_deg",
+    ),
+}
 VELOCITY = ("vx", "vy", "vz", "wx", "wy", "wz")
 SUFFIXES = (".csv", ".parquet", ".npz", ".mcap")
 
@@ -23,7 +41,7 @@ class RawToss:
     """One toss as recorded; rows may be missing (NaN), units and conventions are the recorder's.
 
     time: None where only the frame rate is known, shape (n,)
-    pose: position and quaternion in the recorder's order, shape (n, 7)
+    pose: position and quaternion in the recorder's order, shape (n, 7); of a planar recording x, z, angle, shape (n, 3)
     velocity: linear and angular, if recorded, shape (n, 6)
     """
 
@@ -35,8 +53,14 @@ class RawToss:
     held_out: bool = False
 
 
-def read_raw(path: str | Path, columns: dict[str, str], topic: str | None = None) -> tuple[list[RawToss], float | None]:
-    """All tosses in a file or in the files of a folder, and the frame interval [s] if the file states it."""
+@limits.checked_reader
+def read_raw(
+    path: str | Path, columns: dict[str, str], topic: str | None = None, *, planar: bool = False
+) -> tuple[list[RawToss], float | None]:
+    """All tosses in a file or in the files of a folder, and the frame interval [s] if the file states it.
+
+    planar: poses are x, z and an angle
+    """
     path = Path(path)
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
@@ -50,10 +74,12 @@ def read_raw(path: str | Path, columns: dict[str, str], topic: str | None = None
     interval = None
     for file in files:
         if file.suffix == ".npz":
-            found, interval = _read_npz(file)
+            found, interval = _read_planar_npz(file) if planar else _read_npz(file)
             tosses += found
         elif file.suffix in (".csv", ".parquet"):
-            tosses += _read_table(file, columns)
+            tosses += _read_table(file, columns, planar)
+        elif file.suffix == ".mcap" and planar:
+            raise checks.InputError(f"{file}: planar poses are read from .csv, .parquet and .npz files only.")
         elif file.suffix == ".mcap":
             tosses += _read_mcap(file, topic)
         else:
@@ -63,7 +89,7 @@ def read_raw(path: str | Path, columns: dict[str, str], topic: str | None = None
 
 def _read_npz(path: Path) -> tuple[list[RawToss], float | None]:
     """Fields as those of the cube tosses: states (F, 7 or 13), offsets (n + 1,), dt; split, group_id by choice."""
-    data = read_fields(path)
+    data = limits.checked_fields(path, files.read_arrays(path))
     missing = {"states", "offsets"} - set(data)
     if missing:
         raise checks.InputError(f"{path} must have the fields states and offsets, it lacks {', '.join(missing)}.")
@@ -83,24 +109,50 @@ def _read_npz(path: Path) -> tuple[list[RawToss], float | None]:
     return tosses, float(data["dt"]) if "dt" in data else None
 
 
-def _read_table(path: Path, columns: dict[str, str]) -> list[RawToss]:
+def _read_planar_npz(path: Path) -> tuple[list[RawToss], float | None]:
+    """Fields: poses (n, frames, 3), rows of NaN where there is none; dt; split by choice, numbers or words."""
+    data = limits.checked_fields(path, files.read_arrays(path))
+    if "poses" not in data:
+        raise checks.InputError(f"{path} must have the field poses of a planar recording, it has {', '.join(data)}.")
+    poses = checks.numbers(f"{path}: poses", data["poses"])
+    if poses.ndim != 3 or poses.shape[2] != 3:
+        raise checks.InputError(f"{path}: poses must have shape (tosses, frames, 3): x, z, angle; got {poses.shape}.")
+    split = data.get("split", np.zeros(len(poses)))
+    if split.shape != (len(poses),):
+        raise checks.InputError(f"{path}: split must have one number or word a toss, got {split.shape}.")
+    held_out = split > 0 if split.dtype.kind in "biuf" else split != "train"
+    tosses = [RawToss(f"{path.stem}[{i}]", None, rows, None, i, bool(held_out[i])) for i, rows in enumerate(poses)]
+    return tosses, float(data["dt"]) if "dt" in data else None
+
+
+def _planar_names(table: dict[str, NDArray]) -> dict[str, str]:
+    """Columns of a planar table by our names, guessed: the upright axis may be called y."""
+    found = {}
+    for name, usual in PLANAR.items():
+        there = [column for column in table if column.lower() in usual]
+        found[name] = min(there, key=lambda column: usual.index(column.lower())) if there else name
+    return found
+
+
+def _read_table(path: Path, columns: dict[str, str], planar: bool) -> list[RawToss]:
     """A CSV or Parquet file with one row a frame; a column `toss` parts it into tosses."""
     table = read_columns(path)
-    names = {name: columns.get(name, name) for name in (*POSE, *VELOCITY, "time", "toss")}
-    missing = [names[name] for name in POSE if names[name] not in table]
+    wanted = tuple(PLANAR) if planar else POSE
+    names = {name: name for name in (*wanted, *VELOCITY, "time", "toss")}
+    names |= (_planar_names(table) if planar else {}) | columns
+    missing = [names[name] for name in wanted if names[name] not in table]
     if missing:
         raise checks.InputError(
             f"{path} has no column {', '.join(missing)}; it has {', '.join(table)}: map them, such as "
-            "--columns x=pos_x,qw=rot_w."
+            f"--columns {'x=pos_x,angle=phi' if planar else 'x=pos_x,qw=rot_w'}."
         )
-    pose = np.stack([table[names[name]] for name in POSE], axis=1)
+    pose = np.stack([table[names[name]] for name in wanted], axis=1)
     time = table.get(names["time"])
-    has_velocity = all(names[name] in table for name in VELOCITY)
+    has_velocity = not planar and all(names[name] in table for name in VELOCITY)
     velocity = np.stack([table[names[name]] for name in VELOCITY], axis=1) if has_velocity else None
     toss = table.get(names["toss"], np.zeros(len(pose)))
     result = []
-    for number in dict.fromkeys(toss.tolist()):
-        rows = toss == number
+    for number, rows in rows_by_value(toss):
         parts = (None if part is None else part[rows] for part in (time, pose, velocity))
         result.append(RawToss(f"{path.stem}[{number:g}]", *parts))  # type: ignore[arg-type]
     return result
@@ -109,28 +161,22 @@ def _read_table(path: Path, columns: dict[str, str]) -> list[RawToss]:
 def _read_mcap(path: Path, topic: str | None) -> list[RawToss]:
     """One toss: JSON messages of a pose topic (foxglove.PoseInFrame or geometry_msgs/PoseStamped as JSON)."""
     try:
-        from mcap.reader import make_reader
+        from mcap.reader import NonSeekingReader
     except ImportError as error:
-        raise checks.InputError(f"Reading {path} needs mcap: pip install 'stiction[record]'.") from error
+        raise checks.InputError(needs(f"Reading {path}", "mcap")) from error
     rows, seen = [], set()
-    try:
-        with path.open("rb") as stream:
-            for _schema, channel, message in make_reader(stream).iter_messages(topics=topic):
-                seen.add((channel.topic, channel.message_encoding))
-                if channel.message_encoding == "json":
-                    rows += [(message.log_time * 1e-9, *pose) for pose in _poses(json.loads(message.data))]
-    except InputProblem as error:
-        raise checks.InputError(f"{path} cannot be read: {error!s:.150}.") from error
+    with path.open("rb") as stream:  # from front to back: an index may point to what was not measured
+        for _schema, channel, message in NonSeekingReader(stream).iter_messages(topics=topic):
+            seen.add((channel.topic, channel.message_encoding))
+            if channel.message_encoding == "json":
+                rows += [(message.log_time * 1e-9, *pose) for pose in _poses(json.loads(message.data))]
     if not rows:
         topics = ", ".join(f"{name} ({encoding})" for name, encoding in sorted(seen)) or "none"
         raise checks.InputError(f"{path} has no poses in JSON messages on topic {topic or 'any'}; it has {topics}.")
     if len({name for name, _ in seen}) > 1:
         raise checks.InputError(f"{path} has several topics, {', '.join(sorted(t for t, _ in seen))}: give --topic.")
-    data = np.array(rows)
+    data = checks.numbers(f"{path}: the poses", rows)
     return [RawToss(path.stem, data[:, 0] - data[0, 0], data[:, 1:])]
-
-
-InputProblem = (OSError, ValueError, EOFError, KeyError, AttributeError)
 
 
 def _poses(message: Any) -> Iterator[tuple[float, ...]]:

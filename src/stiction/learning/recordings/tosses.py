@@ -1,29 +1,28 @@
 """Tosses as the fit sees them: recorded poses, which frames fly, and the state at the start that the flight tells."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
-from stiction.bodies.state import State
+from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_vectors
+from stiction.bodies.state import State, Trajectory
+from stiction.laws.law import GRAVITY
+from stiction.learning.recordings.flight import Flights
+from stiction.learning.recordings.start_errors import Noise, draw, moved, noise_of, start_covariances
+from stiction.simulation.rollout import law_of, rollout
+
+OUT_OF_PLANE = [1, 3, 5, 7, 9, 11]  # errors of a start that a planar body cannot have
 
 
-@dataclass(frozen=True, eq=False)
-class Toss:
-    """One recorded toss; missing frames are left out.
-
-    frame: numbers of the frames that are there, the first 0, shape (n,)
-    position: of the tracked point, the origin of the body frame [m], shape (n, 3)
-    quaternion: body to world (w, x, y, z), shape (n, 4)
-    flight: number of leading frames in free flight
-    """
+class Frames:
+    """Frames of a recording by their numbers, of which the first ones fly: what tosses of all kinds have in common."""
 
     frame: NDArray[np.int64]
-    position: NDArray[np.float64]
-    quaternion: NDArray[np.float64]
     flight: int
 
     @property
@@ -41,101 +40,170 @@ class Toss:
         return int(np.searchsorted(self.frame, last, side="right"))
 
 
-class Start:
-    """The state at frame 0 that the frames in flight tell, for any centre of mass and gravity.
+@dataclass(frozen=True, eq=False)
+class Toss(Frames):
+    """One recorded toss; missing frames are left out.
 
-    The spin is constant in world axes; the centre of mass flies on a parabola. Fitted by least squares.
+    frame: numbers of the frames that are there, the first 0, shape (n,)
+    position: of the tracked point, the origin of the body frame [m], shape (n, 3)
+    quaternion: body to world (w, x, y, z), shape (n, 4)
+    flight: number of leading frames in free flight
+    timestep: time from frame to frame [s]; None where only `Tosses` know it
+    body: what was tossed, if that is known
+    name: of its recording
+    held: number of leading frames in which a hand still touches it: they do not count as flight
+    among: tosses of the same recorder, which tell its noise
+
+        toss = recordings[3]
+        run = toss.forecast("cube")
+        away = np.linalg.norm(run.position[toss.frame] - toss.position, axis=1)  # of the forecast, at each frame [m]
     """
 
-    def __init__(self, toss: Toss, timestep: float) -> None:
-        if toss.flight < 3:
-            raise checks.InputError(f"A toss needs 3 frames of free flight to know its start, got {toss.flight}.")
-        t = timestep * toss.frame[: toss.flight]
-        self.quaternion, self.spin, turned = _steady_turn(t, toss.quaternion[: toss.flight])
-        design = np.stack([np.ones_like(t), t], axis=1)
-        solve = np.linalg.pinv(design)  # (2, n): from samples to value and slope at t = 0
-        # com_k = p_k + R_k c = x0 + v0 t + g t^2 / 2: linear in c and g.
-        self.plain = solve @ toss.position[: toss.flight]  # (2, 3)
-        self.per_com = np.einsum("an,nij->aij", solve, turned)  # (2, 3, 3)
-        self.per_gravity = solve @ (-0.5 * t**2)  # (2,)
-        self.turned = turned
-        self.rotation = turned[0]
+    frame: NDArray[np.int64]
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    flight: int
+    timestep: float | None = None
+    body: Body | None = None
+    name: str = ""
+    held: int = 0
+    among: "Tosses | None" = None
 
+    def __repr__(self) -> str:
+        name = f"{self.name!r}, " if self.name else ""
+        lasts = "" if self.timestep is None else f", {self.steps * self.timestep:.3g} s"
+        held = f", the first {self.held} still held" if self.held else ""
+        return f"Toss({name}{len(self.frame)} frames{lasts}, {self.flight} in flight{held})"
 
-def flight_estimate(tosses: "Tosses") -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(com_x, com_y, com_z [m], gravity [m/s^2]) that free flight alone tells, and their standard errors.
+    def start(self, law: Any = None) -> State:
+        """The state at frame 0 that best fits the frames in free flight: noise of single frames averages out.
 
-    In flight the centre of mass moves on a parabola and the tracked point turns about it: a linear problem, from which
-    each toss's own start drops out.
-    """
-    rows, values = [], []
-    for toss, start in zip(tosses.tosses, tosses.starts):
-        t = tosses.timestep * toss.frame[: toss.flight]
-        design = np.stack([np.ones_like(t), t], axis=1)
-        free = np.eye(len(t)) - design @ np.linalg.pinv(design)
-        fall = np.zeros((len(t), 3, 1))
-        fall[:, 2, 0] = 0.5 * t**2
-        A = np.concatenate([start.turned, fall], axis=2)  # p + R c + g t^2 / 2 e_z is straight and steady
-        rows.append(np.einsum("mn,nij->mij", free, A).reshape(-1, 4))
-        values.append(-(free @ toss.position[: toss.flight]).reshape(-1))
-    A, b = np.concatenate(rows), np.concatenate(values)
-    found, *_ = np.linalg.lstsq(A, b, rcond=None)
-    each = [a.T @ (v - a @ found) for a, v in zip(rows, values)]
-    inverse = np.linalg.pinv(A.T @ A)
-    covariance = inverse @ sum(np.outer(e, e) for e in each) @ inverse  # tosses are independent, their frames are not
-    return found, np.sqrt(np.diag(covariance))
+        Where a hand still holds it at first, this is where it would have been: the flight, followed back to frame 0.
 
+        law: whose centre of mass, inertia and gravity hold, also by its name or path; by default those of `body`, and
+            9.81 m/s^2
+        """
+        return self._alone().states(*self._flying(law))[0]
 
-def _steady_turn(t, quaternion):
-    """Orientation at t = 0, spin [rad/s] and all rotation matrices of the steady turn nearest to the quaternions."""
-    seen = Rotation.from_quat(quaternion, scalar_first=True)
-    first = seen[0]
-    steps = (seen[1:] * seen[:-1].inv()).as_rotvec()  # also right where the whole turn is more than half a circle
-    spin = steps.sum(axis=0) / t[-1]
-    solve = np.linalg.pinv(np.stack([np.ones_like(t), t], axis=1))
-    for _ in range(4):
-        model = Rotation.from_rotvec(np.outer(t, spin)) * first
-        rest, drift = solve @ (seen * model.inv()).as_rotvec()
-        first = Rotation.from_rotvec(rest) * first
-        spin = spin + drift
-    model = Rotation.from_rotvec(np.outer(t, spin)) * first
-    return first.as_quat(scalar_first=True), spin, model.as_matrix()
+    def start_covariance(self, law: Any = None) -> NDArray[np.float64]:
+        """How well `start` is known: the covariance (12, 12) of its errors in position [m], orientation (as a rotation
+        vector [rad]), velocity [m/s] and angular velocity [rad/s], all in world axes.
+
+        From the noise of the recorder, as the flights of all tosses of the recordings show it, and of this toss.
+
+        law: as for `start`
+
+            errors = np.sqrt(np.diag(toss.start_covariance(law)))
+            errors[9:]  # standard errors of the angular velocity [rad/s]
+        """
+        return self._alone().start_covariances(*self._flying(law))[0]
+
+    def _alone(self) -> "Tosses":
+        return Tosses([self], self._interval(), whole=self.among)
+
+    def _flying(self, law: Any) -> tuple[Body, Any, float]:
+        """The body that flies, its gravity and drag."""
+        known = None if law is None else law_of(law)
+        body = self.body if known is None else known.body
+        if body is None:
+            raise checks.InputError("This toss does not say what was tossed: give its law, toss.start(law).")
+        return (body, GRAVITY, 0.0) if known is None else (body, known.gravity, known.drag)
+
+    def forecast(self, law: Any, *, samples: int | None = None, seed: int = 0) -> Trajectory:
+        """What the law says of this toss, from `start(law)` on: a trajectory with a state at each of its frames.
+
+        It has a state, too, at frames that the recording lacks: `run.position[toss.frame]` goes with `toss.position`.
+
+        law: a law, or its name or path
+        samples: draw as many motions, as a first axis: from the law's uncertainty and from that of the start
+        seed: of the samples
+        """
+        law, interval = law_of(law), self._interval()
+        parts = max(1, round(interval / law.timestep))  # time steps from frame to frame
+        how = {"timestep": interval / parts, "every": parts}
+        if samples is None:
+            return rollout(law, self.start(law), parts * self.steps, **how)
+        samples, seed = checks.count("samples", samples, 1), checks.count("seed", seed, 0)
+        starts = self._alone().drawn_states(law.body, law.gravity, samples, [seed], law.drag)[:, 0]
+        return rollout(law, starts, parts * self.steps, samples=1, seed=seed, **how)[0]
+
+    def _interval(self) -> float:
+        if self.timestep is None:
+            raise checks.InputError("This toss does not know its time step: take it from recordings, recordings[i].")
+        return self.timestep
 
 
 class Tosses:
     """Tosses of one body, recorded with one frame interval.
 
     timestep: [s]
+    whole: all tosses of the recorder, which tell its noise; by default these
     """
 
-    def __init__(self, tosses: list[Toss], timestep: float) -> None:
+    def __init__(self, tosses: list[Toss], timestep: float, *, whole: "Tosses | None" = None) -> None:
         self.tosses = tosses
         self.timestep = checks.positive("timestep [s]", timestep)
+        self.whole = self if whole is None else whole
+        self._noises: dict[bytes, Noise] = {}
 
     def __len__(self) -> int:
         return len(self.tosses)
 
+    def __repr__(self) -> str:
+        return f"Tosses({len(self)} at {1 / self.timestep:.4g} Hz)"
+
     def __getitem__(self, which) -> "Tosses":
         """The tosses with these numbers."""
-        return Tosses([self.tosses[int(i)] for i in np.atleast_1d(which)], self.timestep)
+        return Tosses([self.tosses[int(i)] for i in np.atleast_1d(which)], self.timestep, whole=self.whole)
 
     @cached_property
-    def starts(self) -> list[Start]:
-        """What the flight of each toss tells about its start."""
-        return [Start(toss, self.timestep) for toss in self.tosses]
+    def flights(self) -> Flights:
+        """The frames in free flight."""
+        return Flights(self.tosses, self.timestep)
 
-    def states(self, com, gravity) -> State:
-        """States at frame 0 for this centre of mass (3,) and gravity (3,)."""
-        plain, per_com, per_gravity, rotation, quaternion, spin = self._flights
-        moved = plain + per_com @ np.asarray(com) + per_gravity[:, :, np.newaxis] * np.asarray(gravity)
-        arm = rotation @ np.asarray(com)
-        return State(moved[:, 0] - arm, quaternion, moved[:, 1] - np.cross(spin, arm), spin)
+    def states(self, body: Body, gravity, drag: float = 0.0) -> State:
+        """States at frame 0 that the flights tell if the body has this inertia and centre of mass; gravity (3,), drag
+        [1/s]."""
+        found = self.flights.flown(body.inertia).states(body.com, self._pull(body, gravity, drag))
+        if not drag:
+            return found
+        return replace(found, angular_velocity=found.angular_velocity * (1 + drag * self._half))
+
+    def _pull(self, body: Body, gravity, drag: float) -> NDArray[np.float64]:
+        """Gravity (3,), or with a drag, what acts on each toss in the middle of its flight, shape (n, 1, 3)."""
+        if not drag:
+            return np.asarray(gravity)
+        begin = self.flights.flown(body.inertia).states(body.com, gravity).velocity
+        return (gravity - drag * (begin + self._half * np.asarray(gravity)))[:, np.newaxis]
 
     @cached_property
-    def _flights(self) -> list[NDArray[np.float64]]:
-        """What the starts know, toss by toss."""
-        names = ("plain", "per_com", "per_gravity", "rotation", "quaternion", "spin")
-        return [np.stack([getattr(start, name) for start in self.starts]) for name in names]
+    def _half(self) -> NDArray[np.float64]:
+        """Half the time that each toss flies [s], shape (n, 1)."""
+        return 0.5 * self.timestep * np.array([[toss.frame[toss.flight - 1]] for toss in self.tosses])
+
+    def noise(self, body: Body, gravity, drag: float = 0.0) -> Noise:
+        """The noise of the recorder, from what the flights of all its tosses leave for this body and gravity (3,)."""
+        if self.whole is not self:
+            return self.whole.noise(body, gravity, drag)
+        key = np.concatenate([body.inertia.ravel(), body.com, np.asarray(gravity), [drag]]).tobytes()
+        if key not in self._noises:
+            flown = self.flights.flown(body.inertia)
+            self._noises[key] = noise_of(flown, body.com, self._pull(body, gravity, drag))
+        return self._noises[key]
+
+    def start_covariances(self, body: Body, gravity, drag: float = 0.0) -> NDArray[np.float64]:
+        """Covariances (n, 12, 12) of the errors of `states`: position, turn, velocity, spin; see Toss."""
+        flown = self.flights.flown(body.inertia)
+        noise = self.noise(body, gravity, drag)
+        found = start_covariances(flown, body.com, self._pull(body, gravity, drag), noise)
+        if body.planar:
+            found[:, OUT_OF_PLANE], found[:, :, OUT_OF_PLANE] = 0.0, 0.0
+        return found
+
+    def drawn_states(self, body: Body, gravity, samples: int, seed, drag: float = 0.0) -> State:
+        """States at frame 0 as they may well have been, drawn from what the flights tell, shape (samples, n)."""
+        errors = draw(self.start_covariances(body, gravity, drag), samples, np.random.default_rng(seed))
+        return moved(self.states(body, gravity, drag), errors)
 
 
 def errors(toss: Toss, position, quaternion, last: int | None = None) -> tuple[NDArray, NDArray]:
@@ -147,18 +215,3 @@ def errors(toss: Toss, position, quaternion, last: int | None = None) -> tuple[N
     n = len(toss.frame) if last is None else toss.frames_until(last)
     at = toss.frame[:n]
     return position[at] - toss.position[:n], rotation_vectors(quaternion[at], toss.quaternion[:n])
-
-
-def rotation_vectors(a, b) -> NDArray[np.float64]:
-    """Rotation vectors (n, 3) [rad] of quaternions a relative to b, world axes."""
-    w = (a * b).sum(axis=1)
-    a0, a1, a2, a3 = a.T
-    b0, b1, b2, b3 = b.T
-    v = np.empty((len(w), 3))  # of a b^-1; np.cross would take most of the time of a fit
-    v[:, 0] = b0 * a1 - a0 * b1 - a2 * b3 + a3 * b2
-    v[:, 1] = b0 * a2 - a0 * b2 - a3 * b1 + a1 * b3
-    v[:, 2] = b0 * a3 - a0 * b3 - a1 * b2 + a2 * b1
-    v[w < 0] *= -1
-    sine = np.sqrt((v**2).sum(axis=1))
-    angle = 2 * np.arctan2(sine, np.abs(w))
-    return v * (angle / np.maximum(sine, 1e-12))[:, np.newaxis]

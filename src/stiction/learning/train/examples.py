@@ -1,16 +1,19 @@
 """Contact instances as examples for networks: features, targets and weights, for each kind of patch."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiction import _core
+from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.bodies.state import Kind
+from stiction.bodies.state import UNIT_TOLERANCE, Kind, Mode
 from stiction.laws.augmented import recipe_of
 from stiction.laws.inputs import OUTPUTS, Inputs
 from stiction.laws.material import Material
+from stiction.learning.collect.possible import IN_THE_AIR, faults, told
 from stiction.simulation.motion import Motion, Setting, contacts_at
 
 
@@ -64,8 +67,42 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Con
     """The instances as Algorithm 1 sees them."""
     contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
     if len(contacts) != len(instances):
-        raise ValueError(f"{len(instances) - len(contacts)} of {len(instances)} instances do not touch the ground.")
+        raise checks.InputError(f"{len(instances) - len(contacts)} of {len(instances)} contacts are in the air.")
     return contacts
+
+
+def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
+    """Those of the instances that can be contacts of this body; the others are counted in a warning."""
+    _check_shapes(instances)
+    contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
+    row = contacts.record["index"].astype(np.int64)
+    left_out, good = {IN_THE_AIR: len(instances) - len(row)}, np.ones(len(row), dtype=np.bool_)
+    for fault, wrong in faults(body, contacts, setting, instances.impulse[row]).items():
+        left_out[fault] = int((good & wrong).sum())
+        good &= ~wrong
+    why = told(left_out)
+    if not why:
+        return instances
+    number = len(instances) - int(good.sum())
+    warnings.warn(f"{number:,} of {len(instances):,} contacts are left out: {why}.", stacklevel=2)
+    return instances[row[good]]
+
+
+def _check_shapes(instances: Instances) -> None:
+    """Refuse arrays that are not those of contacts."""
+    number = len(instances)
+    sizes = {"position": 3, "quaternion": 4, "twist": 6, "impulse": 6}
+    for name, size in sizes.items():
+        if checks.array(name, getattr(instances, name), (size,)).shape != (number, size):
+            raise checks.InputError(f"{name} must have shape ({number}, {size}), got {getattr(instances, name).shape}.")
+    if not np.isin(instances.mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all() or instances.mode.ndim != 1:
+        raise checks.InputError(
+            f"mode must be STATIC, DYNAMIC or DETACH of each contact, got {checks.shown(instances.mode)}."
+        )
+    if instances.throw.shape != (number,):
+        raise checks.InputError(f"throw must have one number a contact, got shape {instances.throw.shape}.")
+    if (np.abs(np.linalg.norm(instances.quaternion, axis=1) - 1) > UNIT_TOLERANCE).any():
+        raise checks.InputError(f"Quaternions must have length 1 within {UNIT_TOLERANCE:g}.")
 
 
 def make_examples(

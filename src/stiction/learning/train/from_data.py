@@ -16,8 +16,8 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.laws import material_file
 from stiction.laws.learned import LearnedLaw
 from stiction.laws.material import Material
-from stiction.laws.modelfile import load
-from stiction.laws.networks import MOST_LAYERS
+from stiction.laws.modelfile import load, to_be_written
+from stiction.laws.networks import MOST_LAYERS, WIDEST
 from stiction.learning.collect.dataset import DataSet
 from stiction.learning.collect.instances import Columns
 from stiction.learning.train.checkpoint import Checkpoint
@@ -25,6 +25,7 @@ from stiction.learning.train.examples import Instances
 from stiction.learning.train.switches import Switches
 
 _DEFAULT = Switches()
+_LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 
 
 def train(
@@ -56,18 +57,44 @@ def train(
     floor: errors below this share of the normal impulse count little
     most: instances of each kind that are used; more are thinned
     progress: show bars
+
+        law = stiction.train(data, steps=200)
+        law.save("box.safetensors")
     """
+    how = {"law": law, "approximator": approximator, "switches": switches, "material": material, "hidden": hidden}
+    how |= {"steps": steps, "time_budget": time_budget, "floor": floor, "most": most, "progress": progress}
+    if out is None:
+        return _train(data, None, seed=seed, **how)
+    with to_be_written(out) as path:
+        return _train(data, path, seed=seed, **how)
+
+
+def _train(
+    data: Any,
+    out: Path | None,
+    *,
+    seed: int,
+    law: str,
+    approximator: str,
+    switches: Switches,
+    material: Material | str | Path | None,
+    hidden: tuple[int, ...],
+    steps: int,
+    time_budget: float | None,
+    floor: float,
+    most: int,
+    progress: bool,
+) -> LearnedLaw:
+    """As `train`; nobody else writes to `out`."""
     from stiction.learning.train import train as training
     from stiction.learning.train.fit import FitOptions
 
-    if out is not None and Path(out).suffix != ".safetensors":
-        raise checks.InputError(f"--out must name a .safetensors file, got {out}.")
     data = _only(data)
-    instances = read_instances(data, most, seed)
     if time_budget is not None:
         time_budget = checks.positive("time budget [s]", time_budget)
-    floor = checks.positive("floor", floor)
+    floor, seed = checks.positive("floor", floor), checks.count("seed", seed, 0, _LARGEST_SEED)
     options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), floor=floor, seed=seed)
+    instances = read_instances(data, checks.count("most", most, 1), seed)
     info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
     info["floor"] = floor
     if material is not None:
@@ -78,7 +105,7 @@ def train(
     if out is not None:
         what = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
         what["material"] = None if material is None else _described(material)
-        checkpoint = _checkpoint(Path(out), {**info, **what, "most": most})
+        checkpoint = _checkpoint(out, {**info, **what, "most": most})
     with parts(shown=progress) as report:
         learned = training.train(
             data.body, instances, data.setting, options, time_budget=time_budget, progress=report,
@@ -105,7 +132,7 @@ def _material(material: Material | str | Path, law: str) -> Material:
         raise checks.InputError(f"A material is the guess of an augmented law, and of no {law} one.")
     found = material if isinstance(material, Material) else load(material)
     if not isinstance(found, Material):
-        raise checks.InputError(f"The guess must be a material, got {found!r:.80}.")
+        raise checks.InputError(f"The guess must be a material, got {checks.shown(found)}.")
     return found
 
 
@@ -125,7 +152,6 @@ def _only(data: Any) -> DataSet:
 
 
 def _checkpoint(out: Path, training: dict[str, Any]) -> Checkpoint:
-    out.parent.mkdir(parents=True, exist_ok=True)
     installed = versions("numpy", "torch", "scikit-learn")
     checkpoint = Checkpoint(out.with_name(out.name + ".training"), {**training, "versions": installed})
     if len(checkpoint):
@@ -151,7 +177,7 @@ def _about(law: LearnedLaw) -> str:
 def _units(hidden: tuple[int, ...]) -> tuple[int, ...]:
     if len(hidden) >= MOST_LAYERS:
         raise checks.InputError(f"--hidden must name at most {MOST_LAYERS - 1} layers, got {len(hidden)}.")
-    return tuple(checks.count("hidden", units, 1) for units in hidden)
+    return tuple(checks.count("hidden", units, 1, WIDEST) for units in hidden)
 
 
 def read_instances(data: DataSet, most: int, seed: int) -> Instances:

@@ -18,7 +18,7 @@ from stiction.laws.networks import Network
 from stiction.laws.statistical import StatisticalLaw
 from stiction.learning.train import fit
 from stiction.learning.train.checkpoint import Checkpoint
-from stiction.learning.train.examples import Examples, Instances, make_examples
+from stiction.learning.train.examples import Examples, Instances, make_examples, usable
 from stiction.learning.train.fit import FitOptions, held_out
 from stiction.learning.train.guess import fit_guess
 from stiction.learning.train.switches import Switches
@@ -61,6 +61,7 @@ def train(
     """
     checks.choice("law", law, tuple(LAWS))
     checks.choice("approximator", approximator, APPROXIMATORS)
+    instances = usable(body, instances, setting)
     if len(instances) < FEWEST:
         raise checks.InputError(f"A law needs at least {FEWEST} contact instances, got {len(instances)}.")
     options, began = options or FitOptions(), time.monotonic()

@@ -27,6 +27,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
+from stiction.laws.contacts import Contacts, native_of
 from stiction.laws.law import Law
 
 _SHARE = 1e-7  # of its own response by which a corner yields: makes the loads of a surface's corners unique
@@ -88,8 +89,9 @@ class BrushLaw(Law):
         self.timestep = checks.positive("timestep [s]", timestep)
         self.unsolved = 0
 
-    def respond(self, contacts: _core.Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def respond(self, contacts: Contacts | _core.Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Impulses (n, 6) about the centre of mass, and modes (n,): static where the ground holds, else as seen."""
+        contacts = native_of(contacts)
         problem = _Problem.of(self.brush, contacts)
         solved = problem.solve()
         self.unsolved += int((~solved).sum())

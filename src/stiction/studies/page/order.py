@@ -6,6 +6,7 @@ from typing import Literal, get_args
 StudyName = Literal[
     "grasp",
     "agreement",
+    "laws",
     "trajectories",
     "events",
     "anisotropy",
@@ -19,4 +20,5 @@ StudyName = Literal[
     "robots",
     "tosses",
 ]
-ORDER: tuple[StudyName, ...] = get_args(StudyName)
+OTHER_RECORDINGS = ("square", "elbow")  # run by `tosses`, each with results of its own
+ORDER: tuple[str, ...] = (*get_args(StudyName), *OTHER_RECORDINGS)

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from stiction.basics import checks, files
+from stiction.basics import checks, colours, files
 from stiction.basics.versions import versions
-from stiction.bodies.state import Trajectory
+from stiction.bodies.state import Mode
+from stiction.studies.page import replay_file
 from stiction.studies.page.order import ORDER
-from stiction.studies.page.section import Motion, Picture, Plot, Replay, Scene, Section, Table
-from stiction.studies.page.shapes import MODE_COLORS, RUN_COLORS, hex_color
+from stiction.studies.page.section import Picture, Plot, Replay, Scene, Section, Table
 
 _FORMAT = 1
+_UNIT = 0.001  # [s] of the strips that show contact modes over time
+RECORDING_GOES_HERE = "RECORDING-GOES-HERE"
 _HERE = Path(__file__).parent
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _NUMERIC = re.compile(r"[-+−±<>≤≥~≈]?\s*\d|[-–—]?$|none$|n/a$|nan$|inf", re.IGNORECASE)
@@ -39,7 +41,7 @@ def publish(out: Path, section: Section) -> Path:
     content = _content(section)  # all that can fail comes before the first file
     for number, replay in enumerate(section.replays, 1):
         with files.whole_file(folder / f"replay-{number}.npz") as temporary:
-            np.savez_compressed(temporary, **_arrays(replay))
+            np.savez_compressed(temporary, **replay_file.arrays(replay))
     _write(folder / "section.json", json.dumps(content, allow_nan=False, ensure_ascii=False))
     _forget(folder, len(section.replays))
     return build(out)
@@ -57,11 +59,13 @@ def build(out: Path) -> Path:
     page = templates.get_template("page.html").render(
         sections=sections,
         css=_asset("page.css"),
-        script=_asset("page.js"),
+        scripts=[_asset("page.js"), _asset("player.js")],
         diagram=_asset("diagram.svg"),
         plotly=_packed(_plotly()) if any(section["plots"] for section in sections) else "",
         player=_packed(_player()) if any(section["replays"] for section in sections) else "",
-        modes={mode.name.lower(): hex_color(color) for mode, color in MODE_COLORS.items()},
+        modes={Mode(mode).name.lower(): colours.as_hex(colour) for mode, colour in colours.MODES.items()},
+        series=[colours.as_hex(colour) for colour in colours.SERIES],
+        recording_goes_here=RECORDING_GOES_HERE,
         versions=versions(),
     )
     path = out / "index.html"
@@ -89,7 +93,7 @@ def _table(table: Table) -> dict[str, Any]:
         if len(row) != len(table.columns):
             raise checks.InputError(
                 f"Each row of the table {table.title!r} must have {len(table.columns)} cells, got {len(row)}: "
-                f"{row!r:.80}."
+                f"{checks.shown(row)}."
             )
     columns = list(zip(*table.rows)) or [()] * len(table.columns)
     numeric = [i > 0 and all(_NUMERIC.match(cell) for cell in column) for i, column in enumerate(columns)]
@@ -120,12 +124,14 @@ def _replay(replay: Replay) -> dict[str, Any]:
     if not replay.runs:
         raise checks.InputError(f"The replay {replay.title!r} has no runs.")
     stage = Stage.of(replay)
-    spans = [mode_spans(run) for run in replay.runs.values()]
-    duration = stage.steps * next(iter(replay.runs.values())).timestep
-    return _played(replay, poster(stage), record(replay), duration) | {
-        "runs": [run | {"spans": own} for run, own in zip(_legend(replay), spans)],
-        "modes": True,
-        "steps": stage.steps,
+    strips = [
+        {"name": name, "spans": mode_spans(run.mode, run.timestep / _UNIT)}
+        for name, run in stage.runs.items()
+        if run.kind.any()  # what was recorded, or made by others, may not know its contacts
+    ]
+    return _played(replay, poster(stage), record(replay), stage.duration, stage.frame) | {
+        "outlined": len(replay.runs) > 1,
+        "strips": strips,
     }
 
 
@@ -135,34 +141,31 @@ def _scene(scene: Scene) -> dict[str, Any]:
     if not scene.runs or not scene.pieces:
         raise checks.InputError(f"The scene {scene.title!r} needs runs and pieces to draw.")
     stage = SceneStage.of(scene)
-    duration = stage.frames * next(iter(scene.runs.values())).interval
-    return _played(scene, scene_poster(stage), record(scene), duration) | {"runs": _legend(scene), "modes": False}
+    return _played(scene, scene_poster(stage), record(scene), stage.duration, stage.interval) | {
+        "outlined": False,
+        "strips": stage.strips(_UNIT),
+        "speed": scene.speed,
+    }
 
 
 def _legend(replay: Replay | Scene) -> list[dict[str, Any]]:
     """Names and colours of the runs."""
-    return [{"name": name, "color": hex_color(RUN_COLORS[i % len(RUN_COLORS)])} for i, name in enumerate(replay.runs)]
+    shades = map(colours.as_hex, colours.of_runs(replay.runs))
+    return [{"name": name, "color": colour} for name, colour in zip(replay.runs, shades)]
 
 
-def _played(replay: Replay | Scene, poster: str, recording: bytes, duration: float) -> dict[str, Any]:
+def _played(replay: Replay | Scene, poster: str, recording: bytes, duration: float, frame: float) -> dict[str, Any]:
+    """What the page needs to play it; duration and time between two frames as they are shown [s]."""
     return {
         "title": replay.title,
         "caption": replay.caption,
-        "duration": duration,
+        "duration": round(duration, 6),
+        "frame": round(frame, 6),
+        "steps": round(duration / _UNIT, 3),
+        "runs": _legend(replay),
         "poster": poster,
         "recording": base64.b64encode(recording).decode(),
     }
-
-
-def _arrays(replay: Replay | Scene) -> dict[str, Any]:
-    """The runs of a replay as arrays named after run and field, and its body as JSON; of a scene the motions alone."""
-    kind = Motion if isinstance(replay, Scene) else Trajectory
-    arrays = {
-        f"{name}.{field}": np.asarray(getattr(run, field))
-        for name, run in replay.runs.items()
-        for field in kind.__dataclass_fields__
-    }
-    return arrays if isinstance(replay, Scene) else {"body": np.array(json.dumps(replay.body.to_dict())), **arrays}
 
 
 def _forget(folder: Path, count: int) -> None:
@@ -213,10 +216,17 @@ def _plotly() -> str:
 
 
 def _player() -> str:
-    """viser's client: one HTML file with everything inside."""
-    import viser
+    """viser's player, one HTML file with everything inside: of an empty recording, whose place is marked."""
+    from stiction.studies.page.scenery import quiet_server
 
-    return (Path(viser.__file__).parent / "client" / "build" / "index.html").read_text(encoding="utf-8")
+    with quiet_server() as server:
+        empty = base64.b64encode(server.get_scene_serializer().serialize()).decode()
+        page = server.get_scene_serializer().as_html()
+    if page.count(empty) != 1:
+        raise RuntimeError(
+            "viser's player does not hold its recording as one piece of text: another version is needed."
+        )
+    return page.replace(empty, RECORDING_GOES_HERE)
 
 
 def _packed(text: str) -> str:

@@ -3,9 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics import colours
+from stiction.basics.colours import Colour
 from stiction.bodies.state import Mode, Trajectory
 from stiction.studies.page.replay import Stage
-from stiction.studies.page.shapes import RUN_COLORS, Color, Solid, hex_color
+from stiction.studies.page.shapes import Solid
 from stiction.studies.page.sight import FIELD_OF_VIEW, Sight
 
 WIDTH, HEIGHT = 960, 520  # of the poster [px]
@@ -28,12 +30,18 @@ def svg(parts: list[str]) -> str:
     )
 
 
-def mode_spans(run: Trajectory) -> list[tuple[int, int, str]]:
-    """Steps of the run in contact as (first, one past the last, name of the mode), in order."""
-    cuts = np.flatnonzero(np.diff(run.mode)) + 1
-    begins, ends = [0, *cuts.tolist()], [*cuts.tolist(), run.steps]
-    spans = ((a, b, Mode(int(run.mode[a]))) for a, b in zip(begins, ends) if a < b)
-    return [(a, b, mode.name.lower()) for a, b, mode in spans if mode != Mode.NONE]
+def mode_spans(mode: NDArray[np.int8], timestep: float) -> list[tuple[float, float, str]]:
+    """When a body was in contact, as (begin, end, name of the mode) in order.
+
+    mode: of each step, shape (steps,)
+    timestep: of a step, in the unit in which begin and end are wanted
+    """
+    cuts = np.flatnonzero(np.diff(mode)) + 1
+    begins, ends = [0, *cuts.tolist()], [*cuts.tolist(), len(mode)]
+    spans = ((a, b, Mode(int(mode[a]))) for a, b in zip(begins, ends) if a < b)
+    return [
+        (round(a * timestep, 3), round(b * timestep, 3), mode.name.lower()) for a, b, mode in spans if mode != Mode.NONE
+    ]
 
 
 class View:
@@ -71,10 +79,9 @@ class View:
 def _shapes(stage: Stage, view: View) -> list[str]:
     """Paths and bodies of all runs, those farther away first."""
     found: list[tuple[float, str]] = []
-    for number, (run, shift) in enumerate(zip(stage.runs.values(), stage.offset)):
-        color = RUN_COLORS[number % len(RUN_COLORS)]
+    for run, shift, color in zip(stage.runs.values(), stage.offset, colours.of_runs(stage.runs)):
         trail = view.path(run.position[::10] + shift)
-        found.append((np.inf, f'<path d="{trail}" fill="none" stroke="{hex_color(color)}" stroke-width="2"/>'))
+        found.append((np.inf, f'<path d="{trail}" fill="none" stroke="{colours.as_hex(color)}" stroke-width="2"/>'))
         for pose, step in enumerate(_moments(run)):
             corners = stage.solid.placed(run.position[step] + shift, run.quaternion[step])
             opacity = 1.0 if pose == _POSES - 1 else 0.14 + 0.08 * pose
@@ -92,7 +99,7 @@ def _moments(run: Trajectory) -> list[int]:
     return np.searchsorted(way, np.linspace(0.0, way[-1], _POSES)).tolist()
 
 
-def _solid(solid: Solid, corners: NDArray[np.float64], view: View, color: Color, opacity: float) -> str:
+def _solid(solid: Solid, corners: NDArray[np.float64], view: View, color: Colour, opacity: float) -> str:
     """The faces of a convex body that look at the camera."""
     parts = []
     for face in solid.faces:
@@ -101,6 +108,6 @@ def _solid(solid: Solid, corners: NDArray[np.float64], view: View, color: Color,
         normal /= np.linalg.norm(normal)
         if (view.eye - loop[0]) @ normal > 0:
             shade = 0.82 + 0.3 * float(normal @ _LIGHT)
-            fill = hex_color(tuple(int(min(255, c * shade)) for c in color))  # type: ignore[arg-type]
+            fill = colours.as_hex(tuple(int(min(255, c * shade)) for c in color))  # type: ignore[arg-type]
             parts.append(f'<path d="{view.path(loop, close=True)}" fill="{fill}"/>')
     return f'<g opacity="{opacity:.2f}" stroke="#1e242e" stroke-linejoin="round">{"".join(parts)}</g>'

@@ -1,23 +1,29 @@
 """A replay of whole robots: many bodies a run, recorded as a viser scene, and its poster."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import viser
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from stiction.basics import colours
+from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
-from stiction.studies.page.poster import View, svg
-from stiction.studies.page.replay import PAUSE, quiet_server, set_scene
+from stiction.studies.page.actors import Patch
+from stiction.studies.page.poster import View, mode_spans, svg
+from stiction.studies.page.scenery import quiet_server, recorded, set_scene
 from stiction.studies.page.section import Motion, Piece, Scene
-from stiction.studies.page.shapes import RUN_COLORS, Color, hex_color
+from stiction.studies.page.shapes import Solid
 from stiction.studies.page.sight import Sight
 
 _MOVED = 1e-4  # a body that has moved by less [m], or turned by less, since it was sent is not sent again
-GREY: Color = (196, 202, 211)
+GREY: Colour = (196, 202, 211)
+_OBLIQUE = 0.2  # runs may stand one behind the other where the eye does not look straight along an axis
 _FAINT = 0.25  # opacity of a robot's start on the poster
 
 
@@ -28,6 +34,7 @@ class SceneStage:
     runs: by name, all finite
     offset: of each run on the ground [m], shape (runs, 3)
     toward: horizontal direction from the scene to the camera, shape (3,)
+    names: of the bodies whose contact modes are shown
     """
 
     pieces: list[Piece]
@@ -35,18 +42,27 @@ class SceneStage:
     offset: NDArray[np.float64]
     toward: NDArray[np.float64]
     ground: bool
+    names: Mapping[int, str]
 
     @classmethod
     def of(cls, scene: Scene) -> "SceneStage":
-        """Lanes side by side, the first run on the left: along y, if seen from x, where most robots look to."""
+        """Lanes side by side, the first run on the left: along y, if seen from x, where most robots look to.
+
+        What goes far to the side, and hardly to the back, stands one behind the other instead, the first in front.
+        """
         runs = {name: _finite_part(run) for name, run in scene.runs.items()}
         path = np.concatenate([_moving(run).reshape(-1, 3) for run in runs.values()])
         toward = np.array([*scene.seen_from, 0.0]) / np.hypot(*scene.seen_from)
         across = np.array([-toward[1], toward[0], 0.0])  # to the right, for the eye
         across = np.where(np.abs(across) < np.abs(across).max(), 0.0, np.sign(across))
-        lane = np.ptp(path @ across) + 2 * _reach(scene.pieces)
+        behind = np.where(across == 0, -np.sign([*toward[:2], 0.0]), 0.0)
+        reach = _reach(scene.pieces)
+        oblique = np.abs(toward[:2]).min() > _OBLIQUE
+        if oblique and np.ptp(path @ across) > 2 * (np.ptp(path @ behind) + reach):  # as a chain that swings in a plane
+            across = behind
+        lane = np.ptp(path @ across) + 2 * reach
         place = np.arange(len(runs)) - (len(runs) - 1) / 2
-        return cls(scene.pieces, runs, np.outer(lane * place, across), toward, scene.ground)
+        return cls(scene.pieces, runs, np.outer(lane * place, across), toward, scene.ground, scene.names)
 
     @cached_property
     def sight(self) -> Sight:
@@ -55,48 +71,68 @@ class SceneStage:
         return Sight(np.concatenate(path), _reach(self.pieces), self.toward)
 
     @property
+    def interval(self) -> float:
+        """Between two recorded frames, as they are shown [s]."""
+        return min(run.interval for run in self.runs.values())
+
+    @property
+    def duration(self) -> float:
+        """For which the longest run is shown [s]."""
+        return max((len(run.position) - 1) * run.interval for run in self.runs.values())
+
+    @property
     def frames(self) -> int:
-        """Of the longest run."""
-        return max(len(run.position) for run in self.runs.values())
+        """Of the longest run, all at the shortest interval."""
+        return round(self.duration / self.interval) + 1
+
+    def strips(self, unit: float) -> list[dict[str, Any]]:
+        """When each body that touches was in which mode: name and spans, in units of so many seconds as shown."""
+        several = sum(run.mode is not None for run in self.runs.values()) > 1
+        return [
+            {
+                "name": f"{name}, {body}" if several else body,
+                "spans": mode_spans(run.mode[:-1, number], run.interval / unit),
+            }
+            for name, run in self.runs.items()
+            if run.mode is not None
+            for number, body in self.names.items()
+        ]
 
 
 def record(scene: Scene) -> bytes:
     """The scene as a viser recording, which viser's client plays."""
     stage = SceneStage.of(scene)
-    interval = next(iter(stage.runs.values())).interval
     with quiet_server() as server:
         set_scene(server, stage.sight, ground=stage.ground)
         robots = [_Robot(server.scene, stage, number) for number in range(len(stage.runs))]
-        recording = server.get_scene_serializer()
-        for frame in range(1, stage.frames):
-            recording.insert_sleep(interval)
-            for robot in robots:
-                robot.show(frame)
-        recording.insert_sleep(PAUSE)
-        return recording.serialize()
+        return recorded(server, [robot.show for robot in robots], stage.duration, stage.interval)
 
 
 class _Robot:
-    """One run: a mesh for each body."""
+    """One run: a mesh for each body, and patches on the ground where its contact modes are known."""
 
     def __init__(self, scene: viser.SceneApi, stage: SceneStage, number: int) -> None:
         name, self._run = list(stage.runs.items())[number]
-        self._offset, color = stage.offset[number], RUN_COLORS[number % len(RUN_COLORS)]
-        self._bodies = {}
-        for body, own in groupby(sorted(stage.pieces, key=lambda piece: piece.body), lambda piece: piece.body):
-            pieces = list(own)
-            vertices, triangles = _joined(pieces)
+        self._offset, color = stage.offset[number], colours.of_runs(stage.runs)[number]
+        self._bodies, self._patches = {}, {}
+        plain = {piece.body: piece.plain for piece in reversed(stage.pieces)}
+        for body, (vertices, triangles) in meshes(stage.pieces).items():
             position, quaternion = self._run.position[0, body] + self._offset, self._run.quaternion[0, body]
             self._bodies[body] = scene.add_mesh_simple(
-                f"/{number}/{body}", vertices, triangles, color=_color(pieces[0], color), flat_shading=True,
+                f"/{number}/{body}", vertices, triangles, color=GREY if plain[body] else color, flat_shading=True,
                 receive_shadow=False, position=position, wxyz=quaternion,
             )  # fmt: skip
+            if self._run.mode is not None and body in stage.names:
+                solid = Solid(vertices, list(triangles))
+                self._patches[body] = Patch(scene, f"/{number}/{body}-patch", solid, offset=self._offset)
         above = stage.sight.path[:, 2].max() + 1.2 * stage.sight.reach
         start = _moving(self._run)[0].mean(axis=0) + self._offset
         scene.add_label(f"/{number}/name", name, position=(start[0], start[1], above), anchor="bottom-center")
 
-    def show(self, frame: int) -> None:
-        frame = min(frame, len(self._run.position) - 1)
+    def show(self, time: float) -> None:
+        """Draw the robot at this time, as it is shown [s]."""
+        frame = min(round(time / self._run.interval), len(self._run.position) - 1)
+        self._show_patches(frame)
         for body, handle in self._bodies.items():
             position, quaternion = self._run.position[frame, body] + self._offset, self._run.quaternion[frame, body]
             if np.abs(position - handle.position).max() > _MOVED:
@@ -104,26 +140,30 @@ class _Robot:
             if np.abs(quaternion - handle.wxyz).max() > _MOVED:
                 handle.wxyz = quaternion
 
+    def _show_patches(self, frame: int) -> None:
+        for body, patch in self._patches.items():
+            mode = int(self._run.mode[frame, body]) if self._run.mode is not None else 0
+            patch.show(mode, self._run.position[frame, body], self._run.quaternion[frame, body])
+
 
 def scene_poster(stage: SceneStage) -> str:
     """An SVG of all runs: each robot as it is in the end, and faintly as it began."""
     view = View(stage.sight)
     parts = [view.ground()] if stage.ground else []
-    for number, (run, shift) in enumerate(zip(stage.runs.values(), stage.offset)):
-        color = RUN_COLORS[number % len(RUN_COLORS)]
+    for run, shift, color in zip(stage.runs.values(), stage.offset, colours.of_runs(stage.runs)):
         for frame, opacity in ((0, _FAINT), (-1, 1.0)):
             place = run.position[frame] + shift, rotation_matrices(np.ascontiguousarray(run.quaternion[frame]))
             parts.append(_drawn(stage.pieces, *place, view, color, opacity))
     return svg(parts)
 
 
-def _drawn(pieces: list[Piece], position, turn, view: View, color: Color, opacity: float) -> str:
+def _drawn(pieces: list[Piece], position, turn, view: View, color: Colour, opacity: float) -> str:
     """The outlines of all pieces, those farther away first: a convex piece's outline is the hull of its corners."""
     found = []
     for piece in pieces:
         corners = piece.vertices @ turn[piece.body].T + position[piece.body]
         outline = view.path(corners[ConvexHull(view.pixels(corners)).vertices], close=True)
-        fill = f' fill="{hex_color(_color(piece, color))}"'
+        fill = f' fill="{colours.as_hex(_color(piece, color))}"'
         # By the farthest corner: a slab that bodies lie on reaches behind them.
         found.append((-float(np.linalg.norm(corners - view.eye, axis=1).max()), f'<path d="{outline}"{fill}/>'))
     paths = "".join(path for _, path in sorted(found))
@@ -131,8 +171,14 @@ def _drawn(pieces: list[Piece], position, turn, view: View, color: Color, opacit
     return f'<g opacity="{opacity:.2f}" {style}>{paths}</g>'
 
 
-def _color(piece: Piece, color: Color) -> Color:
+def _color(piece: Piece, color: Colour) -> Colour:
     return GREY if piece.plain else color
+
+
+def meshes(pieces: list[Piece]) -> dict[int, tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """Vertices and triangles of all pieces of a body as one mesh, by the body's number."""
+    ordered = groupby(sorted(pieces, key=lambda piece: piece.body), lambda piece: piece.body)
+    return {body: _joined(list(own)) for body, own in ordered}
 
 
 def _joined(pieces: list[Piece]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -157,4 +203,5 @@ def _finite_part(run: Motion) -> Motion:
     good = np.isfinite(run.position).all(axis=(1, 2)) & np.isfinite(run.quaternion).all(axis=(1, 2))
     good &= np.abs(np.nan_to_num(run.position)).max(axis=(1, 2)) < 1e3
     last = len(good) if good.all() else max(1, int(good.argmin()))
-    return Motion(run.position[:last], run.quaternion[:last], run.interval)
+    mode = None if run.mode is None else run.mode[:last]
+    return replace(run, position=run.position[:last], quaternion=run.quaternion[:last], mode=mode)

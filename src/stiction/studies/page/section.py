@@ -1,6 +1,6 @@
 """One study's part of the page: a short text, tables, plots, pictures and replays."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,12 +78,15 @@ class Motion:
     """How many bodies move.
 
     position: of their frames, world axes [m], shape (frames, bodies, 3); quaternion: shape (frames, bodies, 4)
-    interval: for which each frame is shown [s]; less than it lasted makes the motion a fast one
+    interval: for which each frame is shown [s]
+    mode: contact mode of each body on the ground in each frame, values of stiction.Mode, shape (frames, bodies); None
+        where nobody knows
     """
 
     position: NDArray[np.float64]
     quaternion: NDArray[np.float64]
     interval: float
+    mode: NDArray[np.int8] | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,9 @@ class Scene:
     runs: by the name that is shown
     seen_from: horizontal direction from the scene to the camera, (2,); runs stand in a row, along x or y, across it
     ground: draw the ground z = 0
+    truth: name of the run whose outline animations draw over all others; empty for none
+    speed: how many times as fast as it happened the motions are shown
+    names: of the bodies whose contact modes are shown, by number
     """
 
     title: str
@@ -102,6 +108,9 @@ class Scene:
     caption: str = ""
     seen_from: tuple[float, float] = (1.0, -0.6)
     ground: bool = True
+    truth: str = ""
+    speed: float = 1.0
+    names: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

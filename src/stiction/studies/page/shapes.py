@@ -1,4 +1,4 @@
-"""What replays, posters and the viewer draw: the body as a solid, its contact patch on the ground, and the colours."""
+"""What replays, posters and the viewer draw: the body as a solid, and its contact patch on the ground."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,17 +11,7 @@ from scipy.spatial.transform import Rotation
 from stiction._core import TOUCH
 from stiction.bodies.body import Body
 from stiction.bodies.faces import faces_of
-from stiction.bodies.state import Mode, Trajectory
-
-Color = tuple[int, int, int]
-
-MODE_COLORS: dict[Mode, Color] = {
-    Mode.STATIC: (13, 148, 136),
-    Mode.DYNAMIC: (245, 158, 11),
-    Mode.DETACH: (219, 39, 119),
-}
-# Of the runs in their order: the ground truth is grey, so that what is compared with it stands out.
-RUN_COLORS: tuple[Color, ...] = ((128, 139, 155), (64, 108, 232), (190, 92, 58), (120, 88, 180), (60, 140, 80))
+from stiction.bodies.state import Trajectory
 
 HOLD = 0.03  # [s] a patch stays drawn this long: most impacts last one step, too short for an eye
 _SLAB = 0.2  # thickness of a planar body as it is drawn, share of its diameter
@@ -97,8 +87,3 @@ def shown_contact(run: Trajectory, step: int) -> int | None:
     first = max(0, step - round(HOLD / run.timestep))
     touching = np.flatnonzero(run.kind[first : step + 1])
     return first + int(touching[-1]) if len(touching) else None
-
-
-def hex_color(color: Color) -> str:
-    """Such as "#0d9488", for HTML."""
-    return "#{:02x}{:02x}{:02x}".format(*color)

@@ -1,87 +1,60 @@
-"""`stiction view`: throw a body with a law in the browser and watch it, with its ground truth as a ghost."""
+"""`stiction view`: throw a body with a law in the browser and watch it, beside what it is compared with."""
 
-import io
-import threading
-import time
-import webbrowser
-from contextlib import redirect_stdout
 from html import escape
+from pathlib import Path
 
 import numpy as np
 import viser
 from scipy.spatial.transform import Rotation
 
-from stiction.basics import checks
-from stiction.bodies.state import Kind, Mode, Trajectory
-from stiction.laws.modelfile import shipped_laws
-from stiction.learning.collect.throws import draw
-from stiction.studies.page.replay import Actor, Edges, set_ground, set_light
-from stiction.studies.page.shapes import MODE_COLORS, RUN_COLORS, Solid, finite_part, hex_color
-from stiction.studies.page.throwing import Subject, Thrown
+from stiction.basics import checks, colours
+from stiction.bodies.state import Kind, Mode, State, Trajectory
+from stiction.bodies.throws import draw
+from stiction.laws.modelfile import laws_of_one_body
+from stiction.studies.page import contrasts, serving
+from stiction.studies.page.actors import Actor, Edges
+from stiction.studies.page.contrasts import Contrast
+from stiction.studies.page.serving import SPEEDS, WORLD, Window, block, dot
+from stiction.studies.page.shapes import Solid, finite_part
+from stiction.studies.page.throwing import Subject
 
-SPEEDS = {"1x": 1.0, "0.5x": 0.5, "0.25x": 0.25, "0.1x": 0.1}
-_TICK = 1 / 50  # [s] between two pictures
 _PAUSE = 0.8  # [s] at the end, before the throw is shown again
 
 
-def serve(law: str, *, host: str, port: int, seed: int, open_browser: bool) -> None:
-    """Run the viewer until it is interrupted."""
-    viewer = Viewer(law, host=host, port=port, seed=seed)
-    print(f"Viewer: {viewer.address} (Ctrl+C ends it)", flush=True)
-    if open_browser:
-        webbrowser.open(viewer.address)
-    try:
-        viewer.run()
-    finally:
-        viewer.close()
+def serve(law: str, *, host: str, port: int, seed: int, open_browser: bool, data: str | Path | None = None) -> None:
+    """Run the viewer until it is interrupted; data: recordings of the law's body."""
+    serving.serve(Viewer(law, host=host, port=port, seed=seed, data=data), open_browser=open_browser)
 
 
-class Viewer:
-    """The viewer's server, its controls and what it shows; begins with one throw.
+class Viewer(Window):
+    """The viewer of a law, its controls and what it shows; begins with one throw.
 
     law: name of a shipped law, or path of a model file
     seed: of the random throws
+    data: recordings of the law's body: a folder made by `stiction import`, or what it reads
     """
 
-    def __init__(self, law: str, *, host: str = "127.0.0.1", port: int = 8080, seed: int = 0) -> None:
-        self._subject = Subject.load(law)
-        self._random = np.random.default_rng(checks.count("seed", seed, 0))
-        self._lock = threading.RLock()
+    def __init__(
+        self, law: str, *, host: str = "127.0.0.1", port: int = 8080, seed: int = 0, data: str | Path | None = None
+    ) -> None:
+        self._subject = Subject.load(law, data)
+        self._given, self._data = law, data
+        self._seed = checks.count("seed", seed, 0)
+        self._random = np.random.default_rng(self._seed)
         self._playing, self._time = True, 0.0
-        self._closing = threading.Event()
-        with redirect_stdout(io.StringIO()):  # viser's own greeting
-            self.server = viser.ViserServer(host=host, port=port, label="stiction", verbose=False)
-        self.address = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{self.server.get_port()}"
-        self.server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
-        set_light(self.server.scene)
-        set_ground(self.server.scene, 9.0)
-        self.server.initial_camera.position, self.server.initial_camera.look_at = (2.9, -1.9, 1.4), (0.35, 0.35, 0.2)
-        self.server.initial_camera.fov = float(np.radians(40))
-        self._add_controls([law, *(name for name in shipped_laws() if name != law)])
+        self._toss: int | None = None  # the recorded toss that is shown
+        super().__init__(host=host, port=port, extent=16.0)
+        self._add_controls([law, *(name for name in laws_of_one_body() if name != law)])
         self._set_stage()
-        self._throw()
-
-    def run(self) -> None:
-        """Play until `close` is called from another thread, or the program is interrupted."""
-        before = time.perf_counter()
-        while not self._closing.wait(_TICK):
-            now = time.perf_counter()
-            with self._lock:
-                if self._playing:
-                    self._advance(now - before)
-            before = now
-
-    def close(self) -> None:
-        """Stop the server."""
-        self._closing.set()
-        with redirect_stdout(io.StringIO()):
-            self.server.stop()
+        self._begin()
 
     def _add_controls(self, laws: list[str]) -> None:
         gui = self.server.gui
         self._law = gui.add_dropdown("Law", laws, initial_value=laws[0])
         self._law.on_update(lambda event: self._choose(self._law.value))
-        gui.add_html(_legend())
+        self._contrast_name = gui.add_dropdown("Compare with", contrasts.offered(self._subject))
+        self._contrast_name.on_update(lambda event: self._compare() if event.client else None)
+        self._legend = gui.add_html("")
         self._status = gui.add_html("")
         with gui.add_folder("Watch"):
             self._play = gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE, color="gray")
@@ -89,8 +62,12 @@ class Viewer:
             self._slider = gui.add_slider("Time [s]", 0.0, 1.6, 0.002, 0.0)
             self._slider.on_update(lambda event: self._seek(self._slider.value) if event.client else None)
             self._speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="0.5x")
-            self._show_truth = gui.add_checkbox("Ground truth", True)
-            self._show_truth.on_update(lambda event: self._draw())
+            self._following = gui.add_checkbox("Camera follows", False)
+            self._following.on_update(lambda event: self._draw())
+        with gui.add_folder("Recorded tosses") as self._recorded:
+            self._number = gui.add_number("Toss", 1, min=1, step=1)
+            self._number.on_update(lambda event: self._show_recorded() if event.client else None)
+            gui.add_button("Next toss", color="gray").on_click(lambda event: self._show_recorded(1))
         with gui.add_folder("Throw"):
             gui.add_button("Throw", icon=viser.Icon.PLAYER_TRACK_NEXT).on_click(lambda event: self._throw())
             anyhow = gui.add_button("Random throw", icon=viser.Icon.DICE_5, color="gray")
@@ -104,25 +81,46 @@ class Viewer:
     def _choose(self, name: str) -> None:
         """Take another law, and throw its body."""
         with self._lock:
-            self._subject = Subject.load(name)
+            try:  # recordings belong to the law that the viewer was opened with
+                self._subject = Subject.load(name, self._data if name == self._given else None)
+            except checks.InputError as error:  # a material that belongs to no single body
+                self._status.content = block([escape(str(error))])
+                return
             self._set_stage()
+            self._begin()
+
+    def _begin(self) -> None:
+        """The first throw of a law: a recorded one where there are recordings, one like them for a law of some."""
+        if self._subject.recordings is not None:
+            self._show_recorded()
+        elif contrasts.RECORDED in self._contrast_name.options:
+            self._throw_any()
+        else:
             self._throw()
 
     def _set_stage(self) -> None:
         """Put the law's body into the scene, and set the controls to throws that the law knows."""
         scene, body = self.server.scene, self._subject.law.body
-        for path in ("/law", "/truth", "/impulse"):
-            scene.remove_by_name(path)
-        solid = Solid.of(body)
-        self._actor = Actor(scene, "/law", solid, color=RUN_COLORS[1])
-        self._edges = Edges(scene, "/law/edges", solid)
-        # A little smaller than the body: it comes out where the law departs from it, and does not flicker where not.
-        self._ghost = scene.add_mesh_simple(
-            "/truth", 0.985 * solid.vertices, solid.triangles, color=RUN_COLORS[0], opacity=0.4, flat_shading=True
-        )
+        for name in ("law", "others", "impulse"):
+            scene.remove_by_name(f"{WORLD}/{name}")
+        near = max(0.35, body.diameter / 0.54)  # as for the paper's box, or nearer to what is smaller
+        self.set_camera(near * np.array([2.9, -1.9, 1.4]), near * np.array([0.35, 0.35, 0.2]))
+        self._solid = Solid.of(body)
+        self._actor = Actor(scene, f"{WORLD}/law", self._solid, color=colours.STICTION)
+        self._edges = Edges(scene, f"{WORLD}/law/edges", self._solid)
         self._arrow = scene.add_arrows(
-            "/impulse", np.zeros((1, 2, 3)), (30, 36, 46), shaft_radius=0.008, head_radius=0.022, head_length=0.05
-        )
+            f"{WORLD}/impulse", np.zeros((1, 2, 3)), colours.INK, shaft_radius=0.04 * body.diameter / 2,
+            head_radius=0.1 * body.diameter / 2, head_length=0.25 * body.diameter / 2,
+        )  # fmt: skip
+        offers = contrasts.offered(self._subject)
+        self._contrast_name.options = tuple(offers)
+        self._contrast_name.value = offers[0]
+        self._recorded.visible = self._subject.recordings is not None
+        if self._subject.recordings is not None:
+            self._number.max = len(self._subject.recordings)
+        self._set_limits()
+
+    def _set_limits(self) -> None:
         ranges = self._subject.ranges
         limits = [(self._height, ranges.height), *((slider, ranges.spin) for slider in self._spin)]
         limits += [(self._velocity[0], ranges.horizontal), (self._velocity[1], ranges.horizontal)]
@@ -130,7 +128,7 @@ class Viewer:
             slider.min, slider.max = low, high
             slider.value = float(np.clip(slider.value, low, high))
         for slider in (self._turn[0], self._turn[2], self._velocity[1], self._spin[0], self._spin[2]):
-            slider.visible = not body.planar
+            slider.visible = not self._subject.law.body.planar
 
     def _throw_any(self) -> None:
         """Set the sliders to a random throw that the law knows, and throw."""
@@ -145,23 +143,56 @@ class Viewer:
             self._throw()
 
     def _throw(self) -> None:
-        """Throw as the sliders say, and play it from its begin."""
+        """Throw as the sliders say."""
         with self._lock:
-            self._status.content = _block(["Throwing", "", ""])
             turn, velocity, spin = ([s.value for s in part] for part in (self._turn, self._velocity, self._spin))
-            start = self._subject.start(self._height.value, turn, velocity, spin)
-            try:
-                thrown = self._subject.throw(start, self._duration.value)
-            except checks.InputError as error:  # a motion that runs out of numbers
-                self._status.content = _block([escape(str(error))])
+            self._toss = None
+            self._launch(self._subject.start(self._height.value, turn, velocity, spin), self._duration.value)
+
+    def _show_recorded(self, further: int = 0) -> None:
+        """The recorded toss of that number, or one further on."""
+        with self._lock:
+            recordings = self._subject.recordings
+            if recordings is None:
                 return
-            truth = finite_part(thrown.truth) if thrown.truth else None
-            self._thrown = Thrown(finite_part(thrown.run), truth, thrown.remark)
-            run = self._thrown.run
-            self._slider.max, self._slider.step = run.steps * run.timestep, run.timestep
-            self._actor.trail(run)
-            self._time = 0.0
-            self._set_playing(True)
+            self._toss = (int(self._number.value) - 1 + further) % len(recordings)
+            self._number.value = self._toss + 1
+            self._contrast_name.value = contrasts.RECORDED
+            duration = recordings.tosses.tosses[self._toss].steps * recordings.tosses.timestep
+            self._launch(self._subject.recorded_start(self._toss), duration)
+
+    def _launch(self, start: State, duration: float) -> None:
+        """Throw from there, and play it from its begin."""
+        self._status.content = block(["Throwing", "", ""])
+        try:
+            self._run = finite_part(self._subject.throw(start, duration, finite=False))
+        except checks.InputError as error:
+            self._status.content = block([escape(str(error))])
+            return
+        self._start, self._lasting, self._time = start, duration, 0.0
+        self._slider.max, self._slider.step = self._run.steps * self._run.timestep, self._run.timestep
+        self._actor.trail(self._run)
+        self._set_playing(True)
+        self._compare()
+
+    def _compare(self) -> None:
+        """Take what the throw is compared with anew, and draw it."""
+        with self._lock:
+            name = self._contrast_name.value
+            self._contrast = contrasts.contrast(
+                self._subject, name, self._start, self._lasting, toss=self._toss, seed=self._seed
+            )
+            self.server.scene.remove_by_name(f"{WORLD}/others")
+            self._others = None
+            if self._contrast.runs:
+                position, quaternion = self._contrast.poses(self._time)
+                # A little smaller than the body: it comes out where the law departs from it, and does not flicker.
+                self._others = self.server.scene.add_batched_meshes_simple(
+                    f"{WORLD}/others", 0.985 * self._solid.vertices, self._solid.triangles, quaternion, position,
+                    batched_colors=contrasts.COLOURS[name], opacity=0.4 if len(position) == 1 else 0.2,
+                    flat_shading=True, lod="off",
+                )  # fmt: skip
+            self._legend.content = _legend(self._contrast)
             self._draw()
 
     def _toggle(self) -> None:
@@ -179,13 +210,15 @@ class Viewer:
             self._time = moment
             self._draw()
 
-    def _advance(self, passed: float) -> None:
-        end = self._slider.max
-        self._time += SPEEDS[self._speed.value] * passed
-        if self._time > end + _PAUSE * SPEEDS[self._speed.value]:
+    def advance(self, passed: float) -> None:
+        """Show the throw `passed` seconds later, slowed down as chosen."""
+        if not self._playing:
+            return
+        speed, h = SPEEDS[self._speed.value], self._run.timestep
+        self._time += speed * passed
+        if self._time > self._slider.max + _PAUSE * speed:
             self._time = 0.0
-        h = self._thrown.run.timestep
-        shown = h * min(round(self._time / h), self._thrown.run.steps)
+        shown = h * min(round(self._time / h), self._run.steps)
         if shown != self._slider.value:
             self._slider.value = shown
             self._draw()
@@ -193,15 +226,15 @@ class Viewer:
     def _draw(self) -> None:
         """Show the throw at the current time."""
         with self._lock, self.server.atomic():
-            run, truth = self._thrown.run, self._thrown.truth
+            run = self._run
             step = min(round(self._time / run.timestep), run.steps)
             contact = self._actor.show(run, step)
             self._edges.show(run, step)
             self._draw_impulse(run, contact)
-            self._ghost.visible = truth is not None and self._show_truth.value
-            if truth is not None:
-                self._ghost.position, self._ghost.wxyz = truth.position[step], truth.quaternion[step]
-            self._status.content = _status(self._thrown, step, contact)
+            if self._others is not None:
+                self._others.batched_positions, self._others.batched_wxyzs = self._contrast.poses(self._time)
+            self.follow(run.position[step] if self._following.value else None)
+            self._status.content = _status(run, self._contrast, step, contact)
 
     def _draw_impulse(self, run: Trajectory, contact: int | None) -> None:
         """The contact impulse as an arrow from the patch's middle through the body; the longer the larger it is."""
@@ -213,9 +246,10 @@ class Viewer:
         resting = body.mass * 9.81 * run.timestep
         # By the logarithm: an impact is a hundred times a rest. The first part only brings it out of the body.
         length = body.diameter * (0.8 + 0.15 * np.log1p(size / resting))
-        foot = np.append(self._actor.outline(run, contact).mean(axis=0), 0.0)
+        outline = self._actor.patch.outline(run.position[contact], run.quaternion[contact])
+        foot = np.append(outline.mean(axis=0), 0.0)
         self._arrow.points = np.array([[foot, foot + length * run.impulse[contact, :3] / size]], dtype=np.float32)
-        self._arrow.colors = np.array(MODE_COLORS[Mode(int(run.mode[contact]))], dtype=np.uint8)
+        self._arrow.colors = np.array(colours.MODES[int(run.mode[contact])], dtype=np.uint8)
 
 
 def _three(gui: viser.GuiApi, label: str, most: float, step: float, values) -> list[viser.GuiSliderHandle[float]]:
@@ -223,28 +257,30 @@ def _three(gui: viser.GuiApi, label: str, most: float, step: float, values) -> l
     return [gui.add_slider(label.format(axis), -most, most, step, value) for axis, value in zip("xyz", values)]
 
 
-def _status(thrown: Thrown, step: int, contact: int | None) -> str:
-    """Mode, impulse and distance to the ground truth: always three lines, so that the controls below stay in place."""
-    run = thrown.run
+def _status(run: Trajectory, other: Contrast, step: int, contact: int | None) -> str:
+    """Mode, impulse and distance to what is compared: always three lines, so that the controls below stay in place."""
     what, impulse = "in flight", "none"
     if contact is not None:
         what = f"{Kind(int(run.kind[contact])).name.lower()}, {Mode(int(run.mode[contact])).name.lower()}"
         impulse = "({:.3f}, {:.3f}, {:.3f}) N s".format(*(run.impulse[contact, :3].round(3) + 0.0))  # no -0.000
     rows = [f"<b>Contact:</b> {what}", f"<b>Impulse:</b> {impulse}"]
-    if thrown.truth is None:
-        rows.append(f"<b>No ground truth:</b> {escape(thrown.remark)}")
+    if not other.runs:
+        rows.append(escape(other.remark) or "&nbsp;")
     else:
-        apart = 1e3 * np.linalg.norm(run.position - thrown.truth.position, axis=1)
-        rows.append(f"<b>Off the truth:</b> {apart[step]:.2f} mm, in the end {apart[-1]:.2f} mm")
-    return _block(rows)
+        now, end = (_apart(run, other, at) for at in (step, run.steps))
+        rows.append(f"<b>Away from {other.name}:</b> {1e3 * now:.2f} mm, in the end {1e3 * end:.2f} mm")
+    return block(rows)
 
 
-def _block(rows: list[str]) -> str:
-    return f'<div style="font-size:0.8em;padding:0.1em 1em;line-height:1.6">{"<br>".join(rows)}</div>'
+def _apart(run: Trajectory, other: Contrast, step: int) -> float:
+    """Distance to what is compared [m]; of several, the root of the mean square."""
+    position, _ = other.poses(step * run.timestep)
+    return float(np.sqrt(((position - run.position[step]) ** 2).sum(axis=1).mean()))
 
 
-def _legend() -> str:
-    dot = '<span style="color:{}">&#9679;</span> {}'
-    modes = [dot.format(hex_color(color), mode.name.lower()) for mode, color in MODE_COLORS.items()]
-    bodies = [dot.format(hex_color(RUN_COLORS[1]), "the law"), dot.format(hex_color(RUN_COLORS[0]), "ground truth")]
-    return _block(["&emsp;".join(modes), "&emsp;".join(bodies)])
+def _legend(other: Contrast) -> str:
+    modes = [dot(colours.as_hex(colour), Mode(mode).name.lower()) for mode, colour in colours.MODES.items()]
+    bodies = [dot(colours.as_hex(colours.STICTION), "the law")]
+    if other.runs:
+        bodies.append(dot(colours.as_hex(contrasts.COLOURS[other.name]), other.name))
+    return block(["&emsp;".join(modes), "&emsp;".join(bodies)])

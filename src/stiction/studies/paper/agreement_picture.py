@@ -16,6 +16,7 @@ from matplotlib.ticker import MultipleLocator
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 
+from stiction.basics import colours
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Mode, Trajectory
@@ -23,12 +24,9 @@ from stiction.bodies.state import Mode, Trajectory
 Pair = tuple[Trajectory, Trajectory]  # one throw in DART, and ours
 
 _INK, _GREY, _PALE, _PALEST = "#30343a", "#8a9099", "#ccd2d9", "#f0f2f5"
-# Okabe and Ito's palette, which colour-blind readers can tell apart.
 _MODES = {
     Mode.NONE: ("flight", _INK),
-    Mode.STATIC: ("static", "#0072b2"),
-    Mode.DYNAMIC: ("dynamic", "#e8720c"),
-    Mode.DETACH: ("detach", "#00a37a"),
+    **{Mode(mode): (Mode(mode).name.lower(), colours.as_hex(colour)) for mode, colour in colours.MODES.items()},
 }
 _NAMES = "ABC"  # of the throws in side view
 _TRAVEL = 2.0  # [m]; the throws that come closest to this distance are shown: they fill the picture
@@ -93,8 +91,8 @@ def _side_view(axes: Axes, body: Body, pair: Pair) -> None:
         axes.add_patch(Polygon(_outline(body, ours, step, ahead), fill=False, ec=_INK, lw=0.8))
     axes.plot(*_seen(truth.position, ahead).T, color=_PALE, lw=8, solid_capstyle="round")
     line = _seen(ours.position, ahead)
-    colours = [_MODES[Mode(mode)][1] for mode in ours.mode]
-    axes.add_collection(LineCollection(list(np.stack([line[:-1], line[1:]], axis=1)), colors=colours, linewidths=2.2))
+    shades = [_MODES[Mode(mode)][1] for mode in ours.mode]
+    axes.add_collection(LineCollection(list(np.stack([line[:-1], line[1:]], axis=1)), colors=shades, linewidths=2.2))
 
 
 def _heading(run: Trajectory) -> NDArray[np.float64]:
@@ -165,13 +163,13 @@ def _distance(pair: Pair) -> NDArray[np.float64]:
 
 def _timelines(axes: Axes, named: Sequence[Pair]) -> None:
     """Contact mode over time: a strip for DART above a strip for ours, for each named throw."""
-    colours = ListedColormap([_PALEST, *(_MODES[mode][1] for mode in (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH))])
+    strip = ListedColormap([_PALEST, *map(colours.as_hex, colours.MODES.values())])
     time = named[0][0].time
     ticks = []
     for row, pair in enumerate(named):
         for part, (run, owner) in enumerate(zip(pair, ("DART", "ours"))):
             top = -1.0 * row - 0.3 * part
-            axes.pcolormesh(time, (top, top - 0.27), run.mode[None], cmap=colours, vmin=0, vmax=3)
+            axes.pcolormesh(time, (top, top - 0.27), run.mode[None], cmap=strip, vmin=0, vmax=3)
             ticks.append((top - 0.135, f"{_NAMES[row]}  {owner}"))
     axes.set_yticks(*zip(*ticks))
     axes.tick_params(axis="y", length=0)

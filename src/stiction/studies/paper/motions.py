@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from stiction.bodies.state import State, Trajectory
+from stiction.bodies.throws import drawn
 from stiction.laws.modelfile import load, load_law
 from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.throws import draw, generator, stacked
 from stiction.simulation.motion import DEEPEST_START, Setting
 from stiction.simulation.rollout import rollout
 from stiction.studies.page.section import Replay
@@ -68,8 +68,7 @@ def setting_of(plan: Plan) -> Setting:
 def fresh_starts(plan: Plan, number: int, seed: int) -> State:
     """Starts (number,) of throws like those of the plan, that no training has seen; start i is the same for any
     number."""
-    drawn = [draw(plan.body, plan.ranges, generator(plan.seed + seed + FRESH, k)) for k in range(number)]
-    return stacked(drawn)
+    return drawn(plan.body, plan.ranges, plan.seed + seed + FRESH, range(number))
 
 
 def throw_truth(plan: Plan, start: State, steps: int = STEPS) -> Trajectory:

@@ -1,7 +1,6 @@
 """How well a learned law predicts single contacts: fresh ones from its ground truth, never seen in training."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,20 +10,18 @@ from rich.console import Console
 from rich.table import Table
 
 from stiction import _core
-from stiction.basics import checks, files
+from stiction.basics import checks
 from stiction.basics.versions import versions
 from stiction.bodies.state import Kind, Mode, State
+from stiction.bodies.throws import drawn
 from stiction.laws.approximators import FARTHEST
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.impact import ImpactLaw
-from stiction.laws.law import NativeLaw
+from stiction.laws.law import Law, NativeLaw, as_law
 from stiction.laws.learned import KINDS
-from stiction.laws.modelfile import load_law
 from stiction.laws.networks import Network
-from stiction.laws.statistical import StatisticalLaw
 from stiction.learning.collect.instances import contact_instances
 from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.throws import draw, generator, stacked
 from stiction.learning.collect.truths import to_truth
 from stiction.learning.train.examples import Instances, contacts_of
 from stiction.learning.train.from_data import to_instances
@@ -53,41 +50,60 @@ class Fresh:
         return self.instances.impulse
 
 
-def run(
-    name: str, *, contacts: int = 40_000, truth: str | None = None, seed: int = 0, json: Path | None = None
-) -> dict[str, Any]:
-    """Evaluate a law by its name or path; print the tables and write the figures to `json`.
+def figures_of(name: str, law: Any, *, contacts: int = 40_000, truth: Any = None, seed: int = 0) -> dict[str, Any]:
+    """Figures of any law on fresh contacts of a ground truth.
 
-    truth: MODULE:OBJECT of a ground truth to ask; by default the one that the law was trained on
+    truth: as for `stiction.collect`; by default the one that the law was trained on
     """
-    law = load_law(name)
     if isinstance(law, ImpactLaw):
-        raise checks.InputError(f"{name} was identified from recordings and has no ground truth to ask; give --data.")
+        raise checks.InputError(
+            f"{name} was identified from recordings and has no ground truth to ask; give recordings (data)."
+        )
+    law = as_law(law)
     checks.count("contacts", contacts, 1)
-    plan = plan_of(law)
+    plan = plan_of(law) if truth is None or "plan" in _info(law) else _plan_for(law, truth)
     if truth is not None:
         where = {"timestep": plan.timestep, "gravity": plan.gravity}
         plan = replace(plan, truth=to_truth(truth, plan.body, **where))
     fresh = fresh_contacts(plan, contacts, checks.count("seed", seed, 0))
-    figures = {kind.name.lower(): evaluate(law, fresh[kind]) for kind in KINDS if kind in fresh}
-    content = {
+    asked = law if isinstance(law, NativeLaw) else _ByCallback(law)
+    figures = {kind.name.lower(): evaluate(asked, fresh[kind]) for kind in KINDS if kind in fresh}
+    told = {} if truth is None else {"truth": truth if isinstance(truth, str) else repr(truth)}
+    return {
         "law": str(name),
-        "parameters": {"contacts": contacts, "seed": seed} | ({} if truth is None else {"truth": truth}),
+        "parameters": {"contacts": contacts, "seed": seed} | told,
         "versions": versions("numpy"),
         "kinds": figures,
     }
-    _print(str(name), figures)
-    if json is not None:
-        files.write_json(json, content)
-        print(f"Wrote {json}")
-    return content
 
 
-def plan_of(law: AugmentedLaw | StatisticalLaw) -> Plan:
+class _ByCallback(NativeLaw):
+    """A law in plain Python, asked as one of the core."""
+
+    def __init__(self, law: Law) -> None:
+        self.body, self.timestep, self.softness, self.whole = law.body, law.timestep, law.softness, law.whole
+        self._native = law.native
+
+    @property
+    def native(self) -> _core.Law:
+        return self._native
+
+
+def _info(law: Any) -> dict[str, Any]:
+    return getattr(law, "info", {})
+
+
+def _plan_for(law: Law, truth: Any) -> Plan:
+    """Throws for a law that was not trained on any."""
+    where: dict[str, Any] = {"timestep": law.timestep, "gravity": law.gravity}
+    return Plan(law.body, to_truth(truth, law.body, **where), throws=1, **where)
+
+
+def plan_of(law: Law) -> Plan:
     """The plan of the data that the law was trained on."""
-    if "plan" not in law.info:
-        raise checks.InputError("This law does not say what it was trained on, so that nothing can be asked about it.")
-    return Plan.from_dict(law.info["plan"])
+    if "plan" not in (info := _info(law)):
+        raise checks.InputError("This law does not say what it was trained on: say which ground truth to ask (truth).")
+    return Plan.from_dict(info["plan"])
 
 
 def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
@@ -99,9 +115,8 @@ def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
     most = max(50, 20 * number // 100)
     with Console(stderr=True).status("Asking the ground truth") as status:
         while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
-            sources = (generator(plan.seed + seed + FRESH, throws + k) for k in range(_THROWS))
-            states = [draw(plan.body, plan.ranges, source) for source in sources]
-            part, kind = _throw(plan, stacked(states))
+            some = range(throws, throws + _THROWS)
+            part, kind = _throw(plan, drawn(plan.body, plan.ranges, plan.seed + seed + FRESH, some))
             parts.append(part)
             kinds.append(kind)
             throws += _THROWS
@@ -188,7 +203,8 @@ def _rounding(
         outputs[:, : regressor.sizes[-1]] = _in_double(regressor, inputs[slides])
         exact_p_f = np.array([_core.friction_from(contacts, int(i), row) for i, row in zip(slides, outputs)])
         size = np.linalg.norm(p_f[:, :2], axis=1).mean()
-        figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f)[:, :2], axis=1).mean() / size)
+        if size > 0:  # a network that has learned nothing may say zero throughout
+            figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f)[:, :2], axis=1).mean() / size)
     return figures
 
 
@@ -231,9 +247,11 @@ def _friction_errors(truth: NDArray, guess: NDArray) -> dict[str, Any]:
     return figures
 
 
-def _print(name: str, figures: dict[str, dict[str, Any]]) -> None:
+def show(content: dict[str, Any]) -> None:
+    """Print the figures as a table."""
+    figures: dict[str, dict[str, Any]] = content["kinds"]
     table = Table(
-        title=f"{name}: single contacts, fresh from the ground truth",
+        title=f"{content['law']}: single contacts, fresh from the ground truth",
         title_justify="left",
         box=SIMPLE_HEAD,
         padding=(0, 1),

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
+from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.coulomb import CoulombLaw
@@ -151,7 +152,7 @@ def _table(content: dict[str, Any], bullet: bool) -> Table:
         "than 1e-15 m is rounding."
     )
     if not bullet:
-        note += " Bullet is not installed, and left out: pip install 'stiction[bullet]'."
+        note += f" {needs('Bullet is left out; its row', 'pybullet')}"
     return Table("Creep at rest, and acceleration above the friction angle", columns, rows, note)
 
 
@@ -165,7 +166,7 @@ def _length(metres: float) -> str:
 def _picture(paths, sped, angle: float) -> Plot:
     """Creep over time of all of them on one slope."""
     figure = figures.figure(f"Creep on a slope of {angle:g}°", "time [s]", "distance [m]")
-    for name, colour in zip(sped, figures.SERIES):
+    for name, colour in figures.run_colours(sped).items():
         path = np.maximum(paths[name, angle][::50], _SMALLEST)
         time = TIMESTEP * 50 * np.arange(len(path))
         figure.add_scatter(x=time, y=path, mode="lines", name=name, line={"color": colour, "width": 2})

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
@@ -19,12 +20,16 @@ _BOUNCE = Parameter("restitution", "", 0.15, 0.1, 0.02, 0.0, 1.0)
 
 @dataclass(frozen=True)
 class Peer:
-    """A simulator: the module of stiction.simulators that tosses with it, and its own contact parameters."""
+    """A simulator: the module of stiction.simulators that tosses with it, and its own contact parameters.
+
+    drags: whether it can let a body lose speed in the air
+    """
 
     name: str
     module: str
     package: str
     contact: tuple[Parameter, ...]
+    drags: bool = True
 
     @property
     def toss(self) -> Callable:
@@ -50,8 +55,13 @@ PEERS = (
         "pybullet",
         (_FRICTION, _BOUNCE, Parameter("spinning", "m", 0.002, 0.005, 0.0005, 0.0, 0.1)),
     ),
-    Peer("DART", "dart_peer", "dartpy", (_FRICTION, _BOUNCE)),
+    Peer("DART", "dart_peer", "dartpy", (_FRICTION, _BOUNCE), drags=False),
 )
+
+
+def available() -> list[Peer]:
+    """The simulators that are installed."""
+    return [peer for peer in PEERS if find_spec(peer.package) is not None]
 
 
 def peer_parameters(peer: Peer, body: Body, with_body: bool, com=None) -> list[Parameter]:
@@ -62,21 +72,21 @@ def peer_parameters(peer: Peer, body: Body, with_body: bool, com=None) -> list[P
     return own
 
 
-def peer_predictor(peer: Peer, body: Body, gravity: float) -> Predict:
-    """Predict tosses with a peer."""
+def peer_predictor(peer: Peer, body: Body, gravity: ArrayLike, drag: float = 0.0) -> Predict:
+    """Predict tosses with a peer; gravity (3,) [m/s^2], drag [1/s]."""
     names = [p.name for p in peer.contact]
 
     def predict(values: dict[str, float], tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
         fitted = fitted_body(body, {"rounding": 0.0, **values})
-        states = tosses.states(fitted.com, (0.0, 0.0, -gravity))
-        contact = {name: values[name] for name in names}
+        states = tosses.states(fitted, gravity, drag)
+        contact = {name: values[name] for name in names} | ({"drag": drag} if peer.drags else {})
         return peer_motions(peer, fitted, states, steps, tosses.timestep, gravity, values.get("ground", 0.0), contact)
 
     return predict
 
 
 def peer_motions(peer: Peer, body: Body, states: State, steps, timestep, gravity, ground, contact) -> Motions:
-    """Motions of the states (n,), each for its own number of steps (n,)."""
+    """Motions of the states (n,), each for its own number of steps (n,); gravity (3,)."""
     lowered = State(states.position - [0, 0, ground], states.quaternion, states.velocity, states.angular_velocity)
     motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
     for group in groups_alike(steps):

@@ -38,7 +38,7 @@ def costs(law: ImpactLaw, tosses: Tosses, states: State, peer: dict[str, Any] | 
     mujoco = next(p for p in PEERS if p.name == "MuJoCo")
     if peer is not None and find_spec(mujoco.package) is not None:
         contact = {p.name: peer["values"][p.name] for p in mujoco.contact}
-        where = np.full(BATCH, STEPS), tosses.timestep, -law.gravity[2], 0.0, contact
+        where = np.full(BATCH, STEPS), tosses.timestep, law.gravity, 0.0, contact
         found["mujoco_batch_s"] = _best(lambda: peer_motions(mujoco, law.body, many, *where))
     return found
 

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
 from stiction.laws.impact import ImpactLaw
 from stiction.learning.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
 from stiction.studies import figures
+from stiction.studies.page.contrasts import recorded_motion
 from stiction.studies.page.section import Plot, Replay, Section, Table
 from stiction.studies.recordings import toss_starts
 
@@ -109,15 +110,16 @@ def plots(content: dict[str, Any]) -> list[Plot]:
     """Error against the number of tosses, with the best simulator as a line to beat."""
     rows = content["efficiency"]
     peers = [row for row in content["models"] if not row["model"].startswith("stiction")]
+    colours = figures.run_colours(["stiction", *(peer["model"] for peer in peers)])
     found = []
     for what, unit in (("position", "% of the width"), ("rotation", "degrees")):
         figure = figures.figure(f"Mean {what} error from the flight", "tosses fitted", f"error [{unit}]", height=360)
         x = [row["tosses"] for row in rows]
-        line = {"color": figures.SERIES[0], "width": 2}
+        line = {"color": colours["stiction"], "width": 2}
         figure.add_scatter(x=x, y=[row["fit"][what] for row in rows], mode="lines+markers", name="stiction", line=line)
-        for peer, colour in zip(peers, figures.SERIES[1:]):
+        for peer in peers:
             at = [peer["fitted_tosses"]]
-            marker = {"color": colour, "size": 9, "symbol": "diamond"}
+            marker = {"color": colours[peer["model"]], "size": 9, "symbol": "diamond"}
             figure.add_scatter(x=at, y=[peer["fit"][what]], mode="markers", name=peer["model"], marker=marker)
         ticks = sorted(set(x) | {peer["fitted_tosses"] for peer in peers})
         figure.update_xaxes(type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks])
@@ -134,27 +136,13 @@ def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Re
     for share in shares:
         number = int(order[round(share * (len(order) - 1))])
         toss = tosses.tosses[number]
-        runs = {"recorded": recorded(toss, tosses.timestep), "stiction": rollout(law, starts[number], toss.steps)}
+        runs = {
+            "recorded": recorded_motion(toss, tosses.timestep),
+            "stiction": rollout(law, starts[number], toss.steps),
+        }
         caption = (
             f"The cube as tracked, and as the law predicts it from its flight. Mean position error "
             f"{positions[number]:.1f} % of the width: {100 * share:.0f} % of the validation tosses are forecast better."
         )
         result.append(Replay(f"Toss {number + 1}", law.body, runs, caption))
     return result
-
-
-def recorded(toss, timestep: float) -> Trajectory:
-    """A recorded toss as a trajectory; frames that are missing repeat the one before."""
-    n = toss.steps + 1
-    at = np.searchsorted(toss.frame, np.arange(n), side="right") - 1
-    still = np.zeros((n, 3))
-    return Trajectory(
-        toss.position[at],
-        toss.quaternion[at],
-        still,
-        still,
-        np.zeros((n - 1, 6)),
-        np.zeros(n - 1, np.int8),
-        np.zeros(n - 1, np.int8),
-        timestep,
-    )

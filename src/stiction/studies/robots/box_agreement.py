@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from stiction.basics.progress import bar
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
+from stiction.bodies.throws import stacked
 from stiction.laws.law import GRAVITY
 from stiction.laws.material import Material
-from stiction.learning.collect.throws import stacked
 from stiction.robots.mujoco import Simulation
 from stiction.simulation.rollout import rollout
 from stiction.simulators import dart

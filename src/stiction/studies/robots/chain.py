@@ -14,11 +14,13 @@ from stiction.basics.progress import bar
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load
+from stiction.robots import mujoco as engine
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined
-from stiction.studies.page.section import Plot, Replay, Section, Table
-from stiction.studies.robots.chain_model import FRICTION, LINK, TIMESTEP, random_start
+from stiction.studies.page.section import Plot, Scene, Section, Table
+from stiction.studies.robots.chain_model import CHAIN, FRICTION, LAST, LINK, TIMESTEP, random_start
+from stiction.studies.robots.pieces import poses_of, scene_of
 from stiction.studies.robots.swings import Swing, swing_in_dart, swing_in_mujoco, swing_with
 
 SWINGS = {"quick": 3, "usual": 20, "full": 100}
@@ -30,12 +32,7 @@ MOVED = 1e-4  # [rad] by which every joint's start is moved, to show how far the
 TRUTH, DANTZIG = "DART", "DART, Dantzig solver"
 ANALYTIC, LEARNED, MUJOCO = "stiction, Coulomb", "stiction, learned", "MuJoCo's own contact"
 ELSEWHERE = f"stiction, Coulomb, start moved by {MOVED:g} rad"
-COLOURS = {
-    TRUTH: figures.COLOURS["truth"],
-    ANALYTIC: "#009e73",
-    LEARNED: figures.COLOURS["stiction"],
-    MUJOCO: "#d55e00",
-}
+COLOURS = figures.run_colours((TRUTH, LEARNED, MUJOCO, ANALYTIC))
 _TEXT = [
     "Three boxes hang end to end on hinges from a fixed point, start level or at random angles, swing down and drag "
     "the last one over the ground. The law of the last link was learned from throws of that link alone. In the chain "
@@ -77,7 +74,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         study.command,
         tables,
         [_angles(found), _forces(found), _spread(found)],
-        [_replay(found)],
+        [_scene(found)],
     )
     study.finish(section, content, joined(_rows(found)), "mujoco-core", "dartpy")
 
@@ -266,9 +263,23 @@ def _spread(found: dict[str, list[Swing]]) -> Plot:
     return Plot(plot, "Each line is a swing; before the first contact all agree to rounding.")
 
 
-def _replay(found: dict[str, list[Swing]]) -> Replay:
-    runs = {name: found[name][0].trajectory() for name in (TRUTH, LEARNED, MUJOCO)}
-    return Replay("The third link of the chain that starts level", LINK, runs, "The links above it are not drawn.")
+def _scene(found: dict[str, list[Swing]]) -> Scene:
+    model = engine.mujoco.MjModel.from_xml_string(CHAIN)
+    every = round(0.01 / TIMESTEP)
+    runs = {name: poses_of(model, found[name][0].angle[::every]) for name in (TRUTH, LEARNED, MUJOCO)}
+    mode = np.zeros((len(runs[LEARNED]), model.nbody), np.int8)  # DART and MuJoCo do not name theirs
+    mode[1:, model.body(LAST).id] = found[LEARNED][0].mode[every - 1 :: every]
+    return scene_of(
+        "The chain that starts level",
+        model,
+        runs,
+        every * TIMESTEP,
+        modes={LEARNED: mode},
+        names={model.body(LAST).id: "last link"},
+        caption="Faint: how it began. Modes are those of the last link, by the learned law.",
+        seen_from=(0.35, -1.0),
+        truth=TRUTH,
+    )
 
 
 def _rows(found: dict[str, list[Swing]]) -> list[dict[str, Any]]:

@@ -37,18 +37,19 @@ def creep_plot(held: Held) -> Plot:
     hold = grasp("cube", 20)
     plot = figures.figure("A cube, pinched with 20 times the needed force", "time [s]", "creep [m]")
     runs = {name: run for (name, scene), run in held.items() if scene == hold.name}
-    for (name, run), colour in zip(runs.items(), figures.SERIES):
+    shades = figures.run_colours(runs)
+    for name, run in runs.items():
         thin = max(1, len(run.poses) // 400)
         way = np.maximum(creep(hold, run.poses)[::thin], _SMALLEST)
         time = thin * EVERY * hold.scene.timestep * np.arange(len(way))
-        plot.add_scatter(x=time, y=way, name=name, mode="lines", line={"color": colour, "width": 2})
+        plot.add_scatter(x=time, y=way, name=name, mode="lines", line={"color": shades[name], "width": 2})
     plot.update_yaxes(**figures.log_axis(-14, 0, 2))
     return Plot(plot, f"Logarithmic; {_SMALLEST:g} m stands for everything below it, zero too.")
 
 
 def replays(held: Held) -> list[Shown]:
     """The gripper first, then boxes on a slope and the stack."""
-    front, downhill = (0.0, -1.0), (1.0, 0.0)
+    front, downhill = (0.35, -1.0), (1.0, -0.4)
     return [
         _replay(held, grasp("cube", 20), "A cube between two fingers", front),
         _replay(held, two_on_a_slope(), "A box on a box on a slope", downhill),
@@ -61,7 +62,6 @@ def _replay(held: Held, hold: Hold, title: str, seen_from: tuple[float, float]) 
     thin = max(1, max(len(run) for run in poses.values()) // _FRAMES)
     fast = thin * EVERY * hold.scene.timestep / _INTERVAL
     caption = "A run ends where something is dropped. Faint: how it began."
-    caption = f"Shown {fast:g} times as fast as it happened. {caption}" if fast > 1 else caption
     model = engine.mujoco.MjModel.from_xml_string(mjcf(hold.scene))
     # Part 1 is body 1 of the model, whose body 0 is the world.
     plain = [part.slide is not None for part in hold.scene.parts]
@@ -72,7 +72,7 @@ def _replay(held: Held, hold: Hold, title: str, seen_from: tuple[float, float]) 
         pieces.append(Piece(len(plain), box.vertices, box.faces, plain=True))
         runs = {name: np.insert(run, len(plain), _slab_pose(hold.scene), axis=1) for name, run in runs.items()}
     motions = {name: Motion(run[..., :3], run[..., 3:], _INTERVAL) for name, run in runs.items()}
-    return Shown(title, pieces, motions, caption, seen_from, ground=not hold.scene.slope)
+    return Shown(title, pieces, motions, caption, seen_from, ground=not hold.scene.slope, speed=fast)
 
 
 def _until_lost(hold: Hold, poses: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,5 +1,7 @@
 """What a MuJoCo model looks like: each geom as a convex piece of its body."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,13 +9,65 @@ from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
 from stiction.robots import mjcf
-from stiction.studies.page.section import Piece
+from stiction.studies.page.section import Motion, Piece, Scene
 
 _RING = 16  # points of each circle of a round geom
 _CORNERS = 120  # of a mesh's hull at most: finer ones look the same and make the page heavy
 _HIDDEN = 3  # MuJoCo's viewer shows no geoms of this group and above
 _GEOM = mjcf.mujoco.mjtGeom
 _FLAT = (int(_GEOM.mjGEOM_PLANE), int(_GEOM.mjGEOM_HFIELD))
+
+
+class Frames:
+    """Where all bodies of a MuJoCo model are, from frame to frame."""
+
+    def __init__(self) -> None:
+        self._position, self._quaternion = [], []
+
+    def __len__(self) -> int:
+        return len(self._position)
+
+    def take(self, data: Any) -> None:
+        """One frame more: places as MuJoCo leaves them behind, which are those at the begin of its last step."""
+        self._position.append(data.xpos.copy())
+        self._quaternion.append(data.xquat.copy())
+
+    def motion(self, interval: float, origin: NDArray[np.float64] | None = None) -> Motion:
+        """For a replay whose frames are so many seconds apart; seen from `origin` (3,) [m]."""
+        position = np.array(self._position)
+        return Motion(position if origin is None else position - origin, np.array(self._quaternion), interval)
+
+
+def poses_of(model: Any, qpos: NDArray[np.float64]) -> Frames:
+    """Frames of a model in the configurations `qpos` (frames, nq)."""
+    data, frames = mjcf.mujoco.MjData(model), Frames()
+    for row in qpos:
+        data.qpos[:] = row
+        mjcf.mujoco.mj_kinematics(model, data)
+        frames.take(data)
+    return frames
+
+
+def scene_of(
+    title: str,
+    model: Any,
+    runs: dict[str, Frames],
+    interval: float,
+    *,
+    plain: str = "",
+    modes: Mapping[str, NDArray[np.int8]] | None = None,
+    **rest: Any,
+) -> Scene:
+    """Runs of a model side by side, their frames so many seconds apart; `plain` names a body that is drawn in grey.
+
+    modes: contact modes of the bodies of some runs, each (frames, bodies)
+    rest: what else a Scene takes
+    """
+    grey = model.body(plain).id if plain else -1
+    pieces = [replace(piece, plain=piece.body == grey) for piece in pieces_of(model)]
+    known = modes or {}
+    motions = {name: replace(frames.motion(interval), mode=known.get(name)) for name, frames in runs.items()}
+    return Scene(title, pieces, motions, **rest)
 
 
 def pieces_of(model: Any) -> list[Piece]:

@@ -13,8 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.progress import bar
-from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import Trajectory
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.law import Law
 from stiction.laws.modelfile import load
@@ -22,15 +20,16 @@ from stiction.robots import mujoco as engine
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined
-from stiction.studies.page.section import Plot, Replay, Section, Table
+from stiction.studies.page.section import Plot, Scene, Section, Table
+from stiction.studies.robots.pieces import Frames, scene_of
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, strength_at, targets
 
 STAND = {"quick": 2.0, "usual": 10.0, "full": 10.0}  # [s] before and after
 WALK = {"quick": 3.0, "usual": 40.0, "full": 40.0}  # [s] between
 LEARNED, MUJOCO = "stiction, learned feet", "MuJoCo's own contact"
-COLOURS = {LEARNED: figures.COLOURS["stiction"], MUJOCO: "#d55e00"}
+COLOURS = figures.run_colours((LEARNED, MUJOCO))
 _FALLEN = 0.25  # [m] a trunk below this has fallen
-_SHOWN = 3.0  # [s] of the replay
+_BEFORE, _SHOWN, _FRAME = 0.5, 5.5, 0.02  # [s] of the replay before and after it begins to walk; between two frames
 _TEXT = [
     "A quadruped of our own, with hips, knees and ankles as position servos and flat boxes as feet, stands, trots by a "
     "fixed gait and stands again. The law of the feet was learned from throws of one foot alone; here up to four feet "
@@ -45,18 +44,20 @@ class Run:
     """A run of the robot.
 
     trunk: position (steps, 3) and cosine of the tilt, as the last column
-    feet: positions of the feet's origins, (steps, 4, 3); turn: their quaternions, (steps, 4, 4)
+    feet: positions of the feet's origins, (steps, 4, 3)
     impulse, mode, kind: of each foot, (steps, 4, ...); zeros for MuJoCo's own contact
     info: counts and times
+    frames: of the whole robot, as it begins to walk; shown_mode: of its feet then, (frames, 4)
     """
 
     trunk: NDArray[np.float64]
     feet: NDArray[np.float64]
-    turn: NDArray[np.float64]
     impulse: NDArray[np.float64]
     mode: NDArray[np.int8]
     kind: NDArray[np.int8]
     info: dict[str, Any]
+    frames: Frames
+    shown_mode: NDArray[np.int8]
 
 
 def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
@@ -77,7 +78,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         study.command,
         [_motion_table(content), _solver_table(content)],
         [_creep_plot(found, stand, walk), _trunk_plot(found)],
-        [_replay(found, stand)],
+        [_scene(found)],
     )
     study.finish(section, content, joined(_rows(found)), "mujoco-core")
 
@@ -90,7 +91,11 @@ def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
     asked, unsolved = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
     impulse, mode, kind = np.zeros((steps, 4, 6)), np.zeros((steps, 4), np.int8), np.zeros((steps, 4), np.int8)
 
+    frames, shown = Frames(), _shown(stand)
+
     def note(t: int) -> None:
+        if t in shown:
+            frames.take(sim.data)
         unsolved[t] = sum(contact.unsolved for contact in sim.contacts.values())
         for k, foot in enumerate(FEET):
             contact = sim.contacts[foot]
@@ -110,7 +115,7 @@ def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
         "outside": sum(foot.outside for foot in feet),
         "microseconds_per_step": 1e6 * duration / steps,
     }
-    return Run(*motion, impulse, mode, kind, info)
+    return Run(*motion, impulse, mode, kind, info, frames, mode[shown.start : shown.stop : shown.step])
 
 
 def walk_in_mujoco(stand: float, walk: float) -> Run:
@@ -119,9 +124,21 @@ def walk_in_mujoco(stand: float, walk: float) -> Run:
     model = mujoco.MjModel.from_xml_string(model_text())
     data = mujoco.MjData(model)
     steps = round((2 * stand + walk) / model.opt.timestep)
-    motion, duration = drive(model, data, lambda: mujoco.mj_step(model, data), lambda t: None, stand, walk, steps)
-    nothing = np.zeros((steps, 4), np.int8)
-    return Run(*motion, np.zeros((steps, 4, 6)), nothing, nothing, {"microseconds_per_step": 1e6 * duration / steps})
+    frames, shown = Frames(), _shown(stand)
+
+    def note(t: int) -> None:
+        if t in shown:
+            frames.take(data)
+
+    motion, duration = drive(model, data, lambda: mujoco.mj_step(model, data), note, stand, walk, steps)
+    nothing, info = np.zeros((steps, 4), np.int8), {"microseconds_per_step": 1e6 * duration / steps}
+    return Run(*motion, np.zeros((steps, 4, 6)), nothing, nothing, info, frames, nothing[:0])
+
+
+def _shown(stand: float) -> range:
+    """The steps that the replay shows."""
+    h = 0.002
+    return range(round((stand - _BEFORE) / h), round((stand + _SHOWN) / h) + 1, round(_FRAME / h))
 
 
 def drive(
@@ -134,15 +151,15 @@ def drive(
     steps: int,
     *,
     lift: float = 0.0,
-) -> tuple[tuple[NDArray, NDArray, NDArray], float]:
-    """Stand, walk and stand; trunk, feet and their turn at every step, and the seconds that the steps took.
+) -> tuple[tuple[NDArray, NDArray], float]:
+    """Stand, walk and stand; trunk and feet at every step, and the seconds that the steps took.
 
     lift: how far above the ground it begins [m]
     """
     gait = Gait()
     data.qpos[7:] = targets(0.0, gait, 0.0)
     data.qpos[2] = STANCE + 0.05 + lift  # without it the soles touch
-    trunk, feet, turn = np.zeros((steps, 4)), np.zeros((steps, 4, 3)), np.zeros((steps, 4, 4))
+    trunk, feet = np.zeros((steps, 4)), np.zeros((steps, 4, 3))
     numbers = [model.body(foot).id for foot in FEET]
     body = model.body("trunk").id
     taken = 0.0
@@ -156,10 +173,10 @@ def drive(
             note(t)
             # Places are those at the step's begin, which MuJoCo leaves behind.
             trunk[t, :3], trunk[t, 3] = data.xpos[body], data.xmat[body, 8]
-            feet[t], turn[t] = data.xpos[numbers], data.xquat[numbers]
+            feet[t] = data.xpos[numbers]
             if t % 200 == 0:
                 progress.reach(t)
-    return (trunk, feet, turn), taken
+    return (trunk, feet), taken
 
 
 def _standing(stand: float, walk: float, steps: int) -> list[slice]:
@@ -246,27 +263,15 @@ def _trunk_plot(found: dict[str, Run]) -> Plot:
     return Plot(plot, "Height of the trunk over the way it has come, a point every 0.05 s.")
 
 
-def _replay(found: dict[str, Run], stand: float) -> Replay:
-    runs = {name: _foot_motion(run, stand) for name, run in (reversed(found.items()))}
-    return Replay(
-        "The front left foot, as the robot begins to trot",
-        load("foot").body,
-        runs,
-        "The rest of the robot is not drawn.",
-    )
-
-
-def _foot_motion(run: Run, stand: float) -> Trajectory:
-    h = 0.002
-    part = slice(round(stand / h), round((stand + _SHOWN) / h) + 1)
-    position, turn = run.feet[part, 0].copy(), run.turn[part, 0]
-    position += rotation_matrices(np.ascontiguousarray(turn)) @ np.array(
-        [0.0, 0.0, -0.035]
-    )  # the middle of the sole's box
-    velocity = np.gradient(position, h, axis=0)
-    inner = slice(part.start, part.stop - 1)
-    contact = run.impulse[inner, 0], run.mode[inner, 0], run.kind[inner, 0]
-    return Trajectory(position, turn, velocity, np.zeros_like(velocity), *contact, h)
+def _scene(found: dict[str, Run]) -> Scene:
+    model = engine.mujoco.MjModel.from_xml_string(model_text())
+    runs = {name: run.frames for name, run in reversed(found.items())}
+    feet = {model.body(foot).id: foot.replace("_", " ") for foot in FEET}
+    mode = np.zeros((len(found[LEARNED].frames), model.nbody), np.int8)
+    mode[:, list(feet)] = found[LEARNED].shown_mode
+    caption = "Faint: how it began. Modes are those of the learned feet."
+    view = {"caption": caption, "seen_from": (0.5, -1.0), "names": feet}
+    return scene_of("The quadruped begins to trot", model, runs, _FRAME, modes={LEARNED: mode}, **view)
 
 
 def _rows(found: dict[str, Run]) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ def _walk_alone(stand: float, walk: float) -> Walk:
 
 def _walk(model: Any, data: Any, step: Callable[[], None], stand: float, walk: float, lift: float) -> Walk:
     steps = round((2 * stand + walk) / model.opt.timestep)
-    (trunk, feet, _), _ = drive(model, data, step, lambda t: None, stand, walk, steps, lift=lift)
+    (trunk, feet), _ = drive(model, data, step, lambda t: None, stand, walk, steps, lift=lift)
     return trunk[:, :3], feet
 
 

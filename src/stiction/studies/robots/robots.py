@@ -26,7 +26,7 @@ TOSSES = {"quick": 5, "usual": 100, "full": 300}  # of the cube
 MUJOCO, STICTION = "MuJoCo alone", "stiction"
 _ENGINES = {MUJOCO: by_mujoco, STICTION: by_stiction}
 Found = dict[str, dict[str, list[Trial]]]  # robot -> who drove -> runs
-COLOURS = {MUJOCO: figures.COLOURS["truth"], STICTION: figures.COLOURS["stiction"]}
+COLOURS = figures.run_colours((MUJOCO, STICTION))
 # Aims:
 OFTEN, ALWAYS = 3.0, 5.0  # mean time of a contact step over that of mj_step, on two robots of three and on all
 SLOWEST = 10.0  # time of the slowest contact step over the mean
@@ -57,7 +57,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, strangers: Sequence[S
     others = _others(scale, seed)
     robots = {one.name: _about(one, models[one.name]) | _figures(found[one.name]) for one in there}
     content = {
-        "duration_s": DURATION[scale],
+        "seconds_a_run": DURATION[scale],
         "runs": SEEDS[scale],
         "friction": FRICTION,
         "left_out": [one.name for one in missing],
@@ -204,10 +204,10 @@ def _cost_table(content: dict[str, Any], missing: list[Stranger]) -> Table:
     columns = ["", "Step [ms]", "Freedoms", "Points", "Most", "mj_step [µs]", "stiction [µs]", "Ratio"]
     columns += ["mj_step, slowest / mean", "stiction, slowest / mean"]
     note = (
-        f"Runs of {content['duration_s']:g} s, for each robot: {content['runs']}. Points: with a law, in a step in "
+        f"Runs of {content['seconds_a_run']:g} s, for each robot: {content['runs']}. Points: with a law, in a step in "
         "which something touches the floor; times are of such steps. MuJoCo's are those of its own runs, in which it "
-        "solves the same contacts in its own way. Models that ask for RK4 take Euler's method in both. Each run is "
-        "made twice, and of every step the shorter time counts."
+        f"solves the same contacts in its own way; friction is {content['friction']:g} in both. Models that ask for "
+        "RK4 take Euler's method in both. Each run is made twice, and of every step the shorter time counts."
     )
     note += f" {_left_out(missing)}" if missing else ""
     return Table("Robots of other packages: time of a contact step", columns, rows, note)

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
-from stiction.bodies.state import Kind, Mode, Trajectory
+from stiction.bodies.state import Kind, Mode
 from stiction.laws.law import GRAVITY, Law
 from stiction.robots import mujoco as engine
 from stiction.simulators import dart_chain
@@ -41,25 +40,6 @@ class Swing:
         acceleration = np.diff(self.rate, axis=0) / TIMESTEP
         motion = _centre_acceleration(self.angle[:-1], self.rate[:-1], acceleration)
         return MASS * (motion - np.array([GRAVITY[0], GRAVITY[2]])) - self.impulse[:, [0, 2]] / TIMESTEP
-
-    def trajectory(self) -> Trajectory:
-        """The motion of the last link."""
-        heading, spin = self.angle.sum(axis=1), self.rate.sum(axis=1)
-        along, down = directions(np.cumsum(self.angle, axis=1))
-        reach = LENGTH * (along[:, 0] + along[:, 1] + 0.5 * along[:, 2])
-        turning = np.cumsum(self.rate, axis=1)[..., None] * down
-        speed = LENGTH * (turning[:, 0] + turning[:, 1] + 0.5 * turning[:, 2])
-        nil = np.zeros(len(heading))
-        return Trajectory(
-            position=np.stack([reach[:, 0], nil, PIN + reach[:, 1]], axis=1),
-            quaternion=Rotation.from_rotvec(np.stack([nil, heading, nil], axis=1)).as_quat(scalar_first=True),
-            velocity=np.stack([speed[:, 0], nil, speed[:, 1]], axis=1),
-            angular_velocity=np.stack([nil, spin, nil], axis=1),
-            impulse=self.impulse,
-            mode=self.mode.astype(np.int8),
-            kind=self.kind.astype(np.int8),
-            timestep=TIMESTEP,
-        )
 
 
 def swing_in_dart(start: NDArray[np.float64], steps: int, solver: str = "nsgs") -> Swing:

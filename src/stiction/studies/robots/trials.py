@@ -18,6 +18,7 @@ from stiction.basics.checks import InputError
 from stiction.laws.material import Material
 from stiction.robots.mujoco import Simulation, mujoco
 from stiction.studies.page.section import Motion
+from stiction.studies.robots.pieces import Frames
 from stiction.studies.robots.strangers import FLOOR, Stranger
 
 FRICTION = 0.8
@@ -73,7 +74,7 @@ class _Engine:
 
 def by_mujoco(stranger: Stranger, model: Any, seed: int, duration: float) -> Trial:
     """`duration` seconds by MuJoCo alone, with Euler's method where the model asks for RK4, as stiction does."""
-    model = copy.copy(model)
+    model = _with_equal_friction(model)
     if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     floor = model.geom(FLOOR).id
@@ -98,10 +99,18 @@ def by_stiction(stranger: Stranger, model: Any, seed: int, duration: float) -> T
     def engine() -> _Engine:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that RK4 becomes Euler is said in the table's note
-            sim = Simulation(copy.copy(model), laws={_KEY: Material.coulomb(FRICTION)})
+            sim = Simulation(_with_equal_friction(model), laws={_KEY: Material.coulomb(FRICTION)})
         return _Engine(sim.model, sim.data, sim.step, lambda: len(sim.contacts[_KEY].points), lambda: sim.unsolved)
 
     return _twice(stranger, engine, seed, duration)
+
+
+def _with_equal_friction(model: Any) -> Any:
+    """A copy of the model in which MuJoCo's own contacts slide with the friction that the material has."""
+    model = copy.copy(model)
+    model.geom_friction[:, 0] = FRICTION
+    model.pair_friction[:, :2] = FRICTION
+    return model
 
 
 def _twice(stranger: Stranger, engine: Callable[[], _Engine], seed: int, duration: float) -> Trial:
@@ -124,7 +133,7 @@ def _drive(stranger: Stranger, engine: _Engine, seed: int, duration: float) -> T
     drive = stranger.drive(model, data, seed)
     floor, stride = model.geom(FLOOR).id, max(1, round(FRAME / h))
     trial = Trial(np.zeros(steps), np.zeros(steps, dtype=np.int64))
-    frames = []
+    frames = Frames()
     for t in range(steps):
         drive(t)
         began = clock.perf_counter()
@@ -137,14 +146,13 @@ def _drive(stranger: Stranger, engine: _Engine, seed: int, duration: float) -> T
         trial.points[t] = engine.points()
         at_floor = (data.contact.geom == floor).any(axis=1)
         trial.depth = max(trial.depth, -data.contact.dist[at_floor].min(initial=0.0))
-        if t % stride == 0 and t * h < SHOWN:  # places are those at the step's begin, which MuJoCo leaves behind
-            frames.append((data.xpos.copy(), data.xquat.copy()))
+        if t % stride == 0 and t * h < SHOWN:
+            frames.take(data)
     trial.unsolved = engine.unsolved()
     trial.warnings = {_name(k): int(w.number) for k, w in enumerate(data.warning) if w.number}
     trial.end = data.qpos.copy()
     if frames:
-        position, quaternion = (np.array(part) for part in zip(*frames))
-        trial.motion = Motion(position - model.geom_pos[floor], quaternion, stride * h)
+        trial.motion = frames.motion(stride * h, model.geom_pos[floor])
     return trial
 
 

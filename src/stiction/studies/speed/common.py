@@ -11,7 +11,6 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.laws.law import GRAVITY
 from stiction.laws.learned import LearnedLaw
-from stiction.learning.collect.throws import ThrowRanges, draw, generator
 from stiction.simulation.motion import Motion, Setting, to_motion
 from stiction.studies.speed.measured import Measured
 
@@ -77,9 +76,7 @@ def installed() -> tuple[dict[str, Any], list[str]]:
 
 def throws(body: Body, count: int, seed: int) -> State:
     """Random throws (count,), drawn as those that laws are learned from."""
-    drawn = [draw(body, ThrowRanges(), generator(seed, k)) for k in range(count)]
-    parts = ("position", "quaternion", "velocity", "angular_velocity")
-    return State(*(np.stack([getattr(state, part) for state in drawn]) for part in parts))
+    return State.random(body, count, seed=seed)
 
 
 def motion(body: Body, states: State) -> Motion:

@@ -4,16 +4,17 @@ from pathlib import Path
 
 import numpy as np
 
+from stiction.basics import colours
 from stiction.basics.files import whole_file
 from stiction.studies.speed.common import BULLET, DART, MUJOCO, ROLLED, STEPPED
 from stiction.studies.speed.measured import Measured
 from stiction.studies.speed.points import MESH, SPHERES
 
 _COLOURS = {
-    **dict.fromkeys((STEPPED, ROLLED), "#406ce8"),
-    **dict.fromkeys((SPHERES[MUJOCO], MESH[MUJOCO]), "#be5c3a"),
-    **dict.fromkeys((SPHERES[DART], MESH[DART]), "#808b9b"),
-    **dict.fromkeys((SPHERES[BULLET], MESH[BULLET]), "#0d9488"),
+    **dict.fromkeys((STEPPED, ROLLED), colours.as_hex(colours.STICTION)),
+    **dict.fromkeys((SPHERES[MUJOCO], MESH[MUJOCO]), colours.as_hex(colours.MUJOCO)),
+    **dict.fromkeys((SPHERES[DART], MESH[DART]), colours.as_hex(colours.TRUTH)),
+    **dict.fromkeys((SPHERES[BULLET], MESH[BULLET]), colours.as_hex(colours.BULLET)),
 }
 _DASHED = (ROLLED, *MESH.values())
 

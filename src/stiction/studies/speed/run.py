@@ -6,7 +6,7 @@ from pathlib import Path
 
 from stiction.basics import checks, files
 from stiction.basics.progress import bars
-from stiction.basics.versions import versions
+from stiction.basics.versions import commit, versions
 from stiction.studies.outputs import markdown, print_tables
 from stiction.studies.speed import batch, chain, materials, points, processes, profile, quadruped, throw
 from stiction.studies.speed.common import SCALES, Case, Scale
@@ -35,11 +35,14 @@ def run(
     only: tuple[str, ...] = (),
     repeat: int = 1,
     seed: int = 0,
-    json: Path | None = None,
+    out: Path | None = None,
     plot: Path | None = None,
-    markdown_file: Path | None = None,
 ) -> None:
-    """Measure all cases, or `only` some, `repeat` times over; print tables; write the files that are named."""
+    """Measure all cases, or `only` some, `repeat` times over; print tables.
+
+    out: folder; figures go to out/bench/results.json, tables to out/bench/tables.md
+    plot: PNG file for the cost against contact points
+    """
     repeat, seed = checks.count("repeat", repeat, 1), checks.count("seed", seed, 0)
     names = [checks.choice("case", name, tuple(CASES)) for name in only] or list(CASES)
     if plot is not None and "points" not in names:
@@ -54,12 +57,11 @@ def run(
     print(f"\n{seconds} s on {processor()}")
     if waited() > BUSY:
         print(f"Other processes took {100 * waited():.0f} % of the core: on a quiet machine figures are smaller.")
-    if json is not None:
-        files.write_json(json, _content(runs, scale, seed, seconds))
-        print(f"Wrote {json}")
-    if markdown_file is not None:
-        files.write_whole(markdown_file, markdown(tables).encode())
-        print(f"Wrote {markdown_file}")
+    if out is not None:
+        folder = out / "bench"
+        files.write_json(folder / "results.json", _content(runs, scale, seed, seconds))
+        files.write_whole(folder / "tables.md", markdown(tables).encode())
+        print(f"Wrote {folder / 'results.json'}, {folder / 'tables.md'}")
     if plot is not None:
         from stiction.studies.speed.plot import draw
 
@@ -86,8 +88,13 @@ def processor() -> str:
 
 
 def _content(runs: list[Results], scale: str, seed: int, seconds: float) -> dict:
+    flags = {"quick": " --quick", "usual": "", "full": " --full"}[scale] + (f" --seed {seed}" if seed else "")
     return {
+        "study": "bench",
+        "title": "Speed",
+        "command": f"stiction bench{flags} --repeat {len(runs)} --out DIR",
         "parameters": {"scale": scale, "seed": seed, "repeat": len(runs)},
+        "commit": commit(),
         "versions": versions(*_PACKAGES),
         "processor": processor(),
         "duration_s": seconds,

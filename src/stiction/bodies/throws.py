@@ -1,5 +1,6 @@
 """What to throw: ranges of the initial state, and one throw drawn from them."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -11,6 +12,7 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
 
 Range = tuple[float, float]
+_WIDEST = 1e9  # in SI units: what is higher or faster is no throw
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,17 @@ class ThrowRanges:
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold."""
         return {name: list(limits) for name, limits in asdict(self).items()}
+
+    @classmethod
+    def of(cls, given: "ThrowRanges | Mapping[str, Range] | None") -> "ThrowRanges":
+        """The ranges that a person gives, by name; those that are left out are the usual ones."""
+        if isinstance(given, ThrowRanges):
+            return given
+        if given is not None and not isinstance(given, Mapping):
+            raise checks.InputError(f"Ranges of throws are given by their names, got {checks.shown(given)}.")
+        for name in given or {}:
+            checks.choice("A range of throws", name, tuple(field.name for field in fields(cls)))
+        return cls(**(given or {}))
 
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> "ThrowRanges":
@@ -74,6 +87,11 @@ def draw(body: Body, ranges: ThrowRanges, rng: np.random.Generator, *, in_plane:
     return State([0.0, 0.0, height - lowest], quaternion, velocity - np.cross(spin, R @ body.com), spin)
 
 
+def drawn(body: Body, ranges: ThrowRanges, seed: int, throws: Iterable[int]) -> State:
+    """The throws with these numbers, as one batch (n,)."""
+    return stacked([draw(body, ranges, generator(seed, throw)) for throw in throws])
+
+
 def stacked(states: list[State]) -> State:
     """Single states as one batch (n,)."""
     parts = ("position", "quaternion", "velocity", "angular_velocity")
@@ -93,8 +111,10 @@ def _checked_range(name: str, value: Any) -> Range:
     try:
         low, high = value
     except (TypeError, ValueError) as error:
-        raise checks.InputError(f"The range of {name} must be two numbers, got {value!r:.80}.") from error
+        raise checks.InputError(f"The range of {name} must be two numbers, got {checks.shown(value)}.") from error
     low, high = checks.scalar(f"The range of {name}", low), checks.scalar(f"The range of {name}", high)
+    if max(abs(low), abs(high)) > _WIDEST:
+        raise checks.InputError(f"The range of {name} must lie within {_WIDEST:g}, got {low:g} to {high:g}.")
     if low > high:
         raise checks.InputError(f"The range of {name} must not end below its begin, got {low:g} to {high:g}.")
     return low, high

@@ -1,0 +1,60 @@
+"""Try to break stiction: `python -m fuzz --seed 0`; `--quick` for a short version; exits with 1 on any failure.
+
+`--only KIND --case 17` makes one attempt in this process, so that a debugger can look at it.
+"""
+
+import argparse
+import importlib
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+from rich.progress import Progress
+
+from fuzz import printed
+from fuzz.child import rng_of
+from fuzz.counts import Counts
+from fuzz.kinds import KINDS
+from fuzz.watch import watched
+
+
+def main() -> int:
+    """Run what the command line asks for: the exit code."""
+    asked = _arguments()
+    if asked.case is not None:
+        counts = Counts()
+        module = f"fuzz.{asked.only[0]}"
+        importlib.import_module(module).case(rng_of(module, asked.seed, asked.case), counts)
+        print(counts)
+        return 0
+    found, begin = {}, time.monotonic()
+    with Progress(transient=True) as progress:
+        for name in asked.only or KINDS:
+            cases = max(1, round(asked.times * (KINDS[name].quick if asked.quick else KINDS[name].cases)))
+            bar = progress.add_task(name, total=cases)
+            told = partial(progress.update, bar)
+            found[name] = watched(f"fuzz.{name}", asked.seed, cases, lambda done, told=told: told(completed=done))
+    printed.show(found)
+    print(f"seed {asked.seed}, {time.monotonic() - begin:.0f} s")
+    if asked.out:
+        printed.write(found, asked.out)
+    return int(any(counts.failed for counts in found.values()))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quick", action="store_true", help="a few of each, for continuous integration")
+    parser.add_argument("--times", type=float, default=1.0, help="so many times as many cases")
+    parser.add_argument("--only", nargs="+", choices=list(KINDS), metavar="KIND", help=", ".join(KINDS))
+    parser.add_argument("--case", type=int, help="one case of the one kind that --only names, in this process")
+    parser.add_argument("--out", type=Path, help="a page, such as docs/hardening.md, whose table is to be filled")
+    asked = parser.parse_args()
+    if asked.case is not None and len(asked.only or ()) != 1:
+        parser.error("--case needs one kind: --only KIND")
+    return asked
+
+
+if __name__ == "__main__":
+    sys.exit(main())

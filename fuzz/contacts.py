@@ -1,0 +1,36 @@
+"""The worst laws on contacts of all sorts, of bodies from cube to needle: no answer of a law may break the physics."""
+
+import numpy as np
+
+from contact_states import random_contacts
+from fuzz.counts import Counts
+from fuzz.violations import BOUND, NAMES, violations
+from fuzz.worst_laws import LAWS, random_body
+from stiction import Mode
+
+AT_ONCE = 50  # contacts
+
+
+def case(rng: np.random.Generator, counts: Counts) -> None:
+    """One law on one body, in contacts of all kinds."""
+    label = str(rng.choice(list(LAWS)))
+    body = random_body(rng)
+    counts.trying(f"{label} on {body!r}")
+    found = attack(label, body, AT_ONCE, rng)
+    for name, size in zip(NAMES, found):
+        if np.isfinite(size):
+            counts.violated(size, BOUND, name)
+
+
+def attack(label: str, body, number: int, rng: np.random.Generator) -> np.ndarray:
+    """The greatest violations of a kind of law on random contacts of a body; NaN: not known."""
+    contacts = random_contacts(body, number, rng)
+    law = LAWS[label](body, int(rng.integers(2**31)))
+    law.native.respond(contacts)
+    p = contacts.record["impulse"]
+    if not np.isfinite(p).all():
+        raise AssertionError("an impulse is not finite")
+    if not np.isin(contacts.record["mode"], (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all():
+        raise AssertionError("a mode is none")
+    three = label in ("random answers", "random networks")  # numbers of friction
+    return violations(contacts, p, centre_known=three or label == "random answers of five numbers", work_known=three)

@@ -1,0 +1,254 @@
+"""Recordings of strangers: npz, CSV, Parquet and MCAP files with something wrong, and folders that were imported."""
+
+import functools
+import io
+import json
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from fuzz.counts import Counts
+from fuzz.damage import NUMBERS, damaged, odd_array
+from stiction import Body
+from stiction.basics.files import digest
+from stiction.learning.recordings.folder import load_recordings, save_recordings
+from stiction.learning.recordings.poses import Conventions
+from stiction.learning.recordings.read import import_recordings
+from stiction.learning.recordings.recorded import Recordings
+from toss_files import RATE, record
+
+_BODY = Body.box((0.1, 0.1, 0.1), 0.37)
+_NAMES = ("toss", "time", "x", "y", "z", "qw", "qx", "qy", "qz")
+_MESSAGES: tuple[bytes, ...] = (
+    b"null", b"[]", b"5", b'"x"', b"{}", b'{"pose": null}', b'{"pose": {"position": null, "orientation": null}}',
+    b'{"pose": {"position": {"x": "a"}, "orientation": {}}}', b"{" * 50, b"[" * 5000 + b"]" * 5000, b"\xff\xfe", b"",
+    b'{"pose": {"pose": {"pose": {}}}}', b'{"position": [1, 2, 3], "orientation": [1, 0, 0, 0]}', b"NaN", b"1e999",
+    b'{"pose": {"position": {"x": 1e400, "y": null, "z": []}, "orientation": {"w": {}, "x": 0, "y": 0, "z": 0}}}',
+)  # fmt: skip
+
+
+@functools.cache
+def _states() -> np.ndarray:
+    return record(3, frames=50)
+
+
+def case(rng: np.random.Generator, counts: Counts) -> None:
+    """Write a recording with something wrong, and read it."""
+    with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)  # numbers that overflow on the way were not looked at
+        folder = Path(name)
+        kind = str(rng.choice(list(_KINDS)))
+        if kind == "folder":
+            _check(_imported(rng, counts, folder))
+            return
+        data, told = _KINDS[kind](rng)
+        if rng.uniform() < 0.3:
+            data, what = damaged(rng, data)
+            told += f", {what}"
+        suffix = str(rng.choice(["csv", "parquet", "npz", "mcap"])) if rng.uniform() < 0.05 else kind
+        (folder / f"a.{suffix}").write_bytes(data)
+        how, told_how = _conventions(rng)
+        counts.trying(f"{kind} as {suffix}: {told}; {told_how}")
+        _check(import_recordings(folder / f"a.{suffix}", _BODY, how))
+
+
+def _check(found: Recordings) -> None:
+    """What was accepted is of use."""
+    if not len(found) or not 0 < found.timestep < 100:
+        raise AssertionError("recordings without tosses or time")
+    for toss in found.tosses.tosses:
+        if not (np.isfinite(toss.position).all() and np.isfinite(toss.quaternion).all()):
+            raise AssertionError("a pose is not finite")
+        if (np.diff(toss.frame) < 1).any() or not 0 <= toss.flight <= len(toss.frame):
+            raise AssertionError("frames out of order")
+
+
+def _conventions(rng: np.random.Generator) -> tuple[Conventions | None, str]:
+    if rng.uniform() < 0.7:
+        return None, "as usual"
+    choices: dict[str, Any] = {
+        "units": ("m", "cm", "mm", "in"), "time_unit": ("s", "ms", "us", "ns"), "quaternion": ("wxyz", "xyzw"),
+        "up": ("z", "y", "x"), "mirror": ("", "x", "y"), "inverse": (False, True), "interval": (*NUMBERS, 1 / RATE),
+        "floor": NUMBERS,
+    }  # fmt: skip
+    chosen = rng.choice(list(choices), rng.integers(1, 3), replace=False)
+    how = {str(name): choices[name][rng.integers(len(choices[name]))] for name in chosen}
+    return Conventions(**how), str(how)
+
+
+def _npz(rng: np.random.Generator) -> tuple[bytes, str]:
+    states = _states()
+    fields: dict[str, Any] = {
+        "states": states.reshape(-1, 13), "offsets": np.arange(4) * 50, "dt": np.array(1 / RATE),
+        "split": np.array([0, 0, 1]), "group_id": np.arange(3),
+    }  # fmt: skip
+    told = "whole"
+    for _ in range(rng.integers(0, 3)):
+        name = str(rng.choice(list(fields)))
+        if rng.uniform() < 0.1 and len(fields) > 1:
+            del fields[name]
+            told = f"no {name}"
+        else:
+            fields[name], what = odd_array(rng, fields[name])
+            told = f"{name}: {what}"
+    if rng.uniform() < 0.15:
+        return _large_npz(rng, fields), "claims to be large"
+    sink = io.BytesIO()
+    np.savez_compressed(sink, **fields)
+    return sink.getvalue(), told
+
+
+def _large_npz(rng: np.random.Generator, fields: dict[str, Any]) -> bytes:
+    """An archive with an array that says it has many rows, or has many that hardly take any space."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in fields.items():
+            file = io.BytesIO()
+            np.save(file, array, allow_pickle=False)
+            text = file.getvalue()
+            if name == "states":
+                rows = int(rng.choice([10**4, 10**9, 10**12, 2**62]))
+                header = b"\x93NUMPY\x01\x00"
+                about = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 13), }}".encode()
+                about += b" " * (-(10 + len(about) + 1) % 64) + b"\n"
+                text = header + len(about).to_bytes(2, "little") + about + bytes(1000)
+            archive.writestr(f"{name}.npy", text)
+    return sink.getvalue()
+
+
+def _table(rng: np.random.Generator) -> tuple[dict[str, Any], str]:
+    states = _states()
+    count, frames = states.shape[:2]
+    columns: dict[str, Any] = dict(zip(_NAMES[2:], states[..., :7].reshape(-1, 7).T))
+    columns["toss"] = np.repeat(np.arange(count), frames)
+    columns["time"] = np.tile(np.arange(frames) / RATE, count)
+    told = "whole"
+    for _ in range(rng.integers(0, 3)):
+        name = str(rng.choice(list(columns)))
+        match rng.integers(4):
+            case 0:
+                del columns[name]
+                told = f"no {name}"
+            case 1:
+                columns[name] = columns[name][: rng.integers(len(columns[name]) + 1)]
+                told = f"{name} ends early"
+            case _:
+                columns[name], what = odd_array(rng, columns[name])
+                told = f"{name}: {what}"
+    return columns, told
+
+
+def _csv(rng: np.random.Generator) -> tuple[bytes, str]:
+    columns, told = _table(rng)
+    names = list(columns)
+    rows = max((np.size(column) for column in columns.values()), default=0)
+    cells = [[str(value) for value in np.ravel(np.asarray(column))] for column in columns.values()]
+    if names and rng.uniform() < 0.1:
+        names[rng.integers(len(names))] = str(rng.choice([*names, "", "é", "a" * 5000, '"']))
+        told += ", other names"
+    lines = [",".join(names)]
+    lines += [",".join(column[k] if k < len(column) else "" for column in cells) for k in range(min(rows, 200))]
+    if len(lines) > 2 and rng.uniform() < 0.2:
+        odd = ("", ",,,", "x," * 50, "1e999," * 9, '"', "#", "\0", "NaN" + ",NaN" * 8, "1" * 4000)
+        lines.insert(int(rng.integers(1, len(lines))), odd[rng.integers(len(odd))])
+        told += ", an odd line"
+    return "\n".join(lines).encode(errors="replace"), told
+
+
+def _parquet(rng: np.random.Generator) -> tuple[bytes, str]:
+    columns, told = _table(rng)
+    if rng.uniform() < 0.1:
+        columns["x"] = np.zeros(10**6)  # which takes no space in the file
+        columns, told = {name: np.resize(column, 10**6) if np.size(column) < 2 else np.zeros(10**6)
+                         for name, column in columns.items()}, "many rows"  # fmt: skip
+        columns = dict(list(columns.items())[:2])
+    arrays = {}
+    for name, column in columns.items():
+        try:
+            arrays[name] = pa.array(np.asarray(column))
+        except (pa.ArrowException, ValueError, TypeError):
+            arrays[name] = pa.array([[1.0, None], None, []])
+            told += f", {name} as lists"
+    shortest = min((len(array) for array in arrays.values()), default=0)
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table({name: array[:shortest] for name, array in arrays.items()}), sink)
+    return sink.getvalue(), told
+
+
+def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:
+    from mcap.writer import CompressionType, Writer
+
+    sink, told = io.BytesIO(), "whole"
+    packed = CompressionType(int(rng.choice([kind.value for kind in CompressionType])))
+    writer = Writer(sink, compression=packed, use_chunking=bool(rng.uniform() < 0.8))
+    writer.start()
+    schema = writer.register_schema("foxglove.PoseInFrame", "jsonschema", b"{}")
+    channels = [writer.register_channel(name, "json", schema) for name in ("/pose", "/other")]
+    odd, at, large = rng.uniform() < 0.5, int(rng.integers(50)), rng.uniform() < 0.05
+    for k, row in enumerate(_states()[0].tolist()):
+        pose = {"position": dict(zip("xyz", row[:3])), "orientation": dict(zip("wxyz", row[3:7]))}
+        text = json.dumps({"pose": pose}).encode()
+        if odd and k == at:
+            text = _MESSAGES[rng.integers(len(_MESSAGES))]
+            told = f"message {text[:60]!r}"
+        if large and k == at:
+            text, told = b" " * 3 * 10**7, "a large message of nothing"
+        time = int(k / RATE * 1e9) if rng.uniform() > 0.01 else int(rng.integers(2**63))
+        writer.add_message(channels[int(rng.uniform() < 0.002)], time, text, time)
+    writer.finish()
+    return sink.getvalue(), f"{told}, {packed.name}"
+
+
+def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordings:
+    """A folder as `stiction import` writes it, changed, its digest made right again."""
+    save_recordings(_whole(), folder / "set")
+    manifest = json.loads((folder / "set" / "manifest.json").read_text())
+    table = pyarrow.parquet.read_table(folder / "set" / "recordings.parquet")
+    told = "whole"
+    for _ in range(rng.integers(1, 3)):
+        if rng.uniform() < 0.5:
+            name = str(rng.choice(list(manifest)))
+            odd = (None, -1, 0, 1e300, "x", [], {}, [0], ["x"] * 3, [[0]], True, 10**400, [1e300] * 3, [None] * 3)
+            manifest[name] = odd[rng.integers(len(odd))]
+            told = f"{name} = {str(manifest[name])[:40]}"
+        elif table.num_rows:
+            name = str(rng.choice(table.column_names))
+            column, what = odd_array(rng, table.column(name).to_numpy())
+            try:
+                table = table.set_column(table.column_names.index(name), name, pa.array(np.ravel(column)))
+            except (pa.ArrowException, ValueError, TypeError):
+                table = table.drop_columns([name])
+                what = "gone"
+            told = f"{name}: {what}"
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(table, sink)
+    data = sink.getvalue()
+    if rng.uniform() < 0.1:
+        data, what = damaged(rng, data)
+    (folder / "set" / "recordings.parquet").write_bytes(data)
+    (folder / "set" / "manifest.json").write_text(json.dumps({**manifest, "sha256": digest(data)}))
+    counts.trying(f"folder: {told}")
+    return load_recordings(folder / "set")
+
+
+@functools.cache
+def _whole() -> Recordings:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.npz")
+        states = _states()
+        np.savez(path, states=states.reshape(-1, 13), offsets=np.arange(4) * 50, dt=1 / RATE)
+        return replace(import_recordings(path, _BODY), body=_BODY)
+
+
+_KINDS: dict[str, Callable[..., Any]] = {
+    "npz": _npz, "csv": _csv, "parquet": _parquet, "mcap": _mcap, "folder": _imported,
+}  # fmt: skip

@@ -1,0 +1,72 @@
+"""Watches the process in which a kind is tried: a crash or a hang is a failure of one case, and the rest goes on."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fuzz.counts import Counts
+
+HUNG = 20.0  # seconds without any progress; more than Counts.SLOWEST, since the machine may be busy with other things
+_MOST_DEATHS = 20  # after which a kind is given up
+
+
+def watched(
+    module: str, seed: int, cases: int, told: Callable[[int], None] = lambda done: None, *, hung: float = HUNG
+) -> Counts:
+    """Make `cases` attempts of the kind in a module.
+
+    told(done): called every now and then with the number of cases that are done
+    hung: seconds without progress after which the process is ended
+    """
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        file, log = Path(folder, "counts"), Path(folder, "log")
+        command = [sys.executable, "-X", "faulthandler", "-m", "fuzz.child", module, str(seed), str(cases), str(file)]
+        os.mkdir(Path(folder, "work"))
+        for _ in range(_MOST_DEATHS):
+            death = _one_life(command, file, log, told, hung)
+            counts = Counts.at(file)
+            if death is None:
+                return counts
+            counts.fail(f"{death}; {log.read_text(errors='replace')[-400:]}")
+            counts.done += 1
+            counts.trying("")
+            if counts.done == cases:
+                return counts
+        counts.label = "the rest"
+        counts.fail(f"given up after {_MOST_DEATHS} crashes")
+        return counts
+
+
+def _one_life(command: list[str], file: Path, log: Path, told: Callable[[int], None], hung: float) -> str | None:
+    """Run the process until it ends: how it died, or None if it did not."""
+    # Files that a case makes lie in a folder that is thrown away; arrays need no threads of their own.
+    environment = {
+        **os.environ,
+        "TMPDIR": str(file.parent / "work"),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environment) as process:
+        changed, last = time.monotonic(), -1.0
+        while process.poll() is None:
+            time.sleep(0.1)
+            now = file.stat().st_mtime if file.exists() else 0.0
+            if now != last:
+                changed, last = time.monotonic(), now
+                told(_done(file))
+            if time.monotonic() - changed > hung + 40 * (now == 0.0):  # a process may take long to begin
+                process.kill()
+                return f"hung for {hung:g} s"
+    told(_done(file))
+    return None if process.returncode == 0 else f"the process died with {process.returncode}"
+
+
+def _done(file: Path) -> int:
+    try:
+        return Counts.read(file).done
+    except (OSError, ValueError):  # not there yet, or just being written
+        return 0

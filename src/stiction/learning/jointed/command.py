@@ -1,0 +1,126 @@
+"""`stiction identify DATA --mjcf PART.xml`: from recordings of a jointed part to an MJCF file and a material."""
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from stiction.basics import checks
+from stiction.basics.progress import parts
+from stiction.learning.identify.identify import Stage
+from stiction.learning.jointed.fit import STAGES, fit_jointed, with_material
+from stiction.learning.jointed.identified import JointedIdentified, is_untold, told
+from stiction.learning.jointed.judging import AFTER_TOUCH, Judged, judge
+from stiction.learning.jointed.parameters import build_material, contact_parameters, part_parameters
+from stiction.learning.jointed.part import JointedPart
+from stiction.learning.jointed.prepared import Prepared, prepare
+from stiction.learning.jointed.recording import JointedTosses
+from stiction.learning.jointed.regions import calibrated_scale, ends, shares_held
+from stiction.learning.jointed.rolling import SUBSTEPS
+
+
+def identify_jointed(
+    data: str | Path | JointedTosses,
+    mjcf: str | Path | JointedPart,
+    *,
+    tosses: int | None = None,
+    seed: int = 0,
+    stages: Sequence[Stage] = STAGES,
+    spread: bool = True,
+    command: str = "identify_jointed",
+    progress: bool = True,
+) -> JointedIdentified:
+    """Fit masses, shape, joints and contact of a jointed part to recorded motions of it.
+
+    data: a .npz, .csv or .parquet file; mjcf: the part as measured, with a free base
+    tosses: fit this many only, drawn with `seed`; what is held out judges the result
+    spread: also find the uncertainty of forecasts
+    """
+    began = time.monotonic()
+    part = mjcf if isinstance(mjcf, JointedPart) else JointedPart.read(mjcf)
+    ready = prepare(data, part, tosses=tosses, seed=checks.count("seed", seed, 0))
+    parameters = [*part_parameters(part, ready.gravity), *contact_parameters()]
+    build = with_material(part)
+    with parts(shown=progress) as report:
+        solution = fit_jointed(ready.fitted, build, parameters, stages=stages, progress=report)
+        values = {p.name: float(v) for p, v in zip(parameters, solution.values)}
+        regions = _regions(ready, values, seed, report) if spread else {}
+    figures = {
+        "command": command,
+        "seed": seed,
+        "fitted_tosses": len(ready.fitted),
+        "held_out_tosses": len(ready.held_out),
+        "report": ready.report,
+        "parameters": told(parameters, solution),
+        "losses": solution.losses,
+        "held_out": {name: found.figures() for name, found in judge(ready.held_out, build, values).items()},
+        **regions,
+        "seconds": round(time.monotonic() - began),
+    }
+    material = build_material(values).with_info(**figures)
+    return JointedIdentified(part, parameters, solution, material, ready.fitted.timestep / SUBSTEPS)
+
+
+def _regions(ready: Prepared, values: Mapping[str, float], seed: int, report) -> dict[str, Any]:
+    """The spread of forecasts, told by tosses that were fitted, and the share of the others that it holds."""
+    build = with_material(ready.part)
+    scale, tried = calibrated_scale(
+        ready.fitted, build, values, seed=seed, progress=lambda done, most: report("Uncertainty", done, most)
+    )
+    found = shares_held(ready.held_out, ends(ready.held_out, build, values, scale, seed=seed))
+    return {"spread": scale, "spreads_tried": _as_text(tried), "coverage": _as_text(found)}
+
+
+def _as_text(shares: Any) -> Any:
+    """The same with keys that JSON has."""
+    return {str(k): _as_text(v) for k, v in shares.items()} if isinstance(shares, dict) else shares
+
+
+def run(options: Any) -> dict[str, Any]:
+    """Identify as the command was told, print what was found and write it; the figures, for JSON."""
+    command = " ".join(["stiction", *sys.argv[1:]])
+    if options.body or options.residual:
+        raise checks.InputError("--mjcf tells the whole part: leave out --body, and --residual, which it cannot have.")
+    how = {"tosses": options.tosses, "seed": options.seed, "command": command}
+    found = identify_jointed(options.data, options.mjcf, **how)
+    print_identified(found.figures)
+    for path in found.save(options.out):
+        print(f"Wrote {path}")
+    return found.figures
+
+
+def print_identified(figures: Mapping[str, Any]) -> None:
+    """What the recording is like, the numbers that were found, and how good forecasts are."""
+    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
+    for sentence in figures["report"]:
+        console.print(sentence)
+    table = Table(title=f"Fitted to {figures['fitted_tosses']} tosses", title_justify="left", box=SIMPLE_HEAD)
+    for name in ("parameter", "value", "standard error"):
+        table.add_column(name, justify="left" if name == "parameter" else "right", no_wrap=True)
+    for name, row in figures["parameters"].items():
+        table.add_row(name, f"{row['value']:.4g}", "not told" if is_untold(row) else f"{row['error']:.2g}")
+    console.print(table)
+    console.print(errors_table(figures["held_out"], f"Errors on {figures['held_out_tosses']} tosses held out"))
+    for what, shares in figures.get("coverage", {}).items():
+        told = ", ".join(
+            f"{100 * share:.0f} % in the region for {100 * float(level):.0f} %" for level, share in shares.items()
+        )
+        console.print(f"Of these, at the end ({what}): {told}.")
+    console.print(f"Took {figures['seconds']} s.")
+
+
+def errors_table(held_out: Mapping[str, Mapping[str, Mapping[str, float]]], title: str) -> Table:
+    """Mean and median errors over both horizons."""
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    for name in ("", "position, % of length", "rotation, degrees", "joints, degrees"):
+        table.add_column(name, justify="right" if name else "left")
+    words = {"touch": f"{AFTER_TOUCH} frames from the touch on", "whole": "whole tosses"}
+    for horizon, row in held_out.items():
+        cells = (f"{row[name]['mean']:.1f} (median {row[name]['median']:.1f})" for name in Judged.__annotations__)
+        table.add_row(words[horizon], *cells)
+    return table

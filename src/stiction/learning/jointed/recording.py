@@ -1,0 +1,163 @@
+"""Recordings of a jointed part: the pose of its base and the positions of its joints, frame by frame."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.basics import checks
+from stiction.basics.files import read_arrays
+from stiction.learning.collect.tables import read_columns
+from stiction.learning.jointed.part import POSE, JointedPart
+from stiction.learning.recordings.limits import checked_interval
+from stiction.learning.recordings.poses import MOST_FRAMES
+from stiction.learning.recordings.readers import POSE as POSE_COLUMNS
+from stiction.learning.recordings.tosses import Frames
+
+HELD_OUT = ("val", "validation", "test", "held_out", "1", "True")
+_SHARE = 0.2  # of the tosses that are held out where the recording does not say which
+_NORM = 0.02  # a quaternion's length may be this far from 1; it is then normalised
+
+
+@dataclass(frozen=True, eq=False)
+class JointedToss(Frames):
+    """One recorded motion; missing frames are left out.
+
+    name: as the recording calls it; place: its place in the order of recording
+    frame: numbers of the frames that are there, shape (n,), the first 0
+    qpos: position [m] and quaternion w x y z of the base, then the joints [rad or m], unwrapped, shape (n, 7 + joints)
+    flight: number of leading frames in free flight, once that is known
+    rests: whether the height of its ground is known only from where it comes to rest
+    """
+
+    name: str
+    place: float
+    frame: NDArray[np.int64]
+    qpos: NDArray[np.float64]
+    held_out: bool = False
+    flight: int = 0
+    rests: bool = False
+
+    def part(self, first: int, flight: int) -> "JointedToss":
+        """The toss from row `first` on, of whose frames `flight` fly."""
+        return replace(self, frame=self.frame[first:] - self.frame[first], qpos=self.qpos[first:], flight=flight)
+
+
+@dataclass(frozen=True)
+class JointedTosses:
+    """Tosses of one part, recorded with one frame interval [s]."""
+
+    tosses: list[JointedToss]
+    timestep: float
+
+    def __len__(self) -> int:
+        return len(self.tosses)
+
+    def __getitem__(self, which) -> "JointedTosses":
+        """The tosses with these numbers."""
+        return JointedTosses([self.tosses[int(i)] for i in np.atleast_1d(which)], self.timestep)
+
+    def split(self, seed: int = 0) -> "tuple[JointedTosses, JointedTosses]":
+        """Those to fit, and those to judge by: as the recording says, else a fifth, drawn."""
+        held = np.array([toss.held_out for toss in self.tosses])
+        if not held.any() or held.all():
+            order = np.random.default_rng(seed).permutation(len(self))
+            held = np.isin(np.arange(len(self)), order[: max(1, round(_SHARE * len(self)))])
+        return self[np.flatnonzero(~held)], self[np.flatnonzero(held)]
+
+
+def read_jointed(path: str | Path, part: JointedPart) -> JointedTosses:
+    """Recorded tosses of a part.
+
+    A .npz file has `poses` (n, frames, 7 + joints): quaternion w x y z and position [m] of the base, then the joints in
+    the order of the MJCF file, NaN where a frame is missing; `dt` [s]; and, by choice, `split` (n,) with "val" for
+    tosses to judge by, and `number` (n,), the order of recording. A .csv or .parquet file has a row for each frame,
+    with the columns toss, time, x, y, z, qw, qx, qy, qz and one for each joint, by its name; by choice, split.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise checks.InputError(f"There is no recording {path}.")
+    if path.suffix == ".npz":
+        return _read_npz(path, part)
+    if path.suffix in (".csv", ".parquet"):
+        return _read_table(path, part)
+    raise checks.InputError(f"A recording of a jointed part is a .npz, .csv or .parquet file, got {path}.")
+
+
+def _read_npz(path: Path, part: JointedPart) -> JointedTosses:
+    data = read_arrays(path)
+    missing = [name for name in ("poses", "dt") if name not in data]
+    if missing:
+        raise checks.InputError(f"{path} has no {' and no '.join(missing)}; it has {', '.join(data) or 'nothing'}.")
+    poses = checks.numbers(f"{path}: poses", data["poses"])
+    wanted = POSE + len(part.joints)
+    if poses.ndim != 3 or poses.shape[2] != wanted:
+        raise checks.InputError(
+            f"{path}: poses must have the shape (tosses, frames, {wanted}), 7 numbers of the base and one for each "
+            f"joint of the MJCF file ({', '.join(part.joints) or 'none'}), got {poses.shape}."
+        )
+    number = checks.numbers(f"{path}: number", data.get("number", np.arange(len(poses))))
+    split = data.get("split", np.full(len(poses), "train"))
+    for name, each in (("number", number), ("split", split)):
+        if each.shape != (len(poses),):
+            raise checks.InputError(f"{path}: {name} must have one entry a toss, {len(poses)}, got {each.shape}.")
+    qpos = np.concatenate([poses[..., 4:7], poses[..., :4], poses[..., 7:]], axis=-1)
+    frames = np.arange(poses.shape[1])
+    tosses = [
+        _toss(f"{path.stem}[{n:g}]", float(n), frames, rows, str(kind) in HELD_OUT, part)
+        for n, rows, kind in zip(number.tolist(), qpos, split.tolist(), strict=True)
+    ]
+    return JointedTosses(tosses, checked_interval(f"{path}: dt [s]", data["dt"]))  # type: ignore[arg-type]
+
+
+def _read_table(path: Path, part: JointedPart) -> JointedTosses:
+    table = read_columns(path)
+    wanted = ("time", *POSE_COLUMNS, *part.joints)
+    missing = [name for name in wanted if name not in table]
+    if missing:
+        raise checks.InputError(
+            f"{path} has no column {', '.join(missing)}; it needs {', '.join(wanted)}, and it has {', '.join(table)}."
+        )
+    number = table.get("toss", np.zeros(len(table["time"])))
+    split = table.get("split", np.zeros(len(number)))
+    qpos = np.stack([table[name] for name in wanted[1:]], axis=1)
+    time = table["time"]
+    if not np.isfinite(time).all():
+        raise checks.InputError(f"{path}: each row needs a time, got {int((~np.isfinite(time)).sum())} without one.")
+    rows = {n: np.flatnonzero(number == n) for n in dict.fromkeys(number.tolist())}
+    gaps = np.concatenate([np.diff(time[at]) for at in rows.values()])
+    if not (gaps > 0).any():
+        raise checks.InputError(f"{path}: the times of a toss must rise from frame to frame.")
+    dt = checked_interval(f"{path}: the time from row to row [s]", float(np.median(gaps[gaps > 0])))
+    tosses = []
+    for n, at in rows.items():
+        lasts = (time[at] - time[at[0]]) / dt
+        if np.abs(lasts).max() > MOST_FRAMES:
+            raise checks.InputError(
+                f"{path}: toss {n:g} lasts {np.abs(lasts).max():.3g} frames; {MOST_FRAMES} are read."
+            )
+        frame = np.round(lasts).astype(np.int64)
+        if (np.diff(frame) < 1).any():
+            raise checks.InputError(f"{path}: the times of toss {n:g} must rise from frame to frame.")
+        held = str(split[at[0]]) in HELD_OUT or split[at[0]] == 1
+        tosses.append(_toss(f"{path.stem}[{n:g}]", float(n), frame, qpos[at], bool(held), part))
+    return JointedTosses(tosses, dt)
+
+
+def _toss(name: str, place: float, frame: NDArray, qpos: NDArray, held: bool, part: JointedPart) -> JointedToss:
+    """A toss without missing frames, its quaternions of length 1, its angles without jumps by whole turns."""
+    there = np.isfinite(qpos).all(axis=1)
+    if there.sum() < 2:
+        raise checks.InputError(f"{name} has {int(there.sum())} frames without missing numbers; it needs more.")
+    qpos, frame = qpos[there].copy(), frame[there]
+    length = np.linalg.norm(qpos[:, 3:POSE], axis=1)
+    if (np.abs(length - 1) > _NORM).any():
+        raise checks.InputError(
+            f"{name}: quaternions must have length 1, got {length[np.abs(length - 1).argmax()]:.3g}."
+        )
+    qpos[:, 3:POSE] /= length[:, np.newaxis]
+    for k, turns in enumerate(part.hinges):
+        if turns:
+            qpos[:, POSE + k] = np.unwrap(qpos[:, POSE + k])
+    return JointedToss(name, place, frame - frame[0], qpos, held)

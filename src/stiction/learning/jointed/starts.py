@@ -1,0 +1,134 @@
+"""The state at the begin of each toss that its frames of free flight tell, through the part's own free motion.
+
+First by polynomials; then by Gauss-Newton through MuJoCo's motion without contact. How poses in flight follow from the
+start hardly changes with the numbers of the part that are fitted, so this is found once (`Starts`), and the start for
+other numbers takes two free motions (`states`).
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from stiction.learning.jointed.distances import differences
+from stiction.learning.jointed.part import POSE, JointedPart
+from stiction.learning.jointed.recording import JointedToss, JointedTosses
+from stiction.learning.jointed.rolling import frames_of, roll_plainly
+
+_ROUNDS = 2  # of Gauss-Newton after the polynomials
+_CORRECTIONS = 2  # of a start for other numbers of the part
+_STEPS = (1e-4, 1e-3, 1e-3, 1e-2)  # [m], [rad], [m/s], [rad/s] of the finite differences
+
+
+class Starts:
+    """Tosses, and what their flights tell about their starts.
+
+    tosses: each of them begins with its flight; timestep: of the frames [s]
+    model: the part without contact
+    """
+
+    def __init__(self, part: JointedPart, tosses: JointedTosses, model: Any) -> None:
+        self.part, self.tosses, self.timestep = part, tosses.tosses, tosses.timestep
+        # By how much each start is off on purpose.
+        self._shift = np.zeros((len(self.tosses), 2 * (POSE - 1 + len(part.joints))))
+        self._flights = np.array([toss.frame[toss.flight - 1] for toss in self.tosses])
+        self._near = np.stack([_by_polynomials(toss, self.timestep) for toss in self.tosses])
+        for _ in range(_ROUNDS):
+            self._learn(model)
+            self._near = self.states(model)
+        self._learn(model)
+
+    def __len__(self) -> int:
+        return len(self.tosses)
+
+    def __getitem__(self, which) -> "Starts":
+        """Of the tosses with these numbers."""
+        which = np.atleast_1d(which)
+        some = object.__new__(Starts)
+        some.part, some.tosses, some.timestep = self.part, [self.tosses[int(i)] for i in which], self.timestep
+        some._flights, some._near = self._flights[which], self._near[which]
+        some._shift = self._shift[which]
+        some._answers = [self._answers[int(i)] for i in which]
+        return some
+
+    def states(self, model: Any) -> NDArray[np.float64]:
+        """The state (n, nq + nv) at frame 0 of each toss, for a part of these numbers, without contact."""
+        states = self._near
+        for _ in range(_CORRECTIONS):
+            moves = np.stack([answer @ r.ravel() for answer, r in zip(self._answers, self._missed(model, states))])
+            states = _moved(states, -moves, self.part)
+        return _moved(states, self._shift, self.part)
+
+    def stray(self, model: Any) -> NDArray[np.float64]:
+        """By how much each flight misses its frames, rms of percents and degrees, shape (n,)."""
+        return np.array([np.sqrt((r**2).sum(axis=1).mean()) for r in self._missed(model, self.states(model))])
+
+    def shaken(self, noise: float, rng: np.random.Generator) -> "Starts":
+        """The same as if the numbers of each frame in flight were off by `noise`, in percent and degrees."""
+        other = self[np.arange(len(self))]
+        moves = [answer @ rng.normal(0.0, noise, answer.shape[1]) for answer in self._answers]
+        other._shift = np.stack(moves)
+        return other
+
+    def _missed(self, model: Any, states: NDArray) -> list[NDArray]:
+        """What is left in the frames of flight (frames, 6 + joints)."""
+        found = frames_of(roll_plainly, model, states, self._flights)
+        flights = [toss.flight for toss in self.tosses]
+        at = [motion[toss.frame[:n]] for motion, toss, n in zip(found, self.tosses, flights)]
+        seen = [toss.qpos[:n] for toss, n in zip(self.tosses, flights)]
+        rows = differences(self.part, np.concatenate(at), np.concatenate(seen))
+        return np.split(rows, np.cumsum(flights)[:-1])
+
+    def _learn(self, model: Any) -> None:
+        """Find how the frames in flight answer to the start, and from that how the start follows from them."""
+        here = self._missed(model, self._near)
+        dofs = POSE - 1 + len(self.part.joints)
+        steps = _finite_steps(self.part)
+        columns = []
+        for k in range(2 * dofs):
+            move = np.zeros((len(self.tosses), 2 * dofs))
+            move[:, k] = steps[k]
+            there = self._missed(model, _moved(self._near, move, self.part))
+            columns.append([(b - a).ravel() / steps[k] for a, b in zip(here, there)])
+        self._answers = [np.linalg.pinv(np.stack(rows, axis=1), rcond=1e-8) for rows in zip(*columns)]
+
+
+def _finite_steps(part: JointedPart) -> NDArray[np.float64]:
+    joints = [_STEPS[1] if turns else _STEPS[0] for turns in part.hinges]
+    rates = [_STEPS[3] if turns else _STEPS[2] for turns in part.hinges]
+    return np.array([_STEPS[0]] * 3 + [_STEPS[1]] * 3 + joints + [_STEPS[2]] * 3 + [_STEPS[3]] * 3 + rates)
+
+
+def _moved(states: NDArray, moves: NDArray, part: JointedPart) -> NDArray[np.float64]:
+    """States (n, nq + nv) moved by (n, 2 nv): position, rotation vector in world axes, joints, velocities."""
+    joints = len(part.joints)
+    nq, nv = POSE + joints, POSE - 1 + joints
+    result = states.copy()
+    result[:, :3] += moves[:, :3]
+    turn = Rotation.from_rotvec(moves[:, 3:6]) * Rotation.from_quat(states[:, 3:POSE], scalar_first=True)
+    result[:, 3:POSE] = turn.as_quat(scalar_first=True)
+    result[:, POSE:nq] += moves[:, 6:nv]
+    result[:, nq:] += moves[:, nv:]
+    return result
+
+
+def _by_polynomials(toss: JointedToss, timestep: float) -> NDArray[np.float64]:
+    """The state at frame 0 by parabolas through the frames of flight, of all coordinates by themselves."""
+    n = toss.flight
+    t = timestep * toss.frame[:n]
+    solve = np.linalg.pinv(np.stack([np.ones_like(t), t, t**2], axis=1))[:2]
+    place, velocity = solve @ toss.qpos[:n, :3]
+    joints, rates = solve @ toss.qpos[:n, POSE:]
+    seen = Rotation.from_quat(toss.qpos[:n, 3:POSE], scalar_first=True)
+    middle = seen[n // 2]
+    about = (middle.inv() * seen).as_rotvec()
+    for k in range(1, n):  # a rotation vector jumps by a whole turn where it is half a turn long
+        size = np.linalg.norm(about[k])
+        if size > 0 and np.linalg.norm(about[k] - about[k - 1]) > np.pi:
+            about[k] *= 1 - 2 * np.pi / size
+    turn, rate = solve @ about
+    first = middle * Rotation.from_rotvec(turn)
+    later = middle * Rotation.from_rotvec(turn + 1e-6 * rate)
+    spin = (first.inv() * later).as_rotvec() / 1e-6  # in body axes, as MuJoCo has it
+    return np.concatenate([place, first.as_quat(scalar_first=True), joints, velocity, spin, rates])

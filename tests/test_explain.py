@@ -1,0 +1,128 @@
+"""An identified law in words and as a picture: what is said is what was fitted, and as certain as its errors."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stiction import Body, State, rollout
+from stiction.basics.checks import InputError
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.learning.identify.fit_law import NO_BOUNCE, Fitted
+from stiction.learning.identify.forecast import TossErrors, calibrated, coverage
+from stiction.learning.identify.gauss_newton import Solution
+from stiction.learning.identify.identified import Identified
+from stiction.learning.identify.identify import body_parameters, law_parameters
+from stiction.learning.identify.refits import Refits
+from stiction.learning.recordings.read import import_recordings
+from stiction.learning.recordings.tosses import Toss, Tosses
+from toss_files import BODY, LAW, record, write_npz
+
+BOX = Body.box((0.1, 0.1, 0.1), 0.37)
+
+
+def identified(
+    values: dict[str, float] | None = None,
+    *,
+    error: float = 0.02,
+    fixed: dict[str, float] | None = None,
+    untold: str = "",
+) -> Identified:
+    """As if fitted: parameters at their starts but for `values`, all errors this share of their scales."""
+    values, fixed = values or {}, fixed or {}
+    parameters = [p for p in body_parameters(BOX) + law_parameters() if p.name not in fixed]
+    found = np.array([values.get(p.name, p.start) for p in parameters])
+    covariance = np.diag([(error * p.scale) ** 2 for p in parameters])
+    told = np.array([0.1 if p.name == untold else 1.0 for p in parameters])
+    fitted = Fitted(BOX, parameters, Solution(found, covariance, told), fixed, 8, (9.81, 0.01))
+    law = fitted.law(0.007).with_spread((0.05, 0.15, 0.05))
+    doubt = {"restitution": 0.01, "error": 0.012, "gain": 0.0, "gain_error": 0.1, "kept": False}
+    tried = {"impacts": {"friction builds up": 0.1, "friction at once": 0.3}, **({"bounce": doubt} if fixed else {})}
+    return Identified(law, fitted, (30, 8), None, {}, {0.5: 0.5, 0.9: 0.875}, tried, {}, 1.0)
+
+
+def test_summary_says_what_was_fitted():
+    body, same = {"com_z": 0.004, "size": 0.98}, {"friction": 0.3, "friction_loaded": 0.3, "friction_rise": 0.0}
+    text = identified({"restitution": 0.05, **body, **same}).summary()
+    assert "Friction is about 0.30" in text and "(certain)" in text
+    assert "bounces with 5.2 ± 0.2 % of its speed at 1 m/s" in text
+    assert "centre of mass lies 4.0 ± 0.1 mm from where it was given (0.0, 0.0, 4.0 mm" in text
+    assert (
+        "Size is 2.0 ± 0.1 % smaller than given" in text
+        and "inertia cannot be told from what was given (+0.0 ± 0.4 %)" in text
+    )
+    assert "90% regions hold 87.5%" in text
+
+
+def test_summary_says_what_is_uncertain():
+    text = identified({"restitution": 0.05}, error=1.0, untold="spin").summary()
+    assert "uncertain" in text and "(certain)" not in text
+    assert "Not told by these tosses, kept near the start: spin." in text
+
+
+def test_summary_says_that_nothing_bounces():
+    text = identified(fixed=NO_BOUNCE).summary()
+    assert "It does not bounce: a law that may (1.0 ± 1.2 %) forecasts" in text
+    assert str(identified(fixed=NO_BOUNCE)) == text
+
+
+def test_plot_is_a_picture_of_the_same_bytes(tmp_path):
+    pytest.importorskip("matplotlib")
+    found = identified()
+    for name in ("a.png", "b.png"):
+        found.plot(tmp_path / name)
+    data = (tmp_path / "a.png").read_bytes()
+    assert data[:4] == b"\x89PNG" and data == (tmp_path / "b.png").read_bytes()
+    with pytest.raises(InputError, match=r"\.png"):
+        found.plot(tmp_path / "a.jpg")
+
+
+def test_curves_are_those_of_the_law():
+    """A flat drop leaves as restitution says; a slide loses speed as friction says."""
+    material = ImpactMaterial(restitution=0.3, restitution_fall=0.2, friction=0.3, friction_rise=0.2, friction_load=5.0)
+    law = ImpactLaw(BOX, material, timestep=1e-3, gravity=(0.0, 0.0, 0.0))
+    for speed in (0.2, 1.0):
+        run = rollout(law, State([0.0, 0.0, 0.0501], velocity=[0.0, 0.0, -speed]), 5)
+        assert run.velocity[-1, 2] == pytest.approx(speed * material.restitution_at(speed), rel=1e-6)
+    law = ImpactLaw(BOX, material, timestep=1e-3)
+    run = rollout(law, State([0.0, 0.0, 0.05], velocity=[1.0, 0.0, 0.0]), 20)
+    lost = run.velocity[0, 0] - run.velocity[-1, 0]
+    assert lost / (20e-3 * 9.81) == pytest.approx(material.friction_at(1.0, 0.37 * 9.81), rel=0.01)
+
+
+def test_refits_that_disagree_widen_errors():
+    """By the jackknife: fits without a quarter of the tosses that end 0.1 apart."""
+    fitted = identified().fitted
+    refits = Refits([_moved(fitted, shift) for shift in (-0.1, 0.1, -0.1, 0.1)], [_three_tosses()] * 4)
+    errors = refits.errors(12)
+    assert errors == pytest.approx(np.full(len(errors), np.sqrt(3 / 4 * 0.04)))
+    assert refits.errors(48) == pytest.approx(errors / 2)
+
+
+def _three_tosses() -> Tosses:
+    toss = Toss(np.arange(4), np.zeros((4, 3)), np.tile([1.0, 0.0, 0.0, 0.0], (4, 1)), 4)
+    return Tosses([toss] * 3, 0.007)
+
+
+def _moved(fitted: Fitted, by: float) -> Fitted:
+    return replace(fitted, solution=replace(fitted.solution, values=fitted.solution.values + by))
+
+
+def test_worse_forecasts_get_wider_regions(tmp_path):
+    """Laws that were off when they forecast tosses which they had not seen must widen the spread."""
+    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(12, seed=2, frames=60)), BODY).tosses
+    good, _ = calibrated(LAW, [(LAW, tosses)])
+    off = LAW.with_material(friction_loaded=0.2, restitution=0.3)
+    wide, about = calibrated(LAW, [(off, tosses)])
+    assert wide.spread[0] > 1.5 * good.spread[0]
+    assert about["coverage"][0.9] > coverage(off.with_spread(good.spread), tosses)[0.9]
+
+
+def test_summary_says_plainly_that_forecasts_are_poor():
+    def told(position: float, still: float) -> str:
+        errors = TossErrors(np.array([position]), np.array([8.0]), np.array([20.0]))
+        return replace(identified(), held_out=errors, still={"position": still}).summary()
+
+    assert "no better than a part that stays where it first touches (9.0 %)" in told(10.0, 9.0)
+    assert "These forecasts are poor" in told(60.0, 150.0)
+    assert "poor" not in told(6.0, 150.0) and "no better than a part" not in told(6.0, 150.0)

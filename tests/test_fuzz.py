@@ -1,0 +1,47 @@
+"""The frame of the fuzz sees what it is there for: crashes, hangs, errors that are not ours, breaches of physics."""
+
+import numpy as np
+import pytest
+
+from fuzz import printed
+from fuzz.child import rng_of
+from fuzz.counts import is_sentence
+from fuzz.watch import watched
+
+
+def test_every_way_to_fail_is_seen_and_the_rest_goes_on():
+    counts = watched("fuzz_that_fails", seed=0, cases=9, hung=3.0)
+    assert counts.done == 9 and counts.refused == 2 and counts.accepted == 3
+    assert counts.failed == 5 and counts.violation == 1e-6
+    for failure, word in zip(counts.failures, ("one sentence", "KeyError", "died with -11", "hung", "energy")):
+        assert word in failure and "way" in failure
+
+
+def test_a_case_is_the_same_whatever_came_before():
+    drawn = [rng_of("fuzz.any", 0, case).uniform() for case in (7, 8, 7)]
+    assert drawn[0] == drawn[2] != drawn[1]
+    assert not np.isclose(rng_of("fuzz.other", 0, 7).uniform(), drawn[0])
+
+
+def test_a_refusal_is_one_line_that_ends():
+    assert is_sentence("It must be positive, got -1.")
+    assert not any(map(is_sentence, ("", "no end", "two\nlines.", "x" * 1000 + ".")))
+
+
+def test_the_table_goes_to_its_place(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Before.\n\n<!-- table fuzz: What was tried -->\n<!-- end -->\n")
+    printed.write({}, page)
+    text = page.read_text()
+    assert "| tried |" in text and text.startswith("Before.") and text.endswith("<!-- end -->\n")
+
+
+def test_a_soak_goes_on_where_it_was_stopped(tmp_path):
+    pytest.importorskip("mujoco")
+    from fuzz.soak import soak
+
+    whole = soak(4e6, 0, None)
+    kept = tmp_path / "soak.json"
+    soak(2e6, 0, kept)
+    parted = soak(4e6, 0, kept)
+    assert parted.bits == whole.bits and parted.rounds == whole.rounds == 2 and not whole.failures

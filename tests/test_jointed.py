@@ -1,0 +1,234 @@
+# ruff: noqa: E402
+"""Recordings of jointed parts: what made a recording is found in it, and its quirks are recognised."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+mujoco = pytest.importorskip("mujoco")
+
+from stiction import InputError, load
+from stiction.cli import main
+from stiction.learning.identify.identify import Stage
+from stiction.learning.jointed.command import identify_jointed
+from stiction.learning.jointed.fit import fit_jointed, with_material
+from stiction.learning.jointed.judging import judge
+from stiction.learning.jointed.parameters import build_material, contact_parameters, part_parameters
+from stiction.learning.jointed.part import JointedPart
+from stiction.learning.jointed.prepared import prepare
+from stiction.learning.jointed.recording import read_jointed
+from stiction.learning.jointed.regions import dense_regions_hold, ends, shares_held
+from stiction.learning.jointed.rolling import SUBSTEPS, frames_of, roll_with
+from stiction.mujoco import Simulation
+
+ELBOW = Path(__file__).parents[1] / "examples" / "elbow.xml"
+DT, FRAMES, GRAVITY = 1 / 150, 100, 9.81
+TRUTH = {
+    "rounding": 0.002,
+    "friction": 0.25,
+    "restitution": 0.4,
+    "hinge.friction": 2e-3,
+    "link2.mass": 1.15,
+    "size": 0.99,
+}
+LINKS = ("link1", "link2")
+
+
+@pytest.fixture(scope="module")
+def part():
+    return JointedPart.read(ELBOW)
+
+
+def toss(part, number, *, frames=FRAMES, seed=0):
+    """Poses (number, frames, 8) of random tosses of the part as it truly is, as a tracker would write them."""
+    rng = np.random.default_rng(seed)
+    states = np.zeros((number, 8 + 7))
+    states[:, :3] = [0.0, 0.0, 0.16]
+    states[:, 3:7] = Rotation.random(number, rng=np.random.default_rng(seed)).as_quat(scalar_first=True)
+    states[:, 7] = rng.uniform(-2, 2, number)
+    states[:, 8:11] = rng.uniform(-0.8, 0.8, (number, 3))
+    states[:, 11:] = rng.uniform(-4, 4, (number, 4))
+    model = part.model(TRUTH, DT / SUBSTEPS)
+    found = frames_of(roll_with(build_material(TRUTH), LINKS), model, states, np.full(number, frames - 1))
+    qpos = np.array(found)
+    qpos[..., 7] = (qpos[..., 7] + np.pi) % (2 * np.pi) - np.pi  # trackers wrap angles
+    return np.concatenate([qpos[..., 3:7], qpos[..., :3], qpos[..., 7:]], axis=-1)
+
+
+@pytest.fixture(scope="module")
+def poses(part):
+    return toss(part, 14)
+
+
+def write(path, poses, **more):
+    np.savez(path, poses=poses, dt=DT, **more)
+    return path
+
+
+def test_a_synthetic_recording_gives_its_numbers_back(part, poses, tmp_path):
+    rng = np.random.default_rng(1)
+    noisy = poses + rng.normal(0, 1e-4, poses.shape)
+    ready = prepare(write(tmp_path / "tosses.npz", noisy), part)
+    assert ready.gravity == pytest.approx(GRAVITY, abs=0.15)
+    known = [p for p in [*part_parameters(part, GRAVITY), *contact_parameters()] if p.name in TRUTH]
+    fixed = {"gravity": GRAVITY}
+
+    def build(values, timestep):
+        return with_material(part)({**fixed, **values}, timestep)
+
+    solution = fit_jointed(ready.fitted, build, known, stages=(Stage((5, 10), 5.0, 5),))
+    for p, value, error in zip(known, solution.values, solution.errors):
+        assert abs(value - TRUTH[p.name]) < 3 * error + 0.02 * p.scale, (p.name, value, error)
+        assert error < 1.5 * p.scale
+    values = dict(zip((p.name for p in known), solution.values))
+    errors = judge(ready.held_out, build, values)["touch"]
+    assert np.median(errors.position) < 2.0 and np.median(errors.rotation) < 4.0
+
+
+def test_a_tilted_recorder_and_grounds_registered_toss_by_toss_are_undone(part, poses, tmp_path):
+    turn = Rotation.from_rotvec(np.radians([1.5, -2.0, 0.0]))
+    tilted = poses.copy()
+    tilted[..., 4:7] = turn.apply(poses[..., 4:7].reshape(-1, 3)).reshape((*poses.shape[:2], 3))
+    seen = Rotation.from_quat(poses[..., :4].reshape(-1, 4), scalar_first=True)
+    tilted[..., :4] = (turn * seen).as_quat(scalar_first=True).reshape((*poses.shape[:2], 4))
+    lowest = part_lowest(part, tilted[:, -1])
+    tilted[..., 6] -= lowest[:, np.newaxis]
+    ready = prepare(write(tmp_path / "tilted.npz", tilted), part)
+    assert any("tilted against the ground by 2.5 degrees" in said for said in ready.report)
+    assert any("registered toss by toss" in said for said in ready.report)
+    level = prepare(write(tmp_path / "level.npz", poses), part)
+    assert not any("tilted" in said for said in level.report)
+    both = {t.name.split("[")[1]: t for t in level.fitted.tosses}
+    for one in ready.fitted.tosses:
+        other = both[one.name.split("[")[1]]
+        assert abs(one.qpos[0, 2] - other.qpos[0, 2]) < 0.002
+
+
+def part_lowest(part, poses):
+    """Height (n,) of the lowest corner of poses (n, 8) as measured."""
+    corners = 0.5 * np.array([[x, y, z] for x in (-0.1, 0.1) for y in (-0.05, 0.05) for z in (-0.05, 0.05)])
+    heights = []
+    for pose in poses:
+        base = Rotation.from_quat(pose[:4], scalar_first=True)
+        second = Rotation.from_rotvec([0.0, pose[7], 0.0]).apply(np.add(corners, (0.035, 0, 0)))
+        second = np.add(second, (-0.035, 0.06, 0))
+        heights.append(base.apply(np.vstack([corners, second]))[:, 2].min() + pose[6])
+    return np.array(heights)
+
+
+def test_a_hand_on_the_part_is_recognised(part, poses, tmp_path):
+    held = poses.copy()
+    held[3, :6] = poses[3, 6]  # it rests in the hand for six frames
+    ready = prepare(write(tmp_path / "hand.npz", held), part)
+    assert any(said.startswith("In 1 of 14 tosses a hand") for said in ready.report)
+    cut = [t for t in [*ready.fitted.tosses, *ready.held_out.tosses] if t.name.endswith("[3]")]
+    assert cut and cut[0].steps == FRAMES - 1 - 5
+
+
+def test_starts_are_those_of_the_toss(part, poses, tmp_path):
+    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
+    free = part.model({**TRUTH, "gravity": GRAVITY}, DT / SUBSTEPS, contact=False)
+    assert np.median(ready.fitted.stray(free)) < 0.03  # percents and degrees
+    shaken = ready.fitted.shaken(0.3, np.random.default_rng(0)).states(free)
+    assert 0 < np.abs(shaken - ready.fitted.states(free)).max() < 0.5
+
+
+def test_regions_of_a_right_model_without_spread_are_points_and_with_much_hold_all(part, poses, tmp_path):
+    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
+    values = {**TRUTH, "gravity": GRAVITY}
+    build = with_material(part)
+    samples = ends(ready.held_out, build, values, 1.0, samples=6)
+    assert samples.shape == (6, len(ready.held_out), 3)
+    assert samples.std(axis=0).min() > 0
+    held = shares_held(ready.held_out, samples, (0.5, 0.999))
+    assert held["position"][0.999] >= held["position"][0.5]
+
+
+def test_dense_regions_hold_what_they_should_of_two_ways_to_rest():
+    rng = np.random.default_rng(0)
+
+    def draw(n):  # at 0 or at half a turn, with whole turns that do not matter
+        rests = rng.choice([0.0, np.pi], n) + rng.normal(0, 0.2, n) + 2 * np.pi * rng.integers(-2, 3, n)
+        return rests[:, np.newaxis]
+
+    how = (np.array([0.2]), np.array([2 * np.pi]))
+    held = np.mean([dense_regions_hold(draw(64), draw(1)[0], (0.5, 0.9), *how) for _ in range(400)], axis=0)
+    np.testing.assert_allclose(held, (0.5, 0.9), atol=0.06)
+    assert dense_regions_hold(draw(64), np.array([np.pi / 2]), (0.9,), *how) == [False]
+
+
+def test_csv_and_npz_are_the_same(part, poses, tmp_path):
+    rows = ["toss,time,x,y,z,qw,qx,qy,qz,hinge"]
+    for n, frames in enumerate(poses[:4]):
+        for k, pose in enumerate(frames):
+            rows.append(",".join(map(repr, map(float, [n, k * DT, *pose[4:7], *pose[:4], pose[7]]))))
+    (tmp_path / "tosses.csv").write_text("\n".join(rows))
+    table = prepare(tmp_path / "tosses.csv", part)
+    packed = prepare(write(tmp_path / "tosses.npz", poses[:4]), part)
+    for a, b in zip(table.fitted.tosses, packed.fitted.tosses, strict=True):
+        np.testing.assert_allclose(a.qpos, b.qpos, atol=1e-12)
+
+
+def test_bad_inputs_are_refused_in_one_sentence(part, poses, tmp_path):
+    fixed = tmp_path / "fixed.xml"
+    fixed.write_text(ELBOW.read_text().replace('<freejoint name="base"/>', ""))
+    with pytest.raises(InputError, match="must have one free joint"):
+        JointedPart.read(fixed)
+    floating = tmp_path / "floating.xml"
+    floating.write_text(ELBOW.read_text().replace('type="plane" size="5 5 0.1"', 'type="sphere" size="0.1"'))
+    with pytest.raises(InputError, match="no plane to fall on"):
+        JointedPart.read(floating)
+    with pytest.raises(InputError, match=r"shape \(tosses, frames, 8\).*\(hinge\), got \(14, 100, 7\)"):
+        prepare(write(tmp_path / "few.npz", poses[..., :7]), part)
+    np.savez(tmp_path / "no_dt.npz", poses=poses)
+    with pytest.raises(InputError, match="has no dt; it has poses"):
+        prepare(tmp_path / "no_dt.npz", part)
+    (tmp_path / "few.csv").write_text("time,x,y,z,qw,qx,qy,qz\n0,0,0,0,1,0,0,0\n")
+    with pytest.raises(InputError, match="has no column hinge"):
+        prepare(tmp_path / "few.csv", part)
+
+
+def test_a_model_and_a_material_are_written_that_run_together(part, poses, tmp_path):
+    data = write(tmp_path / "tosses.npz", poses[:5, :60])
+    found = identify_jointed(data, part, stages=(Stage((3,), 8.0, 1),), spread=False, progress=False)
+    model_file, material_file = found.save(tmp_path / "found")
+    material = load(material_file)
+    assert material.info["fitted_tosses"] == 4 and set(material.info["held_out"]) == {"touch", "whole"}
+    model = mujoco.MjModel.from_xml_path(str(model_file))
+    sim = Simulation(model, laws={name: material for name in LINKS})
+    sim.step(1000)
+    assert np.isfinite(sim.data.qpos).all() and sim.data.qpos[2] < 0.2
+
+
+def test_the_command_says_what_it_needs(poses, tmp_path, capsys):
+    data = str(write(tmp_path / "tosses.npz", poses))
+    out = str(tmp_path / "found")
+    for more, sentence in (
+        ([], "Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints."),
+        (["--mjcf", str(ELBOW), "--body", "box:1,1,1"], "--mjcf tells the whole part"),
+        (["--mjcf", "nowhere.xml"], "There is no MJCF file nowhere.xml."),
+    ):
+        assert main(["identify", data, "--out", out, *more]) != 0
+        assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"dt": np.array([0.01, 0.2])}, "dt"),
+        ({"dt": np.array(1e300)}, "dt"),
+        ({"dt": np.array("x")}, "dt"),
+        ({"split": np.array(["val"])}, "split must have one entry a toss"),
+        ({"number": np.array(["a", "b", "c"])}, "number"),
+        ({"number": np.array(3)}, "number must have one entry a toss"),
+        ({"poses": np.full((3, 4, 8), "x")}, "poses"),
+    ],
+)
+def test_a_stranger_s_recording_is_refused_in_one_sentence(tmp_path, part, change, sentence):
+    poses = np.zeros((3, 4, 8))
+    poses[..., 0] = 1.0
+    np.savez(tmp_path / "a.npz", **({"poses": poses, "dt": np.array(0.01)} | change))
+    with pytest.raises(InputError, match=sentence):
+        read_jointed(tmp_path / "a.npz", part)

@@ -1,0 +1,239 @@
+"""Steps with materials in MuJoCo that fail: each is told in one sentence, and leaves nothing of ours behind."""
+
+import copy
+import signal
+import warnings
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
+
+from stiction.basics.checks import InputError  # noqa: E402
+from stiction.mujoco import Simulation, rollout  # noqa: E402
+from stiction.robots import point_warnings  # noqa: E402
+from test_point_contacts_hard import PLANE, box, model_of  # noqa: E402
+
+
+def test_an_error_in_a_callback_arrives_as_it_is():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.data.xfrc_applied[1] = force = [0.1, 0.2, 0.3, 0, 0, 0]
+
+    def fail(model, data):
+        raise KeyError("mine")
+
+    mujoco.set_mjcb_passive(fail)
+    try:
+        for _ in range(3):
+            with pytest.raises(KeyError, match="mine"):
+                sim.step()
+            assert (sim.data.xfrc_applied[1] == force).all()
+    finally:
+        mujoco.set_mjcb_passive(None)
+    sim.step(10)
+    assert sim.steps == 10 and sim.contacts["part"].impulse[2] > 0
+
+
+@pytest.mark.parametrize(("threads", "error"), [(1, KeyError), (2, (KeyError, RuntimeError))])
+def test_an_error_in_a_callback_ends_a_rollout(threads, error):
+    model = model_of(PLANE + box("part", "0 0 .1"))
+    workers, start = [mujoco.MjData(model) for _ in range(threads)], np.empty((4, 14))
+    mujoco.mj_getState(model, workers[0], start[0], mujoco.mjtState.mjSTATE_FULLPHYSICS)
+    start[:] = start[0]
+
+    def fail(model, data):
+        raise KeyError("mine")
+
+    mujoco.set_mjcb_passive(fail)
+    try:
+        with pytest.raises(error):
+            rollout(model, workers, start, nstep=5, laws={"part": 0.5})
+    finally:
+        mujoco.set_mjcb_passive(None)
+    states, _ = rollout(model, workers, start, nstep=5, laws={"part": 0.5})
+    assert np.abs(states[:, -1, 3] - 0.1).max() < 1e-9
+
+
+def test_settings_that_no_step_can_be_taken_with_are_refused():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step()
+    for wrong in (0.0, -0.002, np.nan):
+        sim.model.opt.timestep = wrong
+        with pytest.raises(ValueError, match="The time step must be above zero"):
+            sim.step()
+    sim.model.opt.timestep = 0.002
+    sim.model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
+    with pytest.raises(ValueError, match="Sleeping bodies"):
+        sim.step()
+    sim.model.opt.enableflags = 0
+    sim.step()
+
+
+def test_a_control_that_is_no_number_is_told():
+    slider = '<body name="part" pos="0 0 .1"><joint name="x" type="slide"/><geom size=".1"/></body>'
+    motor = '<actuator><motor joint="x"/></actuator>'
+    sim = Simulation(model_of(PLANE + slider, more=motor), laws={"part": 0.5})
+    sim.data.ctrl[0] = np.nan
+    with pytest.raises(ValueError, match="a control that is no number"):
+        sim.step()
+    assert np.isfinite(sim.data.qpos).all()
+
+
+def test_forces_are_gone_after_mujoco_has_begun_anew():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.step(3)
+    sim.data.xfrc_applied[1, 0] = 1e15
+    with pytest.raises(ValueError, match="began anew"):
+        sim.step()
+    assert not sim.data.xfrc_applied.any()
+
+
+def test_each_time_that_mujoco_begins_anew_is_told():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    for _ in range(3):  # MuJoCo's count of bad numbers begins anew, too: it is 1 each time
+        sim.step(5)
+        sim.data.xfrc_applied[1, 0] = 1e15
+        with pytest.raises(ValueError, match="began anew"):
+            sim.step()
+        assert not len(sim.contacts["part"].impulses)
+
+
+def test_the_users_forces_stay_where_mujoco_does_not_begin_anew():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    sim.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    sim.step(5)
+    sim.data.xfrc_applied[1] = force = [1e15, 0, 0, 0, 0, 0]
+    with pytest.raises(ValueError, match="autoreset is off"):
+        sim.step()
+    assert (sim.data.xfrc_applied[1] == force).all()
+
+
+@pytest.mark.parametrize("wrong", [-1, 2.5, "3"])
+def test_a_wrong_number_of_steps_is_refused(wrong):
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    with pytest.raises(ValueError, match="nstep"):
+        sim.step(wrong)
+    assert sim.steps == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timer signals")
+def test_many_steps_can_be_interrupted():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt):
+            sim.step(100_000_000)
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    sim.step()
+
+
+def test_rollout_has_the_arguments_of_mujocos():
+    model = model_of(PLANE + box("part", "0 0 .1"))
+    data, start = mujoco.MjData(model), np.zeros(14)
+    start[3:5] = 0.1, 1.0
+    plain = rollout(model, data, start, nstep=3, laws={"part": 0.5})[0]
+    more = {"skip_checks": True, "chunk_size": 2, "persistent_pool": True}
+    assert (rollout(model, data, start, nstep=3, laws={"part": 0.5}, **more)[0] == plain).all()
+    with pytest.raises(InputError, match="rollout has no argument 'nthread': it has those of mujoco"):
+        rollout(model, data, start, nstep=3, laws={"part": 0.5}, nthread=2)
+
+
+def test_what_is_given_as_laws_or_model_is_told_as_what_it_is():
+    model = model_of(PLANE + box("part", "0 0 .1"))
+    with pytest.raises(InputError, match=r"law of each name, such as \{.*\}, got \['part'\]"):
+        Simulation(model, laws=cast(Any, ["part"]))
+    with pytest.raises(InputError, match="got the text of one"):
+        Simulation(" <mujoco/>", laws={"part": 0.5})
+
+
+def test_contacts_name_their_keys():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={("part", "floor"): 0.5})
+    with pytest.raises(KeyError) as caught:
+        sim.contacts["floor", "part"]
+    assert str(caught.value) == "laws has no key ('floor', 'part'): its keys are ('part', 'floor')."
+    assert sim.contacts.get("part") is None
+
+
+def test_a_shallow_copy_goes_on_by_itself():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .3")), laws={"part": 0.5})
+    twin = copy.copy(sim)
+    twin.step(10)
+    assert sim.data.time == 0 and sim.steps == 0
+
+
+GHOST = '<body name="ghost"><freejoint/><geom contype="0" conaffinity="0" size=".1"/></body>'
+WELDED = '<body name="base"><geom name="one" size=".1"/><body name="link"><geom name="two" size=".1"/></body></body>'
+
+
+@pytest.mark.parametrize("key", ["ghost", ("part", "ghost"), ("geom:one", "geom:two"), ("base", "floor")])
+def test_a_law_that_never_acts_is_told(key):
+    model = model_of(PLANE + WELDED + GHOST + box("part", "0 0 1"))
+    with pytest.warns(UserWarning, match="The law of .* never acts"):
+        Simulation(model, laws={key: 0.5})
+
+
+def test_a_law_that_acts_is_not_told():
+    named = '<contact><pair geom1="floor" geom2="ghost"/></contact>'
+    model = model_of(PLANE + WELDED + GHOST.replace("<geom", '<geom name="ghost"') + box("part", "0 0 1"), more=named)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        Simulation(model, laws={"ghost": 0.5, ("part", "base"): 0.5, "*": 0.5, ("part", "*"): 0.5})
+    assert not told
+
+
+TURNS = 'size=".1 .1 .1" condim="4"'
+
+
+@pytest.mark.parametrize(
+    ("bodies", "laws", "is_told"),
+    [
+        (box("part", "0 0 1", TURNS), {"part": 0.5}, True),
+        (box("part", "0 0 1", TURNS), {"*": 0.5}, True),
+        (box("part", "0 0 1"), {"part": 0.5}, False),
+        (box("part", "0 0 1") + box("other", "1 0 1", TURNS), {("part", "floor"): 0.5}, False),
+        (box("part", "0 0 1", 'size=".1 .1 .1" priority="1"') + box("other", "1 0 1", TURNS),
+         {("part", "other"): 0.5}, False),
+    ],
+)  # fmt: skip
+def test_torsional_friction_that_is_lost_is_told(bodies, laws, is_told):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        Simulation(model_of(PLANE + bodies), laws=laws)
+    assert [("has condim 4, but a material has sliding friction only" in str(one.message)) for one in told] == (
+        [True] if is_told else []
+    )
+    assert all(one.filename == __file__ for one in told)
+
+
+def test_many_unsolved_steps_are_told_once():
+    sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
+    core = sim.contact_part.core
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        core.unsolved, core.contact_steps = 10, 98  # too few to tell
+        sim.step()
+        core.unsolved, core.contact_steps = 30, 399
+        sim.step()
+    core.unsolved = 41
+    with pytest.warns(UserWarning, match=r"In 41 of 401 steps with contact until t = 0.006 s") as told:
+        sim.step()
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sim.step(5)
+
+
+def test_unsolved_steps_of_all_motions_of_a_rollout_are_told(monkeypatch):
+    model, start = model_of(PLANE + box("part", "0 0 .1")), np.zeros((2, 14))
+    start[:, 3:5] = 0.1, 1.0
+    monkeypatch.setattr(point_warnings, "_MANY", -1.0)  # whatever their share
+    with pytest.warns(UserWarning, match="In 0 of 120 steps with contact of these motions") as told:
+        rollout(model, [mujoco.MjData(model) for _ in range(2)], start, nstep=60, laws={"part": 0.5})
+    assert told[0].filename == __file__
