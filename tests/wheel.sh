@@ -4,10 +4,12 @@ set -eu
 cd "$(dirname "$0")/.."
 source=$PWD
 
-# The tools of .venv, and a folder of its own, so that the next build is a quick one.
-rm -rf dist build/wheel/try
+# The tools of .venv, and what `make` has compiled with the same settings.
+rm -rf dist build/wheel
+mkdir -p build/wheel
 PATH=$PWD/.venv/bin:$PATH
-pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation -w dist -C build-dir=build/wheel/core .
+pip --disable-pip-version-check wheel -q --no-deps --no-build-isolation -w dist \
+    -C cmake.define.STICTION_WERROR="${WERROR:-OFF}" .
 
 # On Linux, its name tells which C library it needs at least. A wheel for older systems is built on an older system:
 # cibuildwheel does it.
