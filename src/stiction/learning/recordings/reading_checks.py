@@ -84,7 +84,12 @@ def check_reading(
     if better is not None:
         return [better]
     level = given.apart <= UNLEVEL * least_extent(body)  # a mirror leaves heights alone
-    return (_mirrored(given.impacts) if level else []) or [_verdict(given)]
+    mirrored = _mirrored_axis(given.impacts) if level and not how.mirror else None
+    if mirrored is not None:
+        axis, sideways = mirrored
+        if reading("", "", replace(how, mirror=axis)).spin.value > max(AGREES, given.spin.value):
+            return [_left_handed(axis, sideways)]
+    return [_verdict(given)]
 
 
 def _orientations(how: Conventions) -> Iterator[tuple[str, str, Conventions]]:
@@ -126,17 +131,20 @@ def _best(given: Reading, others: list[Reading], extent: float) -> Finding | Non
     return Finding(size + text, True, best.remedy)
 
 
-def _mirrored(impacts: list[Impact]) -> list[Finding]:
-    """Whether positions are from a left-handed frame."""
-    for k, name in enumerate("xy"):
-        sideways = axis_agreement(impacts, k)
-        if len(impacts) >= FEWEST_MIRRORED and sideways.below(0.0, MIRRORED):
-            text = (
-                f"Impacts turn the body the wrong way along {name} ({sideways}): positions are from a left-handed "
-                "frame, orientations are not."
-            )
-            return [Finding(text, True, f"--mirror {name}")]
-    return []
+def _mirrored_axis(impacts: list[Impact]) -> tuple[str, Agreement] | None:
+    """The axis along which impacts surely turn the body the wrong way, and how well they agree along it."""
+    if len(impacts) < FEWEST_MIRRORED:
+        return None
+    along = ((axis, axis_agreement(impacts, k)) for k, axis in enumerate("xy"))
+    return next((found for found in along if found[1].below(0.0, MIRRORED)), None)
+
+
+def _left_handed(axis: str, sideways: Agreement) -> Finding:
+    text = (
+        f"Impacts turn the body the wrong way along {axis} ({sideways}): positions are from a left-handed frame, "
+        "orientations are not."
+    )
+    return Finding(text, True, f"--mirror {axis}")
 
 
 def _verdict(given: Reading) -> Finding:
