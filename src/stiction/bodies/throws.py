@@ -107,10 +107,11 @@ def _thrown(
     low, high = np.array([ranges.horizontal] * 2 + [ranges.vertical] + [ranges.spin] * 3 + [ranges.height]).T
     velocity, spin, height = np.split(low + (high - low) * share, (3, 6), axis=1)
     # (w, y) of a normal quaternion has a uniform direction, and so has the angle about y.
-    for part, across in ((quaternion, [1, 3]), (velocity, [1]), (spin, [0, 2])):
-        part[np.ix_(flat, across)] = 0.0
+    for part, across in ((quaternion, (1, 3)), (velocity, (1,)), (spin, (0, 2))):
+        for axis in across:
+            part[flat, axis] = 0.0
     quaternion /= np.sqrt(quaternion[:, np.newaxis] @ quaternion[:, :, np.newaxis])[:, 0]
-    for k in np.flatnonzero(headed):
+    for k in np.flatnonzero(headed).tolist():
         heading = sources[k].uniform(-np.pi, np.pi)
         quaternion[k], velocity[k], spin[k] = _headed(heading, quaternion[k], velocity[k], spin[k])
     R = rotation_matrices(quaternion)

@@ -79,7 +79,8 @@ def check_reading(
     given = reading("", "", how)
     if not given.telling:
         return [Finding("There are too few impacts to tell whether orientations are read right.")]
-    others = [reading(*other) for other in (*_orientations(how), *((*edges, how, b) for *edges, b in _edges(body)))]
+    others = [reading(*other) for other in _orientations(how)]
+    others += [reading(what, remedy, how, other) for what, remedy, other in _edges(body)]
     better = _best(given, [other for other in others if other.telling], least_extent(body))
     if better is not None:
         return [better]
