@@ -71,7 +71,9 @@ def test_friction_is_told_for_the_loads_that_were_seen():
 
 def test_loads_are_those_under_which_a_body_slips(tmp_path):
     tosses = import_recordings(write_npz(tmp_path / "a.npz", record(6)), BOX).tosses
-    low, high = loads_seen(LAW, tosses)
+    seen = loads_seen(LAW, tosses)
+    assert seen is not None
+    low, high = seen
     weight = 9.81 * LAW.body.mass
     assert 0.2 * weight < low < 2 * weight and 5 * weight < high < 200 * weight
     still = State(np.tile([0, 0, 0.05], (6, 1)))
