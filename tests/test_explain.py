@@ -64,9 +64,9 @@ def test_summary_says_what_is_uncertain():
 
 def test_friction_is_told_for_the_loads_that_were_seen():
     steep = {"friction": 0.3, "friction_loaded": 0.1, "friction_load": 8.0}
-    text = replace(identified(steep), loads=(3.1, 42.0)).summary()
-    assert "when it slides under its own weight, 3.6 N, and 0.13" in text and "in impacts of 42 N" in text
-    assert "are effective numbers, those that forecast best where these tosses slip: mostly under 3.1 to 42 N" in text
+    text = replace(identified(steep), loads=(3.14, 424.0)).summary()
+    assert "when it slides under its own weight, 3.6 N, and 0.10" in text and "in impacts of 424 N" in text
+    assert "are effective numbers, those that forecast best where these tosses slip: mostly under 3.1 to 420 N" in text
 
 
 def test_loads_are_those_under_which_a_body_slips(tmp_path):

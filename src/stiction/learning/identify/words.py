@@ -39,10 +39,10 @@ def _effective(found: Identified) -> list[str]:
     """How far the numbers of friction reach."""
     if found.loads is None:
         return []
-    low, high = found.loads
+    low, high = (f"{float(f'{load:.2g}'):g}" for load in found.loads)  # two digits, and no powers of ten
     return [
         "Friction and how it depends on load are effective numbers, those that forecast best where these tosses slip: "
-        f"mostly under {low:.2g} to {high:.2g} N. They need not hold under other loads, nor in another simulator."
+        f"mostly under {low} to {high} N. They need not hold under other loads, nor in another simulator."
     ]
 
 
