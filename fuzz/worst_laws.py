@@ -6,9 +6,9 @@ import numpy as np
 
 from stiction import AugmentedLaw, Body, CoulombLaw, Law, Material, Mode
 from stiction.laws.curves import Curve
-from stiction.laws.material import Restitution
 from stiction.laws.material_law import MaterialLaw
 from stiction.laws.networks import Network
+from stiction.laws.restitution import Restitution
 
 LARGEST = 308  # power of ten up to which random friction goes
 

@@ -95,3 +95,13 @@ def test_kernel_machines_that_do_not_fit_are_refused(wave):
     arrays = estimators.fit_regressor("svm", x[:300], y[:300], seed=0).arrays()
     with pytest.raises(ValueError, match="must be float32 of shape"):
         KernelMachine(**{**arrays, "centres": arrays["centres"][:, :3]})
+
+
+def test_one_example_of_a_third_class_does_not_spoil_the_others():
+    """Boosting gave the leaf of such an example a score of 1e5, and with it took others of its leaf for its class."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(5000, 6))
+    label = np.where(x[:, 0] + 0.5 * x[:, 1] > 0, 1, 0)
+    label[rng.choice(4000, 1)] = 2
+    found = outputs(estimators.fit_classifier("trees", x[:4000], label[:4000], seed=0), x[4000:])
+    assert np.abs(found).max() < 100 and (found.argmax(axis=1) == label[4000:]).mean() > 0.97

@@ -13,6 +13,8 @@ from stiction.learning.identify.forecast import TossErrors, calibrated, coverage
 from stiction.learning.identify.gauss_newton import Solution
 from stiction.learning.identify.identified import Identified
 from stiction.learning.identify.identify import body_parameters, law_parameters
+from stiction.learning.identify.loads import loads_seen
+from stiction.learning.identify.printed import print_identified
 from stiction.learning.identify.refits import Refits
 from stiction.learning.recordings.read import import_recordings
 from stiction.learning.recordings.tosses import Toss, Tosses
@@ -58,6 +60,51 @@ def test_summary_says_what_is_uncertain():
     text = identified({"restitution": 0.05}, error=1.0, untold="spin").summary()
     assert "uncertain" in text and "(certain)" not in text
     assert "Not told by these tosses, kept near the start: spin." in text
+
+
+def test_friction_is_told_for_the_loads_that_were_seen():
+    steep = {"friction": 0.3, "friction_loaded": 0.1, "friction_load": 8.0}
+    text = replace(identified(steep), loads=(3.14, 424.0)).summary()
+    assert "when it slides under its own weight, 3.6 N, and 0.10" in text and "in impacts of 424 N" in text
+    assert "are effective numbers, those that forecast best where these tosses slip: mostly under 3.1 to 420 N" in text
+
+
+def test_loads_are_those_under_which_a_body_slips(tmp_path):
+    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(6)), BOX).tosses
+    seen = loads_seen(LAW, tosses)
+    assert seen is not None
+    low, high = seen
+    weight = 9.81 * LAW.body.mass
+    assert 0.2 * weight < low < 2 * weight and 5 * weight < high < 200 * weight
+    still = State(np.tile([0, 0, 0.05], (6, 1)))
+    assert loads_seen(LAW, Resting(tosses.tosses, tosses.timestep, still)) is None
+
+
+class Resting(Tosses):
+    """Tosses that begin at rest on the ground, and so never slip."""
+
+    def __init__(self, tosses, timestep, start):
+        super().__init__(tosses, timestep)
+        self._start = start
+
+    def __getitem__(self, which):
+        return self
+
+    def states(self, body, gravity, drag=0.0):
+        return self._start
+
+
+def test_few_tosses_are_counted_not_told_in_percent():
+    few = replace(identified(), tosses=(20, 5), held_out=TossErrors(*np.ones((3, 5))), coverage={0.5: 0.6, 0.9: 1.0})
+    assert "Final positions of 5 held-out tosses: 50% regions hold 3 of 5, 90% regions hold 5 of 5." in few.summary()
+
+
+def test_the_table_says_what_its_names_mean(capsys):
+    print_identified(identified())
+    said = " ".join(capsys.readouterr().out.split())
+    assert "in % of the width (the mean extent of the body along its axes, 100 mm)" in said
+    assert "size and inertia are factors on those of the body as given" in said
+    assert "restitution is that at 0.5 m/s" in said and "forecasts of the 8 held-out tosses" in said
 
 
 def test_summary_says_that_nothing_bounces():

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from stiction import Body, State, rollout
+from stiction import Body, InputError, State, rollout
 from stiction.bodies.rotations import rotation_vectors
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.learning.identify.fit_law import fit_law
 from stiction.learning.identify.identify import STAGES
+from stiction.learning.recordings.flight import Flights
 from stiction.learning.recordings.flight_estimate import inertia_estimate, inertia_told, shaped
 from stiction.learning.recordings.release import released
 from stiction.learning.recordings.tosses import Toss, Tosses
@@ -148,3 +149,10 @@ def test_drops_that_do_not_turn_can_be_forecast():
     body = Body.box((0.1, 0.1, 0.1), 0.3)
     states = Tosses(tosses, 1 / 200).drawn_states(body, (0, 0, -9.81), 8, 0)
     assert np.isfinite(states.position).all() and np.abs(states.angular_velocity).max() < 1e-3
+
+
+def test_flights_that_no_such_body_could_make_are_refused_in_words():
+    turns = Rotation.random(12, np.random.default_rng(29)).as_quat(scalar_first=True)
+    flights = Flights([Toss(np.arange(12), np.zeros((12, 3)), turns, 12)], 1 / 148)
+    with pytest.raises(InputError, match="No body of this inertia turns in flight as recorded: is this the body"):
+        flights.flown(np.diag([1.0, 1.0, 0.01]))

@@ -175,9 +175,24 @@ def test_the_command_says_it_in_one_line_and_leaves_nothing(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("time,x,y,z,qw,qx,qy,qz\n", "no rows below its 8 column names"), ("time;x;y\n0;1;2\n", "semicolons")],
+    [
+        ("time,x,y,z,qw,qx,qy,qz\n", "no rows below its 8 column names"),
+        ("time;x;y;z;qw;qx;qy;qz\n", "no rows below its 8 column names"),
+        ("time;x;y\n0;1;2\n", "has no column z, qw, qx, qy, qz; it has time, x, y: map them"),
+        ("time,x,y\n0,0,1,5,2,5\n", "has 3 column names, but 6 values in its first row: write decimal points"),
+        ('time,x,y\n0,"1,5","2,5"\n', "column x has decimal commas, such as 1,5; write points instead"),
+    ],
 )
 def test_a_table_says_what_is_wrong_with_it_as_a_whole(tmp_path, text, sentence):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InputError, match=sentence):
-        import_recordings(tmp_path / "a.csv", Body.box((0.1, 0.1, 0.1), 0.3))
+        import_recordings(tmp_path / "a.csv", SIZE)
+
+
+@pytest.mark.parametrize(("mark", "point"), [(";", "."), (";", ","), ("\t", ".")])
+def test_tables_as_spreadsheets_write_them_are_read(tmp_path, states, mark, point):
+    usual = import_recordings(write_csv(tmp_path / "a.csv", states), SIZE)
+    text = (tmp_path / "a.csv").read_text().replace(",", mark).replace(".", point)
+    (tmp_path / "a.csv").write_text(text)
+    found = import_recordings(tmp_path / "a.csv", SIZE)
+    assert len(found) == len(usual) and np.array_equal(found[0].position, usual[0].position)

@@ -6,7 +6,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from stiction import Body, CoulombLaw, InputError, Mode  # noqa: E402
-from stiction.robots import mjcf  # noqa: E402
+from stiction.robots import body_fit  # noqa: E402
 from stiction.robots.mujoco import Simulation, body_of  # noqa: E402
 from stiction.studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS  # noqa: E402
 
@@ -80,7 +80,7 @@ def test_euler_in_place_of_rk4():
 def test_fit_knows_the_frame():
     """A law's body may be drawn about its own centre while the model's body has its origin at the joint."""
     model = mujoco.MjModel.from_xml_string(CHAIN)
-    fit = mjcf.fit(model, LAST, LINK)
+    fit = body_fit.fit(model, LAST, LINK)
     assert np.allclose(fit.turn, np.eye(3))
     assert model.body_mass[fit.body] == MASS and LENGTH == 0.5
 

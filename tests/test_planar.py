@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stiction import Body, InputError, State, load, rollout
+from stiction import Body, InputError, State, evaluate, load, rollout
 from stiction.bodies.rotations import angles_in_plane, turns_in_plane
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.learning.identify.call import identify
@@ -14,6 +14,7 @@ from stiction.learning.identify.in_plane import flight_in_plane
 from stiction.learning.recordings.folder import load_recordings, save_recordings
 from stiction.learning.recordings.poses import Conventions
 from stiction.learning.recordings.read import import_recordings
+from toss_files import record, write_csv, write_npz
 
 RATE = 250.0
 SQUARE = Body.rectangle((0.06, 0.06), 1.0)
@@ -87,6 +88,28 @@ def test_usual_names_of_columns_are_guessed_and_others_mapped(tmp_path, drops):
         assert np.array_equal(a.position, b.position) and np.array_equal(a.quaternion, b.quaternion)
     with pytest.raises(InputError, match=r"has no column x, z, angle; it has .*: map them, such as --columns x=pos_x"):
         import_recordings(tmp_path / "b.csv", SQUARE)
+
+
+def test_a_body_in_space_and_poses_in_a_plane_are_told_apart_at_once(tmp_path, drops):
+    box, tosses = Body.box((0.1, 0.1, 0.1), 0.37), record(4)
+    in_plane = [write(tmp_path / "a.npz", drops), csv(tmp_path / "a.csv", drops[:4])]
+    in_space = [write_npz(tmp_path / "b.npz", tosses), write_csv(tmp_path / "b.csv", tosses)]
+    for path in in_plane:
+        with pytest.raises(InputError, match=r"poses in a plane .* give a planar one, --body rectangle:X,Z\."):
+            import_recordings(path, box)
+    for path in in_space:
+        with pytest.raises(InputError, match=r"poses in space .* such as --body box:X,Y,Z\."):
+            import_recordings(path, SQUARE)
+    recordings = import_recordings(in_plane[0], SQUARE)
+    wrong = {
+        "identify": lambda: identify(recordings, box),
+        "start": lambda: recordings[0].start("cube"),
+        "forecast": lambda: recordings[0].forecast("cube", samples=2),
+        "evaluate": lambda: evaluate("cube", data=recordings),
+    }
+    for call in wrong.values():
+        with pytest.raises(InputError, match=r"recorded in a plane, but Body\(box .*\) moves in space\."):
+            call()
 
 
 def test_degrees_and_the_other_sense_are_named(tmp_path, drops):

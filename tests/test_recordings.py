@@ -10,6 +10,7 @@ import pytest
 from stiction import Body, CoulombLaw, InputError, rollout
 from stiction.bodies.trajectory_table import columns_of
 from stiction.cli import main
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.learning.identify.call import coverage
 from stiction.learning.recordings.folder import load_recordings, save_recordings
 from stiction.learning.recordings.physics_checks import check_fall
@@ -20,6 +21,7 @@ from stiction.learning.recordings.recorded import split
 from toss_files import LAW, RATE, record, starts, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)  # what someone has measured
+BRICK = Body.box((0.15, 0.1, 0.05), 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,12 @@ def same_poses(recordings, states) -> None:
     for toss, rows in zip(recordings.tosses.tosses, states, strict=True):
         assert np.abs(toss.position - rows[toss.frame, :3]).max() < 1e-6
         assert np.abs((toss.quaternion * rows[toss.frame, 3:7]).sum(axis=1)).min() > 1 - 1e-9
+
+
+def brick(count: int, seed: int) -> np.ndarray:
+    """Tosses of a brick until it lies still, poses (count, frames, 7)."""
+    law = ImpactLaw(BRICK, ImpactMaterial(friction=0.3, friction_loaded=0.3), timestep=1 / RATE, substeps=4)
+    return record(count, seed=seed, frames=150, law=law)[..., :7]
 
 
 def test_npz_is_read(tmp_path, states):
@@ -122,6 +130,26 @@ def test_swapped_quaternion_order_is_named(tmp_path, states):
     with pytest.raises(InputError, match=r"they do if quaternions are xyzw .* Give --quaternion xyzw"):
         import_recordings(path, SIZE)
     same_poses(import_recordings(path, SIZE, Conventions(quaternion="xyzw")), states)
+
+
+def test_rests_tell_what_few_impacts_do_not(tmp_path):
+    """Of some draws of tosses, impacts fit no reading surely better; where the body comes to rest does."""
+    told = {"impacts": 0, "rests": 0}
+    for seed in range(8):
+        box = brick(8, seed)
+        path = write_npz(tmp_path / "xyzw.npz", box[..., [0, 1, 2, 4, 5, 6, 3]])
+        with pytest.raises(InputError, match=r"if quaternions are xyzw.* Give --quaternion xyzw\.$") as refused:
+            import_recordings(path, BRICK)
+        told["rests" if "comes to rest" in str(refused.value) else "impacts"] += 1
+        import_recordings(write_npz(tmp_path / "right.npz", box), BRICK)
+    assert told["impacts"] and told["rests"]
+
+
+@pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (0, 2, 1)])
+def test_edges_in_another_order_are_named(tmp_path, order):
+    given = Body.box([BRICK.size[k] for k in order], 1.0)
+    with pytest.raises(InputError, match=r"size of the body does not fit.* Give --body box:0.15,0.1,0.05\.$"):
+        import_recordings(write_npz(tmp_path / "brick.npz", brick(12, 3)), given)
 
 
 def test_inverse_quaternions_are_named(tmp_path, states):

@@ -7,7 +7,8 @@ import pytest
 
 from stiction import Body, InputError, State
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.throws import ThrowRanges, draw, generator
+from stiction.bodies.throws import ThrowRanges, draw, draw_each, generator, stacked
+from stiction.bodies.throws import drawn as drawn_together
 from stiction.learning.collect.instances import noise_in_plane
 from stiction.learning.collect.presets import PRESETS, parse_body, preset
 from stiction.simulation.motion import check_start
@@ -17,8 +18,7 @@ RANGES = ThrowRanges(height=(0.1, 0.4), horizontal=(1, 2), vertical=(-2, -1), sp
 
 def drawn(body, ranges, count=2000) -> State:
     states = [draw(body, ranges, generator(7, k)) for k in range(count)]
-    parts = ("position", "quaternion", "velocity", "angular_velocity")
-    return State(*(np.stack([getattr(state, part) for state in states]) for part in parts))
+    return stacked(states)
 
 
 def within(values, limits):
@@ -73,6 +73,18 @@ def test_throws_in_a_plane_stay_in_it():
 def test_a_throw_is_its_own(box):
     first, again, other = (draw(box, RANGES, generator(seed, 5)) for seed in (1, 1, 2))
     assert np.array_equal(first.quaternion, again.quaternion) and not np.array_equal(first.quaternion, other.quaternion)
+
+
+def test_throws_are_the_same_drawn_one_by_one_or_together(box):
+    """To the last bit, but for the length of a quaternion, which is made 1 once more where throws are put together."""
+    one_by_one, together = drawn(box, RANGES, 1200), drawn_together(box, RANGES, 7, range(1200))
+    for name in ("position", "velocity", "angular_velocity"):
+        assert np.array_equal(getattr(one_by_one, name), getattr(together, name))
+    assert np.array_equal(drawn_together(box, RANGES, 7, [1100]).quaternion[0], together.quaternion[1100])
+    flat = np.arange(30) % 3 == 0
+    some = draw_each(box, RANGES, [generator(7, k) for k in range(30)], flat)
+    for k in (0, 1):
+        assert np.array_equal(some[k].velocity, draw(box, RANGES, generator(7, k), in_plane=bool(flat[k])).velocity)
 
 
 def test_ranges_survive_json():

@@ -13,8 +13,7 @@ from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies import checked
 from stiction.bodies.faces import convex_corners, faces_of, outline_of, shrunk, shrunk_in_plane
-
-_SMALLEST, _LARGEST = 1e-3, 20.0  # plausible sizes of a body given as a mesh file [m]
+from stiction.bodies.mesh_file import load_mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +256,7 @@ class Body:
 
         scale: metres in one unit of the file, such as 0.001 for millimetres
         """
-        mesh = _load_mesh(path_of("A mesh file", path), checks.positive("mesh scale", scale))
+        mesh = load_mesh(path_of("A mesh file", path), checks.positive("mesh scale", scale))
         mass = checked.mass(mass)
         centre = np.array(mesh.center_mass) if com is None else np.asarray(com)
         uniform = np.array(mesh.moment_inertia) / mesh.volume
@@ -281,33 +280,3 @@ def _lengths(name: str, value: ArrayLike, number: int) -> NDArray[np.float64]:
 
 def _or_uniform(inertia: ArrayLike | None, mass: float, per_mass: NDArray[np.float64]) -> NDArray[np.float64]:
     return checked.mass(mass) * per_mass if inertia is None else checks.numbers("Body inertia", inertia)
-
-
-def _load_mesh(path: Path, scale: float):
-    import trimesh  # heavy, and only needed for meshes
-
-    if not path.is_file():
-        raise checks.InputError(f"There is no mesh file {path}.")
-    try:
-        mesh = trimesh.load(path, force="mesh")
-    except Exception as error:  # trimesh raises whatever its readers raise
-        raise checks.InputError(f"{path} cannot be read as a mesh: {error}.") from error
-    if not isinstance(mesh, trimesh.Trimesh) or len(mesh.faces) == 0:
-        raise checks.InputError(f"{path} holds no triangles; a body needs a watertight convex mesh.")
-    mesh.merge_vertices()
-    mesh.apply_scale(scale)
-    extent = float(mesh.extents.max())
-    if not _SMALLEST <= extent <= _LARGEST:
-        raise checks.InputError(
-            f"{path} is {extent:g} m long; a body is {_SMALLEST:g} to {_LARGEST:g} m: give `scale`, such as 0.001 "
-            "for a file in millimetres."
-        )
-    if not mesh.is_watertight:
-        raise checks.InputError(f"{path} is not watertight, so its mass is not defined; close its holes first.")
-    hull_volume = mesh.convex_hull.volume
-    if mesh.volume < (1 - 1e-6) * hull_volume:
-        raise checks.InputError(
-            f"{path} is not convex: it fills {100 * mesh.volume / hull_volume:.4g} % of its convex hull; "
-            "give the hull, or one convex part of it."
-        )
-    return mesh

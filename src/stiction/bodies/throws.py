@@ -1,10 +1,11 @@
-"""What to throw: ranges of the initial state, and one throw drawn from them."""
+"""What to throw: ranges of the initial state, and throws drawn from them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
@@ -13,6 +14,7 @@ from stiction.bodies.state import State
 
 Range = tuple[float, float]
 _WIDEST = 1e9  # in SI units: what is higher or faster is no throw
+_AT_ONCE = 1000  # throws, whose vertices are looked at together
 
 
 @dataclass(frozen=True)
@@ -72,30 +74,50 @@ def draw(body: Body, ranges: ThrowRanges, rng: np.random.Generator, *, in_plane:
 
     in_plane: throw any body as a planar one, in a vertical plane of any heading, with its y axis level and across it
     """
-    quaternion = rng.standard_normal(4)
-    velocity = np.append(rng.uniform(*ranges.horizontal, 2), rng.uniform(*ranges.vertical))
-    spin = rng.uniform(*ranges.spin, 3)
-    height = rng.uniform(*ranges.height)
-    if body.planar or in_plane:
-        # (w, y) of a normal quaternion has a uniform direction, and so has the angle about y.
-        quaternion[[1, 3]] = velocity[1] = spin[[0, 2]] = 0.0
-    quaternion /= np.linalg.norm(quaternion)
-    if in_plane and not body.planar:
-        quaternion, velocity, spin = _headed(rng.uniform(-np.pi, np.pi), quaternion, velocity, spin)
-    R = rotation_matrices(quaternion[np.newaxis])[0]
-    lowest = (body.vertices @ R[2]).min() - body.rounding
-    return State([0.0, 0.0, height - lowest], quaternion, velocity - np.cross(spin, R @ body.com), spin)
+    return _thrown(body, ranges, [rng], np.array([in_plane]))[0]
 
 
-def drawn(body: Body, ranges: ThrowRanges, seed: int, throws: Iterable[int]) -> State:
+def draw_each(
+    body: Body, ranges: ThrowRanges, sources: Sequence[np.random.Generator], in_plane: NDArray[np.bool_]
+) -> State:
+    """One throw from each source of random numbers, as one batch (n,); in_plane: as for `draw`, shape (n,)."""
+    return stacked([_thrown(body, ranges, sources, in_plane)])
+
+
+def drawn(body: Body, ranges: ThrowRanges, seed: int, throws: Sequence[int]) -> State:
     """The throws with these numbers, as one batch (n,)."""
-    return stacked([draw(body, ranges, generator(seed, throw)) for throw in throws])
+    some = (throws[k : k + _AT_ONCE] for k in range(0, len(throws), _AT_ONCE))
+    return stacked([_thrown(body, ranges, [generator(seed, throw) for throw in part]) for part in some])
 
 
 def stacked(states: list[State]) -> State:
-    """Single states as one batch (n,)."""
+    """Single states and batches (n,) as one batch."""
     parts = ("position", "quaternion", "velocity", "angular_velocity")
-    return State(*(np.stack([getattr(state, part) for state in states]) for part in parts))
+    return State(*(np.concatenate([np.atleast_2d(getattr(state, part)) for state in states]) for part in parts))
+
+
+def _thrown(
+    body: Body, ranges: ThrowRanges, sources: Sequence[np.random.Generator], in_plane: NDArray[np.bool_] | None = None
+) -> State:
+    """One throw from each source (n,); the same bits, however many are drawn together."""
+    flat = np.full(len(sources), body.planar) if in_plane is None or body.planar else in_plane
+    headed = flat & (not body.planar)
+    quaternion = np.array([rng.standard_normal(4) for rng in sources])
+    share = np.array([rng.random(7) for rng in sources])
+    low, high = np.array([ranges.horizontal] * 2 + [ranges.vertical] + [ranges.spin] * 3 + [ranges.height]).T
+    velocity, spin, height = np.split(low + (high - low) * share, (3, 6), axis=1)
+    # (w, y) of a normal quaternion has a uniform direction, and so has the angle about y.
+    for part, across in ((quaternion, (1, 3)), (velocity, (1,)), (spin, (0, 2))):
+        for axis in across:
+            part[flat, axis] = 0.0
+    quaternion /= np.sqrt(quaternion[:, np.newaxis] @ quaternion[:, :, np.newaxis])[:, 0]
+    for k in np.flatnonzero(headed).tolist():
+        heading = sources[k].uniform(-np.pi, np.pi)
+        quaternion[k], velocity[k], spin[k] = _headed(heading, quaternion[k], velocity[k], spin[k])
+    R = rotation_matrices(quaternion)
+    lowest = (body.vertices @ R[:, 2, :, np.newaxis]).min(axis=1) - body.rounding
+    position = np.concatenate([np.zeros((len(sources), 2)), height - lowest], axis=1)
+    return State(position, quaternion, velocity - np.cross(spin, R @ body.com), spin)
 
 
 def _headed(heading: float, quaternion, velocity, spin):

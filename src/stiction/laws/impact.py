@@ -16,8 +16,8 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.fitting import check_names
 from stiction.laws.law import NativeLaw, checked_info, checked_substeps, checked_timestep
-from stiction.laws.material import MOST_FALL
 from stiction.laws.residual import checked_weights
+from stiction.laws.restitution import MOST_FALL
 
 INCREMENTS, MOST_MEMORY = 8, 1000  # parts in which an impact builds up, and at most
 LARGEST = 1e20  # of all parameters

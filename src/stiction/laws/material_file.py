@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.laws.curves import Curve
-from stiction.laws.material import Material, Restitution
+from stiction.laws.material import Material
+from stiction.laws.restitution import Restitution
 
 KIND = "material"
 _CURVES = ("speed", "load")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.laws.law import Law
-from stiction.robots import mjcf
+from stiction.robots import body_fit, mjcf
 from stiction.robots.body_contact import BodyContact
 from stiction.robots.ground import Ground, find_ground
 from stiction.robots.mujoco_step import ContactStep, check_timestep
@@ -24,7 +24,7 @@ class LinkPlan:
     fits: how each law's body lies in its body of the model
     """
 
-    fits: list[mjcf.Fit]
+    fits: list[body_fit.Fit]
     ground: Ground
     method: str
     tolerance: float
@@ -37,7 +37,7 @@ class LinkPlan:
                 raise checks.InputError(
                     f"The law of {key!r} was learned for one body on the ground: its key must be that body, not a pair."
                 )
-        fits = [mjcf.fit(model, key, law.body, fit) for key, law in laws.items()]
+        fits = [body_fit.fit(model, key, law.body, fit) for key, law in laws.items()]
         check_timestep(model.opt.timestep, laws)
         ground = find_ground(model, [one.body for one in fits])
         if ground.is_one_plane:  # else each step looks which plane is touched

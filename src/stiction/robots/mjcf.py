@@ -1,7 +1,6 @@
-"""What a MuJoCo model must be for a law to act in it, and whether a body of it is the law's."""
+"""MuJoCo models: what one must be for a law to act in it, and what it says of its bodies."""
 
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,8 +13,6 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
-TOLERANCE = 0.01  # relative difference that a body may have from the law's
-_DIRECTIONS = 400  # in which shapes are compared
 _GEOM = mujoco.mjtGeom
 _INTEGRATORS = tuple(
     int(kind)
@@ -26,18 +23,6 @@ _INTEGRATORS = tuple(
     )
 )
 _ROUND = tuple(int(kind) for kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID))
-
-
-@dataclass(frozen=True)
-class Fit:
-    """How a law's body lies in a body of the model.
-
-    body: number in the model
-    turn: rotation from the law's body frame to the model's, (3, 3)
-    """
-
-    body: int
-    turn: NDArray[np.float64]
 
 
 def compiled(model: Any) -> tuple[Any, dict[str, set[int]]]:
@@ -146,34 +131,6 @@ def body_number(model: Any, name: str | int) -> int:
     return number
 
 
-def fit(model: Any, name: Any, body: Body, tolerance: float = TOLERANCE) -> Fit:
-    """How the law's `body` lies in the model's body of that name, or one sentence why it does not."""
-    number = body_number(model, name)
-    if model.body_weldid[number] == 0:
-        raise checks.InputError(f"The body {name!r} is fixed to the world; a law needs a body that can move.")
-    geoms = contact_geoms(model, number)
-    if not geoms:
-        raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
-    turn, shift = _place(model, name, geoms, body, tolerance)
-    mass = float(model.body_mass[number])
-    if abs(mass - body.mass) > tolerance * body.mass:
-        raise checks.InputError(f"The body {name!r} has a mass of {mass:.6g} kg, its law one of {body.mass:.6g} kg.")
-    com, own = turn @ body.com + shift, model.body_ipos[number]
-    if np.abs(com - own).max() > tolerance * body.diameter:
-        raise checks.InputError(
-            f"The body {name!r} has its centre of mass at {np.round(own, 6).tolist()}, its law at "
-            f"{np.round(com, 6).tolist()} [m, body frame]."
-        )
-    axes = Rotation.from_quat(model.body_iquat[number], scalar_first=True).as_matrix()
-    inertia, wanted = axes @ np.diag(model.body_inertia[number]) @ axes.T, turn @ body.inertia @ turn.T
-    if np.abs(inertia - wanted).max() > tolerance * np.abs(wanted).max():
-        raise checks.InputError(
-            f"The body {name!r} has other moments of inertia than its law: {_moments(inertia)} against "
-            f"{_moments(wanted)} kg m^2."
-        )
-    return Fit(number, turn)
-
-
 def body_of(model: Any, name: str | int, points: int = 32) -> Body:
     """The body of that name as a stiction Body: the convex hull of its geoms with its mass properties, body frame.
 
@@ -184,7 +141,7 @@ def body_of(model: Any, name: str | int, points: int = 32) -> Body:
     found = [corners(model, g, count) for g in contact_geoms(model, number)]
     if not found:
         raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
-    axes = _matrix(model.body_iquat[number])
+    axes = matrix_of(model.body_iquat[number])
     inertia = axes @ np.diag(model.body_inertia[number]) @ axes.T
     mass, com = float(model.body_mass[number]), model.body_ipos[number].copy()
     return Body.hull_of(np.concatenate(found), mass, com=com, inertia=inertia)
@@ -231,11 +188,7 @@ def corners(model, g: int, points: int) -> NDArray[np.float64]:
             raise checks.InputError(f"Geom {g} is of type {_GEOM(kind).name}, which is no convex body.")
         local = np.concatenate([np.column_stack([wide * ring, np.full(points, z)]) for wide, z in levels]) * radius
         local = np.unique(np.round(local, 12), axis=0)
-    return local @ _matrix(model.geom_quat[g]).T + model.geom_pos[g]
-
-
-def _moments(inertia: NDArray[np.float64]) -> str:
-    return ", ".join(f"{moment:.4g}" for moment in np.linalg.eigvalsh(inertia))
+    return local @ matrix_of(model.geom_quat[g]).T + model.geom_pos[g]
 
 
 def contact_geoms(model: Any, body: int) -> list[int]:
@@ -278,69 +231,6 @@ def leave_out(model: Any, geoms: set[int], ground: set[int]) -> None:
             model.pair_margin[pair] = -1e10
 
 
-def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
-    """Rotation and shift from the law's body frame to the model's, of all frames it may have been drawn in."""
-    directions = np.random.default_rng(0).normal(size=(_DIRECTIONS, 3))
-    directions = np.concatenate([np.eye(3), -np.eye(3), directions / np.linalg.norm(directions, axis=1)[:, None]])
-    reach = np.max([_support(model, g, directions) for g in geoms], axis=0)
-    candidates = [(np.eye(3), np.zeros(3))]
-    for g in geoms:
-        frame = _matrix(model.geom_quat[g]), model.geom_pos[g]
-        candidates.append(frame)
-        mesh = model.geom_dataid[g]
-        if model.geom_type[g] == _GEOM.mjGEOM_MESH:  # MuJoCo has moved the file's axes to the mesh's principal ones
-            back = _matrix(model.mesh_quat[mesh]).T
-            turn = frame[0] @ back
-            candidates.append((turn, frame[1] - turn @ model.mesh_pos[mesh]))
-    # Rounded edges may be drawn as sharp ones: MuJoCo's boxes have no others.
-    misfits = [
-        min(_misfit(one.vertices @ turn.T + shift, one.rounding, directions, reach) for one in (body, sharp(body)))
-        for turn, shift in candidates
-    ]
-    best = int(np.argmin(misfits))
-    if misfits[best] > tolerance * body.diameter:
-        raise checks.InputError(
-            f"The geoms of the body {name!r} do not have the shape of its law's {body.shape}: they differ by "
-            f"{misfits[best]:.3g} m, allowed are {tolerance * body.diameter:.3g} m."
-        )
-    return candidates[best]
-
-
-def sharp(body: Body) -> Body:
-    """The body with sharp edges instead of rounded ones, of the same extents."""
-    return body.reshaped(scale=1.0, rounding=0.0, com=body.com, inertia=body.inertia) if body.rounding else body
-
-
-def _misfit(corners: NDArray[np.float64], rounding: float, directions: NDArray[np.float64], reach: Any) -> float:
-    """Greatest difference to how far something reaches in each direction (n, 3), (n,), of these corners (k, 3) [m]."""
-    return float(np.abs((directions @ corners.T).max(axis=1) + rounding - reach).max())
-
-
-def _support(model, g: int, directions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How far a geom reaches in each direction (n, 3), from the origin of its body's frame, (n,)."""
-    kind, size = model.geom_type[g], model.geom_size[g]
-    local = directions @ _matrix(model.geom_quat[g])
-    if kind == _GEOM.mjGEOM_BOX:
-        far = np.abs(local) @ size
-    elif kind == _GEOM.mjGEOM_MESH:
-        mesh = model.geom_dataid[g]
-        first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
-        far = (local @ model.mesh_vert[first : first + count].T).max(axis=1)
-    elif kind == _GEOM.mjGEOM_CYLINDER:
-        far = size[0] * np.hypot(local[:, 0], local[:, 1]) + size[1] * np.abs(local[:, 2])
-    elif kind == _GEOM.mjGEOM_CAPSULE:
-        far = size[0] + size[1] * np.abs(local[:, 2])
-    elif kind == _GEOM.mjGEOM_SPHERE:
-        far = np.full(len(local), size[0])
-    elif kind == _GEOM.mjGEOM_ELLIPSOID:
-        far = np.linalg.norm(local * size, axis=1)
-    else:
-        raise checks.InputError(
-            f"A law needs geoms that are a box, mesh, cylinder, capsule, sphere or ellipsoid; geom {g} of its body is "
-            f"of type {_GEOM(kind).name}."
-        )
-    return far + directions @ model.geom_pos[g]
-
-
-def _matrix(quaternion) -> NDArray[np.float64]:
+def matrix_of(quaternion) -> NDArray[np.float64]:
+    """Rotation matrix (3, 3) of a quaternion (w, x, y, z)."""
     return Rotation.from_quat(quaternion, scalar_first=True).as_matrix()

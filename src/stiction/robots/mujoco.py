@@ -25,7 +25,7 @@ try:
 except ImportError as error:
     raise ImportError(needs("stiction.mujoco", "mujoco")) from error
 
-from stiction.robots import mjcf
+from stiction.robots import body_fit, mjcf
 from stiction.robots.body_contact import BodyContact as BodyContact
 from stiction.robots.link_contacts import LinkPlan
 from stiction.robots.links import TOLERANCE
@@ -78,7 +78,7 @@ class Simulation:
         gap: float | None = None,
         method: str = "modes",
         tolerance: float = TOLERANCE,
-        fit: float = mjcf.TOLERANCE,
+        fit: float = body_fit.TOLERANCE,
     ) -> None:
         model, classes = mjcf.compiled(model)
         if data is not None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.laws.law import Law
-from stiction.robots import mjcf
+from stiction.robots import body_fit, mjcf
 from stiction.robots.ground import Ground
 from stiction.robots.links import Links
 from stiction.robots.mjcf import mujoco
@@ -72,7 +72,7 @@ class ContactStep:
     """
 
     def __init__(
-        self, model: Any, data: Any, laws: Sequence[Law], fits: Sequence[mjcf.Fit], ground: Ground, **options: Any
+        self, model: Any, data: Any, laws: Sequence[Law], fits: Sequence[body_fit.Fit], ground: Ground, **options: Any
     ) -> None:
         self.model, self.data = model, data
         self.links = Links(laws, **options)

@@ -12,7 +12,7 @@ from stiction.basics import checks
 from stiction.basics.files import digest, path_of, read_bytes, remove_strays, write_whole
 from stiction.basics.locks import sole_writer_into
 from stiction.basics.progress import bar
-from stiction.bodies.throws import ThrowRanges, draw, generator, stacked
+from stiction.bodies.throws import ThrowRanges, draw_each, generator
 from stiction.learning.collect import executors
 from stiction.learning.collect.dataset import DataSet, checked_shard
 from stiction.learning.collect.instances import (
@@ -105,7 +105,7 @@ def shard_rows(plan: Plan, number: int) -> Columns:
     setting = Setting(plan.timestep, np.array(plan.gravity))
     sources = [generator(plan.seed, throw) for throw in throws]
     in_plane = np.array([plan.in_plane > 0 and rng.random() < plan.in_plane for rng in sources])
-    starts = stacked([draw(plan.body, plan.ranges, rng, in_plane=flat) for rng, flat in zip(sources, in_plane)])
+    starts = draw_each(plan.body, plan.ranges, sources, in_plane)
     run = plan.truth.throw(plan.body, starts, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
     rows = contact_instances(plan.body, run, setting)
     keep, picks, noise = _sample(plan, rows, sources)

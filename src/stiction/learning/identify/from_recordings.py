@@ -15,6 +15,7 @@ from stiction.learning.identify.fit_law import Fitted
 from stiction.learning.identify.forecast import calibrated, coverage, law_errors, still_errors
 from stiction.learning.identify.identified import Identified, describe
 from stiction.learning.identify.identify import width_of
+from stiction.learning.identify.loads import loads_seen
 from stiction.learning.identify.picture import checked_picture
 from stiction.learning.identify.printed import draw, print_identified
 from stiction.learning.identify.refits import Refits
@@ -22,7 +23,7 @@ from stiction.learning.identify.residual_fit import fit_residual
 from stiction.learning.recordings.folder import load_recordings
 from stiction.learning.recordings.read import import_recordings
 from stiction.learning.recordings.recorded import Recordings, split
-from stiction.learning.recordings.tosses import Tosses
+from stiction.learning.recordings.tosses import Tosses, check_plane
 
 LEAST = 2  # tosses, so that one can be left out
 FITTED_TOO = 96  # from so many fitted tosses on, they are hardly forecast better than others
@@ -68,7 +69,10 @@ def identify(
     numbers = len(tosses), 0 if held_out is None else len(held_out)
     seconds = time.monotonic() - began
     still = None if held_out is None else still_errors(held_out, width).means()
-    return Identified(law, fitted, numbers, measured, changes, found, chosen.tried, about_residual, seconds, still)
+    loads = loads_seen(law, tosses)
+    return Identified(
+        law, fitted, numbers, measured, changes, found, chosen.tried, about_residual, seconds, still, loads
+    )
 
 
 def _others(law: ImpactLaw, refits: Refits, tosses: Tosses) -> list[tuple[ImpactLaw, Tosses]]:
@@ -132,6 +136,7 @@ def identify_recordings(
     body = recordings.body if body is None else body
     if body is None:
         raise checks.InputError("These recordings do not say of which body they are: give it, body=Body.box(...).")
+    check_plane(recordings.body, body)
     chosen, held = split(recordings, seed=checks.count("seed", seed, 0))
     if tosses is not None:
         number = checks.count("tosses", tosses, 2)

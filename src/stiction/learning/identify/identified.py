@@ -9,6 +9,7 @@ import numpy as np
 from stiction.laws.impact import ImpactLaw
 from stiction.learning.identify.fit_law import Fitted
 from stiction.learning.identify.forecast import TossErrors
+from stiction.learning.identify.loads import Loads
 from stiction.learning.recordings.recorded import Recordings
 
 UNTOLD = 0.7  # share of the knowledge that must come from the data; below it, they cannot tell
@@ -25,6 +26,7 @@ class Identified:
     tried: what was compared to choose the kind of law, see choose.py
     residual: losses on held-out tosses with and without the network
     still: mean errors on held-out tosses if the body just stayed where it first touches
+    loads: normal forces [N] from which and up to which these tosses tell friction, see loads.py
     """
 
     law: ImpactLaw
@@ -37,6 +39,7 @@ class Identified:
     residual: dict[str, float]
     seconds: float
     still: dict[str, float] | None = None
+    loads: Loads | None = None
 
     @property
     def untold(self) -> list[str]:
@@ -86,6 +89,7 @@ def describe(found: Identified, recordings: Recordings, chosen, held, command: s
         "kind": {"bounces": fitted.bounces, "memory": fitted.memory, **found.tried},
         "gravity": {"value": gravity, "error": error if np.isfinite(error) else None},
         "flight": {name: {"value": value, "error": error} for name, (value, error) in fitted.slowed.items()},
+        "loads": found.loads,
         "losses": solution.losses,
         "residual": found.residual,
         "coverage": {str(region): share for region, share in found.coverage.items()},

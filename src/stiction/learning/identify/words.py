@@ -25,15 +25,24 @@ def summary(found: Identified) -> str:
 
 def _friction(found: Identified, curves: Curves) -> list[str]:
     weight = found.law.body.mass * -found.law.gravity[2]
-    at, loads = np.full(2, SLIP_SPEED), np.array([weight, HARD])
+    greatest = found.loads[1] if found.loads else HARD
+    at, loads = np.full(2, SLIP_SPEED), np.array([weight, greatest])
     (light, hard), errors = curves.material.friction_at(at, loads), curves.friction(at, loads).std(axis=0)
-    told = _number(light, errors[0])
-    if abs(light - hard) < STRAIGHT * np.hypot(*errors):
-        return [f"Friction is about {light:.2f}{told}.", _impacts(found)]
+    sentence = f"Friction is about {light:.2f}{_number(light, errors[0])}"
+    if abs(light - hard) >= STRAIGHT * np.hypot(*errors):
+        in_impacts = f"{hard:.2f}{_number(hard, errors[1])} in impacts of {greatest:.0f} N"
+        sentence = f"{sentence} when it slides under its own weight, {weight:.2g} N, and {in_impacts}"
+    return [f"{sentence}.", *_effective(found), _impacts(found)]
+
+
+def _effective(found: Identified) -> list[str]:
+    """How far the numbers of friction reach."""
+    if found.loads is None:
+        return []
+    low, high = (f"{float(f'{load:.2g}'):g}" for load in found.loads)  # two digits, and no powers of ten
     return [
-        f"Friction is about {light:.2f}{told} when it slides under its own weight, and {hard:.2f}"
-        f"{_number(hard, errors[1])} in hard impacts.",
-        _impacts(found),
+        "Friction and how it depends on load are effective numbers, those that forecast best where these tosses slip: "
+        f"mostly under {low} to {high} N. They need not hold under other loads, nor in another simulator."
     ]
 
 
@@ -133,10 +142,15 @@ def _forecasts(found: Identified) -> list[str]:
         )
         lines += _poor(means, found.still)
     if found.coverage:
-        shares = ", ".join(f"{region:.0%} regions hold {share:.1%}" for region, share in found.coverage.items())
-        whose = f"of {held} held-out tosses" if found.held_out is not None else "of tosses that were left out"
-        lines.append(f"Final positions {whose}: {shares}.")
+        judged, whose = (held, "held-out") if found.held_out is not None else (fitted, "left-out")
+        shares = ", ".join(f"{r:.0%} regions hold {share_of(judged, s)}" for r, s in found.coverage.items())
+        lines.append(f"Final positions of {judged} {whose} tosses: {shares}.")
     return lines
+
+
+def share_of(number: int, share: float) -> str:
+    """A share of so many tosses: of few, a percentage would look more exact than it is."""
+    return f"{share * number:.0f} of {number}" if number < FEW else f"{share:.1%}"
 
 
 def _poor(means: dict[str, float], still: dict[str, float] | None) -> list[str]:

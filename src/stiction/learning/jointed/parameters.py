@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from stiction.laws.material import SPEEDS, Material, Restitution
+from stiction.laws.material import SPEEDS, Material
+from stiction.laws.restitution import Restitution
 from stiction.learning.identify.gauss_newton import Parameter
 from stiction.learning.jointed.part import JointedPart
 

@@ -75,7 +75,12 @@ class Flights:
         for _ in range(_ROUNDS):
             path = torque_free(first, momentum, shape, self.timestep, steps)
             slopes = momentum_slopes(path, momentum, shape, self.timestep)
-            change = np.linalg.solve(*self.equations(slopes, self.turns_off(path)[..., np.newaxis]))[..., 0]
+            try:
+                change = np.linalg.solve(*self.equations(slopes, self.turns_off(path)[..., np.newaxis]))[..., 0]
+            except np.linalg.LinAlgError as error:
+                raise checks.InputError(
+                    "No body of this inertia turns in flight as recorded: is this the body, are its axes right?"
+                ) from error
             turn = rotations(change[:, :3])  # of the whole flight, its momentum as well
             first, momentum = turned(first, change[:, :3]), _of_each(turn, momentum) + change[:, 3:]
             if np.abs(change).max() < _DONE:

@@ -1,28 +1,21 @@
-"""Do impacts obey mechanics as they were read? If not, which other reading of the recording would make them?
+"""Do impacts obey mechanics as they were read?
 
 The impulse that changes the velocity acts at the lowest corner, so that it must change the spin by r x p. Where units,
-order of the quaternion and handedness are read right, the two agree; where not, they do not, and one of a few other
-readings makes them agree. A few impacts agree or disagree by chance: only what is sure counts.
+order of the quaternion and handedness are read right, the two agree. A few impacts agree or disagree by chance, so that
+an agreement knows its standard error.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
-from stiction.learning.recordings.physics_checks import GRAVITY, SURE, Finding, floor_height, lowest
-from stiction.learning.recordings.poses import Clean, Conventions
+from stiction.learning.recordings.physics_checks import GRAVITY, SURE, lowest
+from stiction.learning.recordings.poses import Clean
 
 IMPULSE = 0.15  # [m/s] change of velocity between frames that counts as an impact
-AGREES = 0.5  # correlation of torque and change of spin in a recording that is read right
-BETTER = 0.2  # by which another reading must win
-HOPELESS = 0.2  # a correlation that is surely below is that of another body
-MIRRORED = 2.0  # standard errors below 0 of one axis alone; read right, it would be far above
-LEVEL = 0.003  # [m] a reading for which tosses end at heights further apart than as given is not the right one
-FEWEST, FEWEST_MIRRORED = 3, 6  # impacts
-MOST_IMPACTS = 100
 DRAWS = 400  # of the impacts, for standard errors
 
 
@@ -106,47 +99,3 @@ def _correlation(a: NDArray, b: NDArray) -> Agreement:
     value = products.sum() / np.sqrt(max(squares[0].sum() * squares[1].sum(), 1e-300))
     # Of few impacts, those that were drawn tell too little about the rest.
     return Agreement(float(value), float(np.std(drawn) * np.sqrt(len(a) / max(1, len(a) - 1)) + 1 / (3 * len(a))))
-
-
-def check_reading(body: Body, how: Conventions, interval: float, read) -> list[Finding]:
-    """Order of the quaternion, its direction, and handedness, from first impacts.
-
-    read: from Conventions to clean tosses
-    """
-
-    def impacts(reading: Conventions) -> tuple[list[Impact], float]:
-        """The first impacts, and how far apart the heights [m] are at which the tosses end."""
-        tosses = read(reading)
-        found = (first_impact(body, toss, interval) for toss in tosses[:MOST_IMPACTS])
-        return [impact for impact in found if impact is not None], floor_height(body, tosses)[1]
-
-    given, apart = impacts(how)
-    if len(given) < FEWEST:
-        return [Finding("There are too few impacts to tell whether orientations are read right.")]
-    score = spin_agreement(given)
-    other = "xyzw" if how.quaternion == "wxyz" else "wxyz"
-    readings = {
-        f"quaternions are {other}": (replace(how, quaternion=other), f"--quaternion {other}"),
-        "quaternions turn world into body axes": (replace(how, inverse=not how.inverse), "--inverse"),
-    }
-    for name, (reading, remedy) in readings.items():
-        found, then = impacts(reading)
-        better = spin_agreement(found) if len(found) >= FEWEST else score
-        margin = max(BETTER, float(np.hypot(score.error, better.error)))
-        if better.value > max(AGREES, score.value + margin) and then < apart + LEVEL:
-            text = f"Impacts do not fit the spin they cause ({score}); they do if {name} ({better.value:.2f})."
-            return [Finding(text, True, remedy)]
-    for k, name in enumerate("xy"):
-        sideways = axis_agreement(given, k)
-        if len(given) >= FEWEST_MIRRORED and sideways.below(0.0, MIRRORED):
-            text = (
-                f"Impacts turn the body the wrong way along {name} ({sideways}): positions are from a left-handed "
-                "frame, orientations are not."
-            )
-            return [Finding(text, True, f"--mirror {name}")]
-    if score.value >= AGREES:
-        return [Finding(f"Impacts fit the spin they cause ({score}).")]
-    if score.below(AGREES):
-        text = f"Impacts hardly fit the spin they cause ({score}): is this the body, are its axes right?"
-        return [Finding(text, wrong=score.below(HOPELESS))]
-    return [Finding(f"Impacts say little about whether orientations are read right ({score}, of {len(given)}).")]

@@ -1,6 +1,6 @@
 """Does a recording obey mechanics as read? Free flight tells units and the upward axis; the end of a toss, the floor.
 
-What impacts tell is in impact_checks.py.
+What impacts tell is in impact_checks.py, and which other reading would do better in reading_checks.py.
 """
 
 from dataclasses import dataclass
@@ -19,6 +19,7 @@ SURE = 3.0  # standard errors by which a number must differ from another one to 
 HUGE = 3.0  # a body this many times larger than the room in which it moves was not measured in metres
 MILLIMETRES = 20.0  # a body said to be longer than this [m] was measured in them
 FLOOR = 0.005  # [m] a floor farther than this from z = 0 is worth a word
+UNLEVEL = 0.1  # of the body's least extent: heights of rest farther apart than this are not those of one plane
 CLEAR = 0.008  # [m] a body whose lowest point is above this flies
 
 
@@ -105,6 +106,11 @@ def check_size(body: Body, tosses: list[Clean]) -> list[Finding]:
     return [Finding(text, True, f"them in metres, {size * LENGTHS[unit]:.4g} for {size:.4g}")]
 
 
+def least_extent(body: Body) -> float:
+    """Of the body along its axes [m]; of a planar one, in its plane."""
+    return float(np.ptp(body.vertices, axis=0)[[0, 2] if body.planar else [0, 1, 2]].min())
+
+
 def lowest(body: Body, position: NDArray, quaternion: NDArray) -> tuple[NDArray, NDArray]:
     """Height of the lowest point [m], shape (n,), and which vertex it belongs to."""
     R = Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
@@ -121,9 +127,9 @@ def floor_height(body: Body, tosses: list[Clean]) -> tuple[float, float]:
 def check_floor(body: Body, tosses: list[Clean], how: Conventions) -> tuple[float, list[Finding]]:
     """The floor to use, and what to say about it."""
     height, spread = floor_height(body, tosses)
-    size = float(np.ptp(body.vertices, axis=0)[[0, 2] if body.planar else [0, 1, 2]].min())
+    size = least_extent(body)
     findings = []
-    if spread > 0.1 * size:
+    if spread > UNLEVEL * size:
         text = f"The body does not come to rest on one plane, its lowest corner ends {1e3 * spread:.0f} mm apart"
         findings.append(Finding(f"{text}: is this the body, are its axes right?", wrong=spread > 0.5 * size))
     if how.floor is not None:

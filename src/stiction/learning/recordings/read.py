@@ -10,7 +10,6 @@ import numpy as np
 from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
-from stiction.learning.recordings.impact_checks import check_reading
 from stiction.learning.recordings.physics_checks import (
     Finding,
     check_fall,
@@ -24,6 +23,7 @@ from stiction.learning.recordings.planar import at_rest, check_angles, check_lev
 from stiction.learning.recordings.planar_frames import mended
 from stiction.learning.recordings.poses import Clean, Conventions, Refused, clean, frame_interval
 from stiction.learning.recordings.readers import RawToss, read_raw
+from stiction.learning.recordings.reading_checks import check_reading
 from stiction.learning.recordings.recorded import Recordings
 from stiction.learning.recordings.release import released
 from stiction.learning.recordings.tosses import Toss, Tosses
@@ -75,6 +75,7 @@ def import_recordings(
         refused += jumping
     else:
         about = check_reading(body, how, interval, lambda other: _clean_all(raw, other, interval)[0])
+        _stop_at_wrong(path, about)
     findings += about
     resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
     floor, about_floor = check_floor(body, resting or tosses, how)

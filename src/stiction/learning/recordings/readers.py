@@ -33,6 +33,14 @@ PLANAR = {
     ),
 }
 VELOCITY = ("vx", "vy", "vz", "wx", "wy", "wz")
+# What is said where the body and the file differ in this.
+IN_PLANE = (
+    "holds poses in a plane (x, z and an angle), but the body moves in space: give a planar one, --body rectangle:X,Z."
+)
+IN_SPACE = (
+    "holds poses in space (x, y, z and quaternions), but a rectangle moves in a plane: give a body that moves in "
+    "space, such as --body box:X,Y,Z."
+)
 SUFFIXES = (".csv", ".parquet", ".npz", ".mcap")
 
 
@@ -79,7 +87,7 @@ def read_raw(
         elif file.suffix in (".csv", ".parquet"):
             tosses += _read_table(file, columns, planar)
         elif file.suffix == ".mcap" and planar:
-            raise checks.InputError(f"{file}: planar poses are read from .csv, .parquet and .npz files only.")
+            raise checks.InputError(f"{file} {IN_SPACE}")
         elif file.suffix == ".mcap":
             tosses += _read_mcap(file, topic)
         else:
@@ -90,7 +98,9 @@ def read_raw(
 def _read_npz(path: Path) -> tuple[list[RawToss], float | None]:
     """Fields as those of the cube tosses: states (F, 7 or 13), offsets (n + 1,), dt; split, group_id by choice."""
     data = limits.checked_fields(path, files.read_arrays(path))
-    missing = {"states", "offsets"} - set(data)
+    missing = sorted({"states", "offsets"} - set(data))
+    if missing and "poses" in data and data["poses"].shape[2:] == (3,):
+        raise checks.InputError(f"{path} {IN_PLANE}")
     if missing:
         raise checks.InputError(f"{path} must have the fields states and offsets, it lacks {', '.join(missing)}.")
     states, offsets = data["states"].astype(np.float64), data["offsets"].astype(np.int64)
@@ -112,6 +122,8 @@ def _read_npz(path: Path) -> tuple[list[RawToss], float | None]:
 def _read_planar_npz(path: Path) -> tuple[list[RawToss], float | None]:
     """Fields: poses (n, frames, 3), rows of NaN where there is none; dt; split by choice, numbers or words."""
     data = limits.checked_fields(path, files.read_arrays(path))
+    if "poses" not in data and "states" in data:
+        raise checks.InputError(f"{path} {IN_SPACE}")
     if "poses" not in data:
         raise checks.InputError(f"{path} must have the field poses of a planar recording, it has {', '.join(data)}.")
     poses = checks.numbers(f"{path}: poses", data["poses"])
@@ -134,6 +146,11 @@ def _planar_names(table: dict[str, NDArray]) -> dict[str, str]:
     return found
 
 
+def _has(table: dict[str, NDArray], names: tuple[str, ...]) -> bool:
+    """Whether a table has one of these columns."""
+    return any(column.lower() in names for column in table)
+
+
 def _read_table(path: Path, columns: dict[str, str], planar: bool) -> list[RawToss]:
     """A CSV or Parquet file with one row a frame; a column `toss` parts it into tosses."""
     table = read_columns(path)
@@ -141,6 +158,10 @@ def _read_table(path: Path, columns: dict[str, str], planar: bool) -> list[RawTo
     names = {name: name for name in (*wanted, *VELOCITY, "time", "toss")}
     names |= (_planar_names(table) if planar else {}) | columns
     missing = [names[name] for name in wanted if names[name] not in table]
+    if missing and not planar and _has(table, PLANAR["angle"]) and not _has(table, POSE[3:]):
+        raise checks.InputError(f"{path} {IN_PLANE}")
+    if missing and planar and _has(table, POSE[3:]):
+        raise checks.InputError(f"{path} {IN_SPACE}")
     if missing:
         raise checks.InputError(
             f"{path} has no column {', '.join(missing)}; it has {', '.join(table)}: map them, such as "

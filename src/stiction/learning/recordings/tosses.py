@@ -40,6 +40,13 @@ class Frames:
         return int(np.searchsorted(self.frame, last, side="right"))
 
 
+def check_plane(recorded: Body | None, used: Body) -> None:
+    """Refuse a body that moves in space for what was recorded in a plane, and the other way round."""
+    if recorded is not None and recorded.planar != used.planar:
+        seen, other = ("a plane", "space") if recorded.planar else ("space", "a plane")
+        raise checks.InputError(f"These tosses were recorded in {seen}, but {used!r} moves in {other}.")
+
+
 @dataclass(frozen=True, eq=False)
 class Toss(Frames):
     """One recorded toss; missing frames are left out.
@@ -107,6 +114,7 @@ class Toss(Frames):
         body = self.body if known is None else known.body
         if body is None:
             raise checks.InputError("This toss does not say what was tossed: give its law, toss.start(law).")
+        check_plane(self.body, body)
         return (body, GRAVITY, 0.0) if known is None else (body, known.gravity, known.drag)
 
     def forecast(self, law: Any, *, samples: int | None = None, seed: int = 0) -> Trajectory:
@@ -119,6 +127,7 @@ class Toss(Frames):
         seed: of the samples
         """
         law, interval = law_of(law), self._interval()
+        check_plane(self.body, law.body)
         parts = max(1, round(interval / law.timestep))  # time steps from frame to frame
         how = {"timestep": interval / parts, "every": parts}
         if samples is None:

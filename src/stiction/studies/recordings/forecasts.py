@@ -12,7 +12,9 @@ from stiction.laws.impact import ImpactLaw
 from stiction.learning.identify.forecast import coverage, law_errors, start_floor
 from stiction.learning.identify.from_recordings import open_recordings
 from stiction.learning.identify.identify import width_of
+from stiction.learning.identify.words import share_of
 from stiction.learning.recordings.recorded import Recordings
+from stiction.learning.recordings.tosses import check_plane
 
 EARLY = 25  # frames after the first touch, before chance decides
 
@@ -33,7 +35,11 @@ def show(content: dict[str, Any]) -> None:
         costs = f"{floor['position']:.2f} %, {floor['rotation']:.2f} degrees"
         lines.append(f"of which what the flight leaves open of the start: {costs}")
     shares = content.get("coverage", {})
-    lines += [f"its {float(r):.0%} regions of the final position hold {share:.1%}" for r, share in shares.items()]
+    tosses = content["parameters"]["tosses"]
+    lines += [
+        f"its {float(r):.0%} regions of the final position hold {share_of(tosses, share)}"
+        for r, share in shares.items()
+    ]
     Console(highlight=False).print("\n".join(lines))
 
 
@@ -42,6 +48,7 @@ def figures_of(name: str, law: ImpactLaw, data: Recordings | str | Path | None, 
     if data is None:
         raise checks.InputError(f"{name} was identified from recordings: give some to evaluate it on (data).")
     recordings = data if isinstance(data, Recordings) else open_recordings(data, law.body.reshaped(rounding=0.0))
+    check_plane(recordings.body, law.body)
     rows = np.flatnonzero(recordings.held_out)
     rows = rows if len(rows) else np.arange(len(recordings))
     tosses = recordings.tosses[rows]

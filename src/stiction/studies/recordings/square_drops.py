@@ -38,6 +38,7 @@ _TEXT = [
     "A square of 60 mm was dropped between two plates and tracked at 250 Hz. It bounces and tumbles until chance "
     f"decides: errors are shown over the first {SOON} frames after the first touch, and over whole drops. Means over "
     "the time of each drop: position in % of the side, rotation in degrees.",
+    "In the replays the recording moves in front and the forecast behind it; both begin at the same place.",
 ]
 
 

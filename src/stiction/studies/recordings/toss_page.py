@@ -141,7 +141,7 @@ def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Re
             "stiction": rollout(law, starts[number], toss.steps),
         }
         caption = (
-            f"The cube as tracked, and as the law predicts it from its flight. Mean position error "
+            f"The cube as tracked, and beside it as the law predicts it from its flight. Mean position error "
             f"{positions[number]:.1f} % of the width: {100 * share:.0f} % of the validation tosses are forecast better."
         )
         result.append(Replay(f"Toss {number + 1}", law.body, runs, caption))
