@@ -25,6 +25,7 @@ class Parameter:
     scale: how far from `start` it may well be: the unit of the ridge that pulls it there
     step: of the finite difference
     low, high: bounds
+    error: standard error of `start` if it was measured in another way: the unit of the ridge instead; inf for a guess
     """
 
     name: str
@@ -34,6 +35,7 @@ class Parameter:
     step: float
     low: float = -np.inf
     high: float = np.inf
+    error: float = np.inf
 
 
 @dataclass
@@ -42,7 +44,7 @@ class Solution:
 
     values: parameters, shape (p,)
     covariance: of their errors, shape (p, p); inf where nobody asked for it
-    told: share of the knowledge about each parameter that comes from the data and not from the ridge, shape (p,)
+    told: share of the knowledge about each parameter that comes from data and not from a guess, shape (p,)
     losses: after each iteration
     """
 
@@ -115,6 +117,18 @@ def minimise(
     return Solution(values, *solver.uncertainty(values, residuals, windows), losses)
 
 
+def slopes_of_each(
+    simulate: Simulate, parameters: Sequence[Parameter], *, width: float, progress: Callable[[], None] = lambda: None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Of each residual's loss at the parameters' starts, the Gauss-Newton matrix (n, p, p) and the gradient (n, p).
+
+    Parameters are measured in their scales. There are p + 1 simulations.
+    """
+    solver = _Solver(simulate, parameters, width, 0.0, progress)
+    _, _, curves, each = solver.slopes(solver.start, solver.run(solver.start))
+    return curves, each
+
+
 class _Solver:
     """The pieces of one minimisation; parameters are measured in their scales throughout."""
 
@@ -122,9 +136,12 @@ class _Solver:
         self.simulate, self.width, self.ridge, self.progress = simulate, width, ridge, progress
         self.rough = 0.0  # by how much the loss of the last step differed from its promise
         self.moved: dict[int, tuple[float, float]] = {}  # steps of the last finite differences, and the objective there
-        self.start, self.scale, self.step, self.low, self.high = (
-            np.array([getattr(p, name) for p in parameters]) for name in ("start", "scale", "step", "low", "high")
+        self.start, self.scale, self.step, self.low, self.high, error = (
+            np.array([getattr(p, name) for p in parameters])
+            for name in ("start", "scale", "step", "low", "high", "error")
         )
+        self.measured = np.isfinite(error)
+        self.stiffness = np.where(self.measured, (self.scale / error) ** 2, 1.0)  # of the ridge
 
     def run(self, values) -> Residuals:
         residuals = self.simulate(values)
@@ -136,7 +153,7 @@ class _Solver:
 
     def objective(self, values, residuals: Residuals) -> float:
         z = (values - self.start) / self.scale
-        return mean_loss(residuals, self.width) + self.ridge / len(residuals) * float(z @ z)
+        return mean_loss(residuals, self.width) + self.ridge / len(residuals) * float(z @ (self.stiffness * z))
 
     def slopes(self, values, residuals: Residuals):
         """Gauss-Newton matrix, gradient of the objective; and of each residual's loss, (n, p, p) and (n, p)."""
@@ -148,8 +165,8 @@ class _Solver:
             weight = 2.0 / (self.width**2 + (r**2).sum(axis=1)) / len(r)
             curves[i] = np.einsum("f,fka,fkb->ab", weight, J, J)
             each[i] = np.einsum("f,fka,fk->a", weight, J, r)
-        pull = 2 * self.ridge / n
-        H, g = curves.mean(axis=0) + pull * np.eye(p), each.mean(axis=0) + pull * (values - self.start) / self.scale
+        pull = 2 * self.ridge / n * self.stiffness
+        H, g = curves.mean(axis=0) + np.diag(pull), each.mean(axis=0) + pull * (values - self.start) / self.scale
         return H, g, curves, each
 
     def _derivative(self, values, residuals, j) -> Residuals:
@@ -201,10 +218,11 @@ class _Solver:
         gradients = each.reshape(windows, tosses, p).mean(axis=0)
         own = curves.reshape(windows, tosses, p, p).mean(axis=0) / tosses @ inverse  # its share in the curvature
         alone = np.linalg.solve(np.eye(p) - own, gradients[:, :, np.newaxis])[:, :, 0]
-        spread = np.cov(alone.T).reshape(p, p) / max(1, tosses)
-        covariance = inverse @ spread @ inverse + 2 * rough * inverse
         pull = 2 * self.ridge / len(residuals)
-        told = np.clip(1 - pull * np.diag(inverse), 0.0, 1.0).astype(np.float64)
+        # What was measured in another way errs as well, and pulls with it.
+        spread = np.cov(alone.T).reshape(p, p) / max(1, tosses) + np.diag(self.measured * pull**2 * self.stiffness)
+        covariance = inverse @ spread @ inverse + 2 * rough * inverse
+        told = np.where(self.measured, 1.0, np.clip(1 - pull * np.diag(inverse), 0.0, 1.0))
         return covariance * np.outer(self.scale, self.scale), told
 
 
