@@ -1,4 +1,4 @@
-"""What a law's parameters leave, as factors of friction and restitution: exact in use, and learned only where it helps."""
+"""What a law's parameters leave, as factors of friction and restitution: exact in use, learned only where it helps."""
 
 import json
 
@@ -78,9 +78,9 @@ def test_a_constant_factor_is_other_friction_everywhere():
 
 def test_mujoco_takes_a_law_with_its_residual():
     pytest.importorskip("mujoco")
-    from stiction.mujoco import Simulation, to_mjcf
-
     import mujoco
+
+    from stiction.mujoco import Simulation, to_mjcf
 
     ends = []
     for residual in (None, GRAIN, Residual(Material(1.2))):
@@ -224,5 +224,3 @@ def test_a_residual_is_told_and_drawn(tmp_path):
         each.plot(tmp_path / "a.png")
         sizes.append((tmp_path / "a.png").stat().st_size)
     assert sizes[1] != sizes[0]
-
-

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from stiction import _core
 from stiction.basics import checks
 from stiction.laws import material_file
 from stiction.laws.curves import NO_CURVE, Curve
@@ -39,7 +38,9 @@ class Residual:
         if not isinstance(m, Material) or not isinstance(bounce, Curve | None):
             raise checks.InputError(f"A residual is a Material and a Curve or None, got {m!r:.80} and {bounce!r:.80}.")
         if m.axes != "world" or m.viscosity or m.cone != "round" or m.limit != "actual" or m.stretch != (1.0, 1.0):
-            raise checks.InputError("The friction of a residual has a scale, directions in world axes and curves, no more.")
+            raise checks.InputError(
+                "The friction of a residual has a scale, directions in world axes and curves, no more."
+            )
         swings = [abs(np.log(max(m.scale, 1e-300))) + m.swing, 0.0 if bounce is None else bounce.swing]
         if max(swings) > np.log(MOST_FACTOR):
             raise checks.InputError(
@@ -52,7 +53,9 @@ class Residual:
         """What it changes, and by what: some of direction, speed, load (of friction) and restitution."""
         return (*self.friction.depends_on, *(() if self.restitution is None else ("restitution",)))
 
-    def friction_factor(self, speed: ArrayLike, force: ArrayLike, direction: ArrayLike | None = None) -> NDArray[np.float64]:
+    def friction_factor(
+        self, speed: ArrayLike, force: ArrayLike, direction: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """At slip speeds [m/s] under forces [N], towards directions [rad], by default in the mean over all of them."""
         if direction is not None or len(self.friction.cosines) == 0:
             return self.friction.friction(0.0 if direction is None else direction, speed, force)

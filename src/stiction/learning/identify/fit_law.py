@@ -155,7 +155,7 @@ def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple
 
 
 def com_told(body: Body, com: NDArray[np.float64], errors: NDArray[np.float64]) -> Com:
-    """The centre of mass (3,) where flights tell it well, with its standard errors (3,); else where it was given, inf."""
+    """The centre of mass (3,) where flights tell it well, with its standard errors (3,); else as it was given, inf."""
     width = width_of(body)
     well = errors < SURE_COM * width
     return np.where(well, com, body.com), np.where(well, np.maximum(errors, LEAST_COM * width), np.inf)

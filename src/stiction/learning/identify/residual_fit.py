@@ -146,5 +146,6 @@ class _Search:
         """Numbers of a form (p,), fitted to these tosses."""
         run = self.simulation(which)
         # The pull counts each window of a toss: as much a toss as in `_step`.
-        how = {"width": self.stage.width, "iterations": ROUNDS, "ridge": PULL * len(self.stage.windows), "errors": False}
-        return minimise(lambda x: run(form, x), form.parameters, np.zeros(len(form.names)), **how).values
+        ridge, none = PULL * len(self.stage.windows), np.zeros(len(form.names))
+        how = {"width": self.stage.width, "iterations": ROUNDS, "ridge": ridge, "errors": False}
+        return minimise(lambda x: run(form, x), form.parameters, none, **how).values
