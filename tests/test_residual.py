@@ -77,9 +77,7 @@ def test_a_constant_factor_is_other_friction_everywhere():
 
 
 def test_mujoco_takes_a_law_with_its_residual():
-    pytest.importorskip("mujoco")
-    import mujoco
-
+    mujoco = pytest.importorskip("mujoco")
     from stiction.mujoco import Simulation, to_mjcf
 
     ends = []

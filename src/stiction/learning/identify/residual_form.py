@@ -29,7 +29,7 @@ class Form:
 
     @classmethod
     def of(cls, law: ImpactLaw, parts: Sequence[str]) -> "Form":
-        """The form for a law's body; what a planar body or one that does not bounce cannot show is left out."""
+        """The form for a law's body with these parts, but for restitution where nothing bounces."""
         weight = law.body.mass * -law.gravity[2]
         shown = [name for name in parts if name != "restitution" or law.bounces]
         return cls(tuple(shown), (LOADS[0] * weight, LOADS[1] * weight))
@@ -48,15 +48,14 @@ class Form:
         """The residual with these numbers (p,)."""
         cut = np.split(values, np.cumsum([_SIZES[part] for part in self.parts])[:-1])
         own = dict(zip(self.parts, cut))
-        cosines, sines = own.get("direction", np.zeros(2 * HARMONICS)).reshape(2, HARMONICS)
-        curves = {
-            name: Curve.over((np.log(limits[0]), np.log(limits[1])), own[name])
-            for name, limits in (("speed", SLIPS), ("load", self.loads), ("restitution", APPROACHES))
-            if name in own
-        }
-        bounce = curves.pop("restitution", None)
-        directions = {"cosines": cosines, "sines": sines} if "direction" in own else {}
-        return Residual(Material(1.0, **directions, **curves), bounce)
+        cosines, sines = own.get("direction", np.empty(0)).reshape(2, -1)
+        speed, load = _curve(SLIPS, own.get("speed")), _curve(self.loads, own.get("load"))
+        factor = Material(1.0, cosines=cosines, sines=sines, speed=speed, load=load)
+        return Residual(factor, _curve(APPROACHES, own.get("restitution")))
+
+
+def _curve(limits: tuple[float, float], coefficients: NDArray[np.float64] | None) -> Curve | None:
+    return None if coefficients is None else Curve.over((np.log(limits[0]), np.log(limits[1])), coefficients)
 
 
 _SIZES = {"direction": 2 * HARMONICS, "speed": KNOTS, "load": KNOTS, "restitution": KNOTS}
