@@ -6,16 +6,14 @@
 namespace stiction {
 namespace {
 
-using InnerWeights = Input<double, -1, ResidualNetwork::INPUTS + 1>;
 constexpr int MOST_PARTS = 1000;
-using OuterWeights = Input<double, ResidualNetwork::OUTPUTS, -1>;
 
 void make_impact_law(ImpactLaw* self, double restitution, double restitution_fall, double restitution_threshold,
                      double restitution_lever,
                      double friction, double friction_loaded, double friction_load, double friction_rise, double spin,
-                     double lag, int memory, double drag, Input<double, -1, -1> each, InnerWeights inner, OuterWeights outer) {
+                     double lag, int memory, double drag, Input<double, -1, -1> each,
+                     const FrictionMap& friction_factor, const Spline& restitution_factor) {
     if (each.shape(0) < 1 || each.shape(1) < 2) throw nb::value_error("each must have a row of two numbers or more.");
-    if (inner.shape(0) != outer.shape(1)) throw nb::value_error("inner and outer weights must have as many units.");
     if (memory < 1 || memory > MOST_PARTS) throw nb::value_error("An impact comes in 1 to 1000 parts.");
     if (!(drag >= 0.0)) throw nb::value_error("drag must not be negative.");
     const ImpactMaterial material{.restitution = {restitution, restitution_fall, restitution_threshold},
@@ -28,7 +26,7 @@ void make_impact_law(ImpactLaw* self, double restitution, double restitution_fal
                                   .lag = lag,
                                   .parts = memory};
     new (self) ImpactLaw(material, BodyFactors(numbers_of(each), static_cast<int>(each.shape(1))),
-                         ResidualNetwork(numbers_of(inner), numbers_of(outer)));
+                         Residual{friction_factor, restitution_factor});
     self->drag = drag;
 }
 
@@ -39,12 +37,11 @@ void bind_impact(nb::module_& m) {
         .def("__init__", &make_impact_law, nb::kw_only(), nb::arg("restitution"), nb::arg("restitution_fall"),
              nb::arg("restitution_threshold"), nb::arg("restitution_lever"), nb::arg("friction"), nb::arg("friction_loaded"),
              nb::arg("friction_load"), nb::arg("friction_rise"), nb::arg("spin"), nb::arg("lag"), nb::arg("memory"),
-             nb::arg("drag"), nb::arg("each"), nb::arg("inner"), nb::arg("outer"),
+             nb::arg("drag"), nb::arg("each"), nb::arg("friction_factor"), nb::arg("restitution_factor"),
              "each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for "
-             "all. inner, outer: weights of the residual network.");
+             "all. friction_factor: a map whose coefficient is a factor of friction. restitution_factor: logarithm of that of "
+             "restitution, by the logarithm of the approach speed [m/s].");
     m.attr("CUT_TOUCH") = CUT_TOUCH;
-    m.attr("RESIDUAL_INPUTS") = int(ResidualNetwork::INPUTS);
-    m.attr("RESIDUAL_OUTPUTS") = int(ResidualNetwork::OUTPUTS);
 }
 
 }  // namespace stiction

@@ -10,8 +10,9 @@ from stiction.bodies.rotations import rotation_vectors
 from stiction.cli import main
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.learning.identify.choose import choose
+from stiction.learning.identify.fit_law import fit_law
 from stiction.learning.identify.gauss_newton import Parameter, mean_loss, minimise
-from stiction.learning.identify.identify import SUBSTEPS
+from stiction.learning.identify.identify import STAGES, SUBSTEPS
 from stiction.learning.recordings.flight_estimate import flight_estimate
 from stiction.learning.recordings.read import import_recordings
 from toss_files import BODY, LAW, RATE, record, write_npz
@@ -48,6 +49,34 @@ def test_what_no_data_tells_stays_at_its_start():
     )
     assert found.values == pytest.approx([1.0, 0.3], abs=1e-2)
     assert found.told[0] > 0.9 and found.told[1] < 0.1
+
+
+@pytest.mark.parametrize(("error", "lowest", "highest"), [(1e-3, -0.01, 0.01), (10.0, 0.9, 1.1), (0.1, 0.2, 0.8)])
+def test_what_was_measured_elsewhere_weighs_by_its_error(error, lowest, highest):
+    """Tosses say 1, another measurement 0: the surer one decides, and neither is called a guess."""
+    data = 1.0 + np.random.default_rng(2).normal(0, 0.5, (12, 20))
+    parameters = [Parameter("a", "", 0.0, 1.0, 1e-3, error=error)]
+    found = minimise(
+        lambda x: [(x[0] - row)[:, np.newaxis] for row in data],
+        parameters,
+        np.zeros(1),
+        width=1.0,
+        iterations=10,
+        ridge=1,
+    )
+    assert lowest < found.values[0] < highest
+    assert found.errors[0] < 1.5 * error and found.told[0] == 1.0
+
+
+def test_flights_hold_the_centre_of_mass_where_the_law_is_wrong(tmp_path):
+    """A bounce that depends on the lever, which the fit does not know: what flight measures stays as it is."""
+    law = LAW.with_material(restitution_lever=2.0, friction=0.5, friction_loaded=0.1)
+    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(16, seed=6, frames=50, law=law)), SIZE).tosses
+    few = {"friction_rise": 0.0, "friction_load": 8.0, "spin": 0.85, "lag": 0.125, "restitution_fall": 0.0}
+    fitted = fit_law(tosses, SIZE, fixed={**few, "restitution_threshold": 0.03, "ground": 0.0}, stages=STAGES[:1])
+    for axis, true in zip("xyz", BODY.com):
+        value, error = fitted.found(f"com_{axis}")
+        assert abs(value - true) < 3 * error and error < 5e-5, axis
 
 
 def test_rotation_vectors_are_relative_turns():

@@ -84,6 +84,9 @@ class FrictionMap {
     /// Whatever the load, viscous friction adds no more than this to the coefficient: a point without load has none.
     static constexpr double MOST_VISCOUS = 10.0;
 
+    /// Whether friction depends on anything at all.
+    bool varies() const { return !cosines.empty() || speed.exists() || load.exists() || viscosity > 0.0; }
+
     /// n0: the point's frictionless normal impulse [N s]
     SlidingPoint at(double slip_speed, double n0, double timestep) const {
         SlidingPoint point;

@@ -34,7 +34,7 @@ double turning_share(const Contact& c) {
 
 }  // namespace
 
-ImpactLaw::ImpactLaw(const ImpactMaterial& material, BodyFactors each, ResidualNetwork residual)
+ImpactLaw::ImpactLaw(const ImpactMaterial& material, BodyFactors each, Residual residual)
     : material_(material), each_(std::move(each)), residual_(std::move(residual)) {}
 
 void ImpactLaw::classify(const Contacts& contacts) {
@@ -45,12 +45,13 @@ Mode ImpactLaw::solve(Contact& c) const {
     c.found = {};
     c.is_impact = false;
     c.restitution = material_.restitution;
-    c.restitution.e0 *= each_.restitution(c.index) * (1.0 + material_.restitution_lever * turning_share(c));
+    const double approach = c.greatest_approach();
+    c.restitution.e0 *= each_.restitution(c.index) * (1.0 + material_.restitution_lever * turning_share(c)) *
+                        residual_.of_restitution(approach);
     c.restitution.e0 = std::clamp(c.restitution.e0, 0.0, 1.0);
     Normal normal = normal_impulse(c, c.velocity);
     if (!(normal.p_z > 0.0)) return Mode::DETACH;
 
-    const double approach = c.greatest_approach();
     const bool impact = c.is_impact = approach > c.restitution.threshold;
     const double turn = impact ? each_.turn(c.index, c.impacts + 1) : 0.0;
     const bool planar = c.mobility.linear.y == 0.0;  // then friction cannot turn: its size differs instead
@@ -58,17 +59,6 @@ Mode ImpactLaw::solve(Contact& c) const {
               .parts = impact ? material_.parts : 1,
               .factor = each_.friction(c.index) * (planar ? std::exp(turn) : 1.0),
               .turn = planar ? 0.0 : turn};
-    // A link bounces as it arrives, whatever V1 it is asked about.
-    const Normal arrival = c.in_system && !residual_.empty() ? normal_impulse(c, c.free) : normal;
-    if (!residual_.empty() && arrival.p_z > 0.0) {
-        const Correction change = residual_.correction(c, arrival, approach);
-        load.factor *= std::exp(change.log_friction);
-        load.turn += change.turn;
-        if (impact) {
-            c.restitution.e0 = std::min(1.0, c.restitution.e0 * std::exp(change.log_restitution));
-            normal = normal_impulse(c, c.velocity);
-        }
-    }
 
     // The normal impulse depends on friction and friction on it: found one after the other, they soon agree.
     bool sticks = false;
@@ -101,7 +91,8 @@ ImpactLaw::BuiltUp ImpactLaw::build_up(const Sliding& sliding, const Load& load)
         const double spin = load.radius * slip.z;
         const double speed = std::max(SLOWEST, std::sqrt(slip.x * slip.x + slip.y * slip.y + spin * spin));
         const double light = m.friction * (1.0 + m.friction_rise * std::log10(speed / SLIP_SPEED));
-        const double mu = load.factor * (m.friction_loaded + (light - m.friction_loaded) * unloaded);
+        const double factor = load.factor * residual_.of_friction(slip, speed, load.normal, load.duration);
+        const double mu = factor * (m.friction_loaded + (light - m.friction_loaded) * unloaded);
         const double limit = std::max(0.0, mu) * share;
         const auto [y, sticks] = dissipate(sliding.response, slip, limit, limit * load.radius);
         built.friction += Vector{limit * (cosine * y.x - sine * y.y), limit * (sine * y.x + cosine * y.y),

@@ -53,7 +53,7 @@ class BodyFactors {
 
 class ImpactLaw final : public Law {
   public:
-    ImpactLaw(const ImpactMaterial& material, BodyFactors each, ResidualNetwork residual);
+    ImpactLaw(const ImpactMaterial& material, BodyFactors each, Residual residual);
 
     /// Solves each contact for its mode and, on the way, for its friction.
     void classify(const Contacts& contacts) override;
@@ -63,7 +63,7 @@ class ImpactLaw final : public Law {
   private:
     ImpactMaterial material_;
     BodyFactors each_;
-    ResidualNetwork residual_;
+    Residual residual_;
 
     /// Friction of a normal impulse that came in parts, and whether the patch sticks in the end.
     struct BuiltUp {

@@ -399,18 +399,14 @@ class ImpactLaw(Law):
         memory: int,
         drag: float,
         each: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        inner: Annotated[NDArray[numpy.float64], dict(shape=(None, 11), order="C", device="cpu", writable=False)],
-        outer: Annotated[NDArray[numpy.float64], dict(shape=(3, None), order="C", device="cpu", writable=False)],
+        friction_factor: FrictionMap,
+        restitution_factor: Spline,
     ) -> None:
         """
-        each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. inner, outer: weights of the residual network.
+        each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. friction_factor: a map whose coefficient is a factor of friction. restitution_factor: logarithm of that of restitution, by the logarithm of the approach speed [m/s].
         """
 
 CUT_TOUCH: float = 0.0001
-
-RESIDUAL_INPUTS: int = 10
-
-RESIDUAL_OUTPUTS: int = 3
 
 MOST_VISCOUS: float = 10.0
 

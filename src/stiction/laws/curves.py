@@ -10,6 +10,7 @@ from stiction import _core
 from stiction.basics import checks
 
 MOST_COEFFICIENTS = 4096
+NO_CURVE = _core.Spline(0.0, 1.0, [], 0.0, 0.0)
 _FINE = 0.05  # distance of the knots of an exact curve, in logarithms
 
 
@@ -62,10 +63,21 @@ class Curve:
             raise checks.InputError(f"The function of a curve must be positive, got {values.min():g}.")
         return cls(begin, knots[1] - knots[0], interpolating_coefficients(np.log(values)))
 
+    @classmethod
+    def over(cls, seen: tuple[float, float], coefficients: ArrayLike) -> "Curve":
+        """The curve with these coefficients (n,) whose knots reach from the lowest to the highest logarithm seen."""
+        values = np.asarray(coefficients, dtype=np.float64)
+        return cls(seen[0], (seen[1] - seen[0]) / max(len(values) - 3, 1), values, seen)
+
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
         """Values at x > 0, of its shape."""
         places = np.log(np.maximum(checks.array("x", x, ()), 1e-300))
         return np.asarray(self.native(places.ravel())).reshape(places.shape)
+
+    @property
+    def swing(self) -> float:
+        """What no value of it exceeds in size."""
+        return float(np.abs(self.coefficients).max())
 
     @property
     def native(self) -> _core.Spline:

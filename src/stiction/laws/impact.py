@@ -16,17 +16,20 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.fitting import check_names
 from stiction.laws.law import NativeLaw, checked_info, checked_substeps, checked_timestep
-from stiction.laws.residual import checked_weights
+from stiction.laws.residual import Residual
 from stiction.laws.restitution import MOST_FALL
 
 INCREMENTS, MOST_MEMORY = 8, 1000  # parts in which an impact builds up, and at most
 LARGEST = 1e20  # of all parameters
+_OF_RESIDUAL = "residual."  # how the tensors of a law's residual are named
+_OF_NETWORK = ("residual.inner", "residual.outer")
 # [m/s] at which restitution and friction are stated, and below which a slip counts as this one: core/contact.hpp and
 # core/laws/impact.cpp.
 RESTITUTION_SPEED, SLIP_SPEED, SLOWEST_SLIP = 0.5, 0.3, 0.02
 # How the bodies of a batch differ: a row for each, or one for all. Factors of friction and of restitution, then the
 # turns of friction [rad] in its impacts, one after another.
 _ALIKE = np.array([[1.0, 1.0, 0.0]])
+_NOTHING_LEFT = Residual()
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ class ImpactLaw(NativeLaw):
         friction from impact to impact [rad]: what `rollout(..., samples=n)` draws from. Friction of a planar body
         cannot turn: its size differs from impact to impact instead (relative)
     drag: rate [1/s] at which the air, or plates that guide the body, slow it and its spin; in rollouts only
-    residual: weights (inner, outer) of a small network for what the parameters leave, see laws/residual.py
+    residual: factors of friction and restitution for what the parameters leave, or None, see laws/residual.py
     info: where the law comes from
     """
 
@@ -115,7 +118,7 @@ class ImpactLaw(NativeLaw):
         ground: float = 0.0,
         spread: ArrayLike = (0.0, 0.0, 0.0),
         drag: float = 0.0,
-        residual: tuple[ArrayLike, ArrayLike] | None = None,
+        residual: Residual | None = None,
         info: dict[str, Any] | None = None,
     ) -> None:
         self.body = body
@@ -131,7 +134,9 @@ class ImpactLaw(NativeLaw):
             raise checks.InputError(f"spread must not be negative, got {widths.tolist()}.")
         self.spread = tuple(widths.tolist())
         self.drag = checks.non_negative("drag [1/s]", drag)
-        self.residual = checked_weights(residual)
+        if not isinstance(residual, Residual | None):
+            raise checks.InputError(f"residual must be a Residual or None, got {checks.shown(residual)}.")
+        self.residual = residual
         self.info = checked_info(info)
         self._each = _ALIKE
 
@@ -145,9 +150,23 @@ class ImpactLaw(NativeLaw):
         each = self._each if len(self._each) == 1 else self._each[bodies]
         each = each if len(each) > 0 else _ALIKE  # nobody is there to differ
         numbers = {name: float(value) for name, value in vars(self.material).items() if name != "memory"}
-        inner, outer = self.residual
         how = {"memory": int(self.material.memory), "drag": self.drag, "each": each}
-        return _core.ImpactLaw(**numbers, **how, inner=inner, outer=outer)
+        return _core.ImpactLaw(**numbers, **how, **(self.residual or _NOTHING_LEFT).native)
+
+    def friction_at(
+        self, speed: ArrayLike, force: ArrayLike, direction: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Coefficient of friction at slip speeds [m/s] under normal forces [N], with the residual.
+
+        direction: of slip [rad]; by default the mean over all directions
+        """
+        found = self.material.friction_at(speed, force)
+        return found if self.residual is None else found * self.residual.friction_factor(speed, force, direction)
+
+    def restitution_at(self, speed: ArrayLike) -> NDArray[np.float64]:
+        """Share of its approach speed [m/s] at which a corner leaves again, with the residual."""
+        found = self.material.restitution_at(speed)
+        return found if self.residual is None else np.minimum(found * self.residual.restitution_factor(speed), 1.0)
 
     def drawn(self, number: int, seed: int) -> "ImpactLaw":
         """Laws for `number` bodies, drawn from this law's uncertainty."""
@@ -166,9 +185,9 @@ class ImpactLaw(NativeLaw):
         """The same law with another uncertainty."""
         return ImpactLaw(self.body, self.material, **{**self._options(), "spread": spread})
 
-    def with_residual(self, inner: ArrayLike, outer: ArrayLike) -> "ImpactLaw":
-        """The same law with this residual network."""
-        return ImpactLaw(self.body, self.material, **{**self._options(), "residual": (inner, outer)})
+    def with_residual(self, residual: Residual | None) -> "ImpactLaw":
+        """The same law with this residual, or without one."""
+        return ImpactLaw(self.body, self.material, **{**self._options(), "residual": residual})
 
     def _options(self) -> dict[str, Any]:
         names = ("timestep", "substeps", "gravity", "ground", "spread", "drag", "residual", "info")
@@ -179,19 +198,26 @@ class ImpactLaw(NativeLaw):
         same = {name: getattr(self, name) for name in ("timestep", "substeps", "ground", "info")}
         same |= {"drag": self.drag} if self.drag else {}
         description = {"kind": self.KIND, "body": self.body.to_dict(), "gravity": list(self.gravity), **same}
-        return {**description, "material": asdict(self.material)}, {
-            "spread": np.array(self.spread),
-            "residual.inner": self.residual[0],
-            "residual.outer": self.residual[1],
-        }
+        description["material"] = asdict(self.material)
+        tensors = {"spread": np.array(self.spread)}
+        if self.residual is not None:
+            description["residual"], own = self.residual.to_parts()
+            tensors |= {_OF_RESIDUAL + name: array for name, array in own.items()}
+        return description, tensors
 
     @classmethod
     def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "ImpactLaw":
         """The law that `to_parts` described."""
         body, material = Body.from_dict(description.pop("body")), ImpactMaterial(**description.pop("material"))
-        check_names("A law of impacts", tensors, ["spread", "residual.inner", "residual.outer"])
-        residual = tensors["residual.inner"], tensors["residual.outer"]
-        return cls(body, material, spread=tensors["spread"], residual=residual, **description)
+        # Files of earlier versions have arrays for the weights of a network, which are empty in those that ship.
+        own = {name: array for name, array in tensors.items() if name not in _OF_NETWORK or array.size}
+        about = description.pop("residual", None)
+        if about is not None:
+            parts = {name: own.pop(name) for name in list(own) if name.startswith(_OF_RESIDUAL)}
+            parts = {name.removeprefix(_OF_RESIDUAL): array for name, array in parts.items()}
+            description["residual"] = Residual.from_parts(about, parts)
+        check_names("A law of impacts", own, ["spread"])
+        return cls(body, material, spread=own["spread"], **description)
 
     def save(self, path: str | Path) -> None:
         """Write the law to a model file."""
@@ -201,4 +227,5 @@ class ImpactLaw(NativeLaw):
 
     def __repr__(self) -> str:
         m = self.material
-        return f"ImpactLaw({self.body.shape}, friction={m.friction:.3g}, restitution={m.restitution:.3g})"
+        left = f", residual in {', '.join(self.residual.depends_on)}" if self.residual is not None else ""
+        return f"ImpactLaw({self.body.shape}, friction={m.friction:.3g}, restitution={m.restitution:.3g}{left})"

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.curves import Curve, frozen
+from stiction.laws.curves import NO_CURVE, Curve, frozen
 from stiction.laws.restitution import Restitution
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ SPEEDS, LOADS = (1e-6, 1e2), (1e-6, 1e5)  # [m/s], [N]: what exact curves cover
 MOST_HARMONICS = 64
 MOST_SWING = 46.0  # ln 1e20
 MOST_PARTS = 1000  # in which an impact comes
-_NO_CURVE = _core.Spline(0.0, 1.0, [], 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +90,10 @@ class Material:
         for name in ("speed", "load"):
             if not isinstance(getattr(self, name), Curve | None):
                 raise checks.InputError(f"{name} must be a Curve or None, got {getattr(self, name)!r:.80}.")
-        swing = sum(float(np.abs(part).sum()) for part in (self.cosines, self.sines))
-        swing += sum(float(np.abs(c.coefficients).max()) for c in (self.speed, self.load) if c is not None)
-        if swing + max(np.log(max(self.scale, 1e-300)), 0.0) > MOST_SWING:
+        if self.swing + max(np.log(max(self.scale, 1e-300)), 0.0) > MOST_SWING:
             raise checks.InputError(
                 "A coefficient of friction must stay below 1e20 whatever the slip and the load; this one is "
-                f"{self.scale:.3g}, times up to exp({swing:.3g})."
+                f"{self.scale:.3g}, times up to exp({self.swing:.3g})."
             )
         set_(self, "viscosity", checks.non_negative("viscosity [N s / m]", self.viscosity))
         checks.choice("cone", self.cone, ("box", "round"))
@@ -250,6 +247,12 @@ class Material:
         return tuple(name for name, is_so in (("direction", directed), ("speed", speed), ("load", load)) if is_so)
 
     @property
+    def swing(self) -> float:
+        """What D + S + L does not exceed in size, whatever the slip and the load."""
+        directions = sum(float(np.abs(part).sum()) for part in (self.cosines, self.sines))
+        return directions + sum(curve.swing for curve in (self.speed, self.load) if curve is not None)
+
+    @property
     def native(self) -> _core.FrictionMap:
         """The friction map as the native core has it."""
         return _core.FrictionMap(
@@ -258,8 +261,8 @@ class Material:
             stretch_y=self.stretch[1],
             cosines=self.cosines.tolist(),
             sines=self.sines.tolist(),
-            speed=_NO_CURVE if self.speed is None else self.speed.native,
-            load=_NO_CURVE if self.load is None else self.load.native,
+            speed=NO_CURVE if self.speed is None else self.speed.native,
+            load=NO_CURVE if self.load is None else self.load.native,
             viscosity=self.viscosity,
             round=self.cone == "round",
             frictionless_limit=self.limit == "frictionless",

@@ -30,11 +30,21 @@ def to_parts(material: Material) -> tuple[dict[str, Any], dict[str, NDArray[np.f
     for name in _CURVES:
         curve: Curve | None = getattr(material, name)
         if curve is not None:
-            description["curves"][name] = {"begin": curve.begin, "step": curve.step, "seen": list(curve.seen)}
+            description["curves"][name] = curve_to_parts(curve)
             tensors[name] = np.array(curve.coefficients)
     if material.covariance is not None:
         tensors["covariance"] = material.covariance
     return description, tensors
+
+
+def curve_to_parts(curve: Curve) -> dict[str, Any]:
+    """Description of a curve, whose coefficients are a tensor."""
+    return {"begin": curve.begin, "step": curve.step, "seen": list(curve.seen)}
+
+
+def curve_from_parts(description: dict[str, Any], coefficients: NDArray[Any]) -> Curve:
+    """The curve with this description and these coefficients."""
+    return Curve(description["begin"], description["step"], coefficients, tuple(description["seen"]))
 
 
 def from_parts(description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Material:
@@ -46,7 +56,7 @@ def from_parts(description: dict[str, Any], tensors: dict[str, NDArray[Any]]) ->
             "A material has curves of speed and load, cosines, sines and a covariance, nothing else."
         )
     for name, of in curves.items():
-        parts[name] = Curve(of["begin"], of["step"], tensors[name], tuple(of["seen"]))
+        parts[name] = curve_from_parts(of, tensors[name])
     parts["restitution"] = Restitution(*description.pop("restitution"))
     parts["parts"] = description.pop("parts", 1)  # files of earlier versions know of none
     info = description.pop("info")

@@ -21,7 +21,7 @@ def identify(
     body: Body | None = None,
     *,
     tosses: int | None = None,
-    residual: bool = False,
+    residual: bool = True,
     seed: int = 0,
     progress: bool = True,
 ) -> Identified:
@@ -30,7 +30,8 @@ def identify(
     recordings: from `stiction.recordings.read`, or the path of a folder made by `stiction import` or of a file
     body: what was tossed, as measured; by default what the recordings say
     tosses: fit this many only, drawn with `seed`; tosses that are held out judge the result
-    residual: also learn a small network for what the law leaves, and keep it if it helps on held-out tosses
+    residual: also learn what the law leaves, as maps of friction and restitution, and keep what clearly helps on fitted
+        tosses that were left out; those that are held out have no say
     progress: show bars
 
     The result has the `law`, which goes wherever a law goes and knows its own uncertainty, the `figures`, a `summary()`

@@ -33,7 +33,9 @@ NO_BOUNCE = NO_LEVER | {"restitution": 0.0, "restitution_fall": 0.0, "restitutio
 AT_ONCE = {"lag": 0.0}  # nothing follows the slip of an impact that comes in one part
 
 SURE_GRAVITY = 0.02  # relative standard error up to which free flight decides
-SURE_COM = 0.03  # the same for the centre of mass, in widths of the body
+SURE_COM = 0.03  # standard error of the centre of mass up to which it counts, in widths of the body
+LEAST_COM = 1e-4  # no flight tells it better than that
+Com = tuple[NDArray[np.float64], NDArray[np.float64]]  # a centre of mass [m] and its standard errors, (3,) each
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def fit_law(
     gravity, com, slowed = _flights(tosses, body, fixed)
     fixed = (UNTOLD if body.planar else NO_LEVER) | {name: value for name, (value, _) in slowed.items()} | fixed
     own = heavy_parameters(body) if body.planar else law_parameters()
-    parameters = [p for p in body_parameters(body, com) + own if p.name not in fixed]
+    parameters = [p for p in body_parameters(body, *com) + own if p.name not in fixed]
     width = width_of(body)
     inner: Predict = predictor(body, gravity[0], memory=memory)
     values = None if begin is None else begin.solution.values
@@ -141,16 +143,19 @@ def fit_law(
     return Fitted(body, parameters, solution, fixed, memory, gravity, shape, slowed)
 
 
-def _flights(
-    tosses: Tosses, body: Body, fixed: dict[str, float]
-) -> tuple[tuple[float, float], list[float], dict[str, tuple[float, float]]]:
-    """What flights alone tell: gravity with its standard error, the centre of mass to begin with, and what is fixed."""
+def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple[float, float], Com, Shape]:
+    """What flights alone tell: gravity with its standard error, the centre of mass with its own, and what is fixed."""
     if body.planar:
         told = flight_in_plane(tosses, body)
-        return told.pop("gravity", (USUAL_GRAVITY, float("inf"))), body.com.tolist(), told
+        return told.pop("gravity", (USUAL_GRAVITY, float("inf"))), (body.com, np.full(3, np.inf)), told
     flight, errors = flight_estimate(tosses, shaped(body.inertia, fixed))
     sure = errors[3] < SURE_GRAVITY * flight[3]
     gravity = (float(flight[3]), float(errors[3])) if sure else (USUAL_GRAVITY, float("inf"))
-    least = SURE_COM * width_of(body)
-    com = [float(c) if e < least else float(b) for c, e, b in zip(flight[:3], errors, body.com)]
-    return gravity, com, {}
+    return gravity, com_told(body, flight[:3], errors[:3]), {}
+
+
+def com_told(body: Body, com: NDArray[np.float64], errors: NDArray[np.float64]) -> Com:
+    """The centre of mass (3,) where flights tell it well, with its standard errors (3,); else as it was given, inf."""
+    width = width_of(body)
+    well = errors < SURE_COM * width
+    return np.where(well, com, body.com), np.where(well, np.maximum(errors, LEAST_COM * width), np.inf)

@@ -2,14 +2,17 @@
 
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.basics.progress import parts
 from stiction.bodies.body import Body
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import to_be_written
+from stiction.laws.residual import Residual
 from stiction.learning.identify.choose import choose
 from stiction.learning.identify.fit_law import Fitted
 from stiction.learning.identify.forecast import calibrated, coverage, law_errors, still_errors
@@ -34,14 +37,16 @@ def identify(
     body: Body,
     *,
     held_out: Tosses | None = None,
-    residual: bool = False,
+    groups: NDArray[np.int64] | None = None,
+    residual: bool = True,
     spread: bool = True,
     effects: bool = True,
     progress=None,
 ) -> Identified:
-    """Fit body and law to tosses; `held_out` tosses measure how good the result is, and stop and judge the residual.
+    """Fit body and law to tosses; `held_out` tosses measure how good the result is, and have no say in it.
 
-    residual: also learn a small network for what the parameters leave
+    groups: fitted tosses with the same number (n,) are the same recording in other axes
+    residual: also learn what the parameters leave, and keep what clearly helps on fitted tosses that were left out
     spread: also find the uncertainty of forecasts
     effects: also find what each parameter does to the error
     """
@@ -55,9 +60,9 @@ def identify(
     chosen = choose(tosses, body, progress=shown)
     fitted = chosen.fitted
     law = fitted.law(tosses.timestep)
-    about_residual: dict[str, float] = {}
-    if residual and held_out is not None:
-        law, about_residual = fit_residual(law, tosses, held_out, width, progress=shown)
+    about_residual: dict[str, Any] = {}
+    if residual:
+        law, about_residual = fit_residual(law, tosses, width, groups=groups, progress=shown)
     found: dict[float, float] = {}
     if spread:
         shown("Uncertainty", 0, 1)
@@ -65,7 +70,7 @@ def identify(
         found = about["coverage"] if held_out is None else coverage(law, held_out)
         shown("Uncertainty", 1, 1)
     measured = None if held_out is None else law_errors(law, held_out, width)
-    changes = _effects(fitted, held_out or tosses, width, shown) if effects else {}
+    changes = _effects(fitted, law.residual, held_out or tosses, width, shown) if effects else {}
     numbers = len(tosses), 0 if held_out is None else len(held_out)
     seconds = time.monotonic() - began
     still = None if held_out is None else still_errors(held_out, width).means()
@@ -77,19 +82,25 @@ def identify(
 
 def _others(law: ImpactLaw, refits: Refits, tosses: Tosses) -> list[tuple[ImpactLaw, Tosses]]:
     """Laws and tosses that they were not fitted to; of many tosses, the law itself and some that it was."""
-    pairs = [(other.law(tosses.timestep), some) for other, some in zip(refits.fits, refits.left_out)]
+    others = [fitted.law(tosses.timestep).with_residual(law.residual) for fitted in refits.fits]
+    pairs = list(zip(others, refits.left_out))
     if len(tosses) >= FITTED_TOO:
         order = np.random.default_rng(0).permutation(len(tosses))[:FITTED_TOO]
         pairs.append((law, tosses[order]))
     return pairs
 
 
-def _effects(fitted: Fitted, tosses: Tosses, width: float, shown) -> dict[str, tuple[float, float]]:
+def _effects(
+    fitted: Fitted, residual: Residual | None, tosses: Tosses, width: float, shown
+) -> dict[str, tuple[float, float]]:
     """What becomes of the errors if each parameter alone is put back to where the fit began."""
-    base = law_errors(fitted.law(tosses.timestep), tosses, width).means()
-    result = {}
+
+    def means_with(**changes: float) -> dict[str, float]:
+        return law_errors(fitted.law(tosses.timestep, **changes).with_residual(residual), tosses, width).means()
+
+    base, result = means_with(), {}
     for number, p in enumerate(fitted.parameters):
-        means = law_errors(fitted.law(tosses.timestep, **{p.name: p.start}), tosses, width).means()
+        means = means_with(**{p.name: p.start})
         result[p.name] = (means["position"] - base["position"], means["rotation"] - base["rotation"])
         shown("Effects", number + 1, len(fitted.parameters))
     return result
@@ -101,7 +112,7 @@ def identify_from(
     out: str | Path,
     *,
     tosses: int | None = None,
-    residual: bool = False,
+    residual: bool = True,
     seed: int = 0,
     command: str = "",
     plot: str | Path | None = None,
@@ -126,7 +137,7 @@ def identify_recordings(
     body: Body | None = None,
     *,
     tosses: int | None = None,
-    residual: bool = False,
+    residual: bool = True,
     seed: int = 0,
     command: str = "",
     progress: bool = True,
@@ -143,7 +154,8 @@ def identify_recordings(
         chosen = np.sort(np.random.default_rng(seed).permutation(chosen)[:number])
     with parts(shown=progress) as report:
         held_out = recordings.tosses[held]
-        found = identify(recordings.tosses[chosen], body, held_out=held_out, residual=residual, progress=report)
+        how = {"groups": recordings.groups[chosen], "residual": residual, "progress": report}
+        found = identify(recordings.tosses[chosen], body, held_out=held_out, **how)
     found.law.info.update(describe(found, recordings, chosen, held, command))
     return found
 

@@ -24,7 +24,7 @@ class Identified:
     effects: change of (position, rotation) error if one parameter is put back to where the fit began
     coverage: share of the held-out tosses inside the law's regions, by their content
     tried: what was compared to choose the kind of law, see choose.py
-    residual: losses on held-out tosses with and without the network
+    residual: what was learned of what the law leaves, see residual_fit.py; empty if that was not tried
     still: mean errors on held-out tosses if the body just stayed where it first touches
     loads: normal forces [N] from which and up to which these tosses tell friction, see loads.py
     """
@@ -36,7 +36,7 @@ class Identified:
     effects: dict[str, tuple[float, float]]
     coverage: dict[float, float]
     tried: dict[str, Any]
-    residual: dict[str, float]
+    residual: dict[str, Any]
     seconds: float
     still: dict[str, float] | None = None
     loads: Loads | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
@@ -56,15 +56,19 @@ def width_of(body: Body) -> float:
     return float((extent[[0, 2]] if body.planar else extent).mean()) + 2 * body.rounding
 
 
-def body_parameters(body: Body, com: Sequence[float] | None = None) -> list[Parameter]:
+def body_parameters(body: Body, com: ArrayLike | None = None, errors: ArrayLike = np.inf) -> list[Parameter]:
     """What is not known exactly of a body that someone has measured and weighed.
 
-    com: where to look for the centre of mass first [m]
+    com: where to look for the centre of mass first [m], shape (3,)
+    errors: standard errors [m] of what flights tell of it, which then weighs as much as they allow; inf: a guess
     """
     size = width_of(body)
-    centre = body.com if com is None else com
+    places = zip("xyz", body.com if com is None else np.asarray(com), np.broadcast_to(errors, 3))
     return [
-        *(Parameter(f"com_{axis}", "m", float(centre[k]), 0.05 * size, 0.002 * size) for k, axis in enumerate("xyz")),
+        *(
+            Parameter(f"com_{axis}", "m", float(at), 0.05 * size, 0.002 * size, error=float(error))
+            for axis, at, error in places
+        ),
         Parameter("inertia", "", 1.0, 0.2, 0.01, 0.3, 3.0),
         Parameter("inertia_y", "", 1.0, 0.1, 0.01, 0.6, 1.6),
         Parameter("inertia_z", "", 1.0, 0.1, 0.01, 0.6, 1.6),

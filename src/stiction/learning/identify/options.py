@@ -29,8 +29,8 @@ class IdentifyOptions:
     """Metres in one unit of a mesh file."""
     tosses: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: all)")] = None
     """Fit this many tosses only."""
-    residual: bool = False
-    """Also learn a small network for what the law leaves, and keep it if it helps on held-out tosses."""
+    residual: bool = True
+    """Also learn what the law leaves, as maps of friction and restitution, and keep what clearly helps."""
     seed: int = 0
     """Seed of all that is drawn."""
     plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: beside --out)")] = None

@@ -26,21 +26,29 @@ def plot_identified(found: Identified, path: str | Path) -> None:
 
     figure = Figure(figsize=(12, 4), dpi=130, layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.subplots(1, 3)
     curves = Curves(found)
-    material, (friction, restitution) = curves.material, curves.factors.T
+    law, (friction, restitution) = curves.law, curves.factors.T
+    directed = law.residual is not None and "direction" in law.residual.depends_on
+    axes = figure.subplots(1, 4 if directed else 3)
     weight = found.law.body.mass * -found.law.gravity[2]
     speed, load = (np.geomspace(*limits, 100) for limits in (_SPEEDS, _LOADS))
     under, at = np.full(100, weight), np.full(100, SLIP_SPEED)
-    _band(axes[0], speed, material.friction_at(speed, under), curves.friction(speed, under), friction)
-    _band(axes[1], load, material.friction_at(at, load), curves.friction(at, load), friction)
+    _band(axes[0], speed, law.friction_at(speed, under), curves.friction(speed, under), friction)
+    _band(axes[1], load, law.friction_at(at, load), curves.friction(at, load), friction)
     drawn = curves.restitution(speed)
-    _band(axes[2], speed, material.restitution_at(speed), drawn, restitution)
+    _band(axes[2], speed, law.restitution_at(speed), drawn, restitution)
     _name(axes[0], "slip speed [m/s]", "friction coefficient", f"sliding under its weight, {weight:.3g} N")
     _name(axes[1], "load [N]", "friction coefficient", f"slipping at {SLIP_SPEED:g} m/s")
     _name(axes[2], "approach speed [m/s]", "restitution", "bounce" if found.fitted.bounces else "no bounce")
-    top = max(axis.get_ylim()[1] for axis in axes[:2])
-    for axis in axes[:2]:
+    if directed:
+        angle = np.linspace(-np.pi, np.pi, 100)
+        drawn = curves.friction(at, under, angle)
+        _band(axes[3], np.degrees(angle), law.friction_at(at, under, angle), drawn, friction)
+        _name(axes[3], "direction of slip [degrees]", "friction coefficient", f"at {SLIP_SPEED:g} m/s, {weight:.3g} N")
+        axes[3].set_xscale("linear")
+    of_friction = [*axes[:2], *axes[3:]]
+    top = max(axis.get_ylim()[1] for axis in of_friction)
+    for axis in of_friction:
         axis.set_ylim(0, top)
     axes[2].set_ylim(0, max(0.1, axes[2].get_ylim()[1]))
     axes[0].legend(frameon=False, loc="lower right")

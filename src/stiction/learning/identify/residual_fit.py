@@ -1,67 +1,151 @@
-"""What the parameters leave: a small network inside the law, its outer weights found by Gauss-Newton, too."""
+"""What the parameters leave, learned as factors of friction and restitution and kept only where it clearly helps.
 
-from collections.abc import Callable
+Parts of the residual join one after another, each only if tosses that had no share in it are then forecast clearly
+better. All of this happens within the fitted tosses, in folds: those that are held out have no say.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics.folds import FOLDS, clustered_mean, fold_of
 from stiction.laws.impact import ImpactLaw
-from stiction.laws.residual import OUTPUTS, random_inner
-from stiction.learning.identify.gauss_newton import Parameter, Residuals, mean_loss, minimise
-from stiction.learning.identify.identify import horizon, residuals, roll_law
+from stiction.learning.identify.gauss_newton import Residuals, mean_loss, minimise, slopes_of_each
+from stiction.learning.identify.identify import STAGES, horizon, residuals, roll_law
+from stiction.learning.identify.residual_form import PARTS, SCALE, Form
 from stiction.learning.recordings.tosses import Tosses
 
-UNITS = 12
-WINDOWS = (25, None)  # short windows alone wreck the sliding at the end of a toss
-WIDTH = 8.0  # of the loss, as in the last stage of the fit
-PULL = 8.0  # towards no correction, against the loss of one toss
-ROUNDS = 4
-LEAST_GAIN = 0.005  # relative; a network that helps less on held-out tosses is not kept
+PULL = 2.0  # towards no correction, against the loss of one toss
+ROUNDS = 3  # of the fit of what was chosen
+CLEARLY = 2.0  # standard errors by which a part must improve forecasts of tosses that were left out
+LEAST = 16  # different tosses, below which nothing is learned
+Progress = Callable[[str, int, int], None]
 
 
 def fit_residual(
     law: ImpactLaw,
     tosses: Tosses,
-    held_out: Tosses,
     width: float,
     *,
-    units: int = UNITS,
-    seed: int = 0,
-    progress: Callable[[str, int, int], None] = lambda part, done, most: None,
-) -> tuple[ImpactLaw, dict[str, float]]:
-    """The law with a network, stopped where held-out tosses are predicted best, or as it was if that does not help.
+    groups: NDArray[np.int64] | None = None,
+    progress: Progress = lambda part, done, most: None,
+) -> tuple[ImpactLaw, dict[str, Any]]:
+    """The law with the residual that helps, or as it was, and what was compared.
 
     width: length [m] in percent of which position errors count
+    groups: tosses with the same number (n,) are the same recording, and stay together
     """
-    inner = random_inner(units, seed)
-    names = [f"{m}.{u}" for m in range(OUTPUTS) for u in range(units)]
-    parameters = [Parameter(name, "", 0.0, 0.1, 0.03, -1.0, 1.0) for name in names]
+    search = _Search(law, tosses, width, np.arange(len(tosses)) if groups is None else groups)
+    if len(np.unique(search.groups)) < LEAST:
+        return law, {}
+    search.prepare(progress)
+    chosen, tried = search.chosen()
+    report: dict[str, Any] = {"loss": float(search.before.mean()), "tried": tried, "parts": []}
+    if chosen:
+        form = Form.of(law, chosen)
+        gain, error = search.gain(search.fitted_apart(form), search.before)
+        report |= {"gain": gain, "gain_error": error}
+        if gain > CLEARLY * error:
+            law = law.with_residual(form.residual(search.fitted(form, np.arange(len(tosses)))))
+            report["parts"] = list(form.parts)
+    progress("Residual", 1, 1)
+    return law, report
 
-    def run(some: Tosses) -> Callable[[NDArray[np.float64]], Residuals]:
-        steps = horizon(some, WINDOWS)
-        starts = some.states(law.body, law.gravity, law.drag)
 
-        def simulate(weights) -> Residuals:
-            trial = law.with_residual(inner, weights.reshape(OUTPUTS, units))
-            return residuals(some, roll_law(trial, starts, steps), WINDOWS, width)
+class _Search:
+    """Which parts of a residual help on tosses that were left out."""
+
+    def __init__(self, law: ImpactLaw, tosses: Tosses, width: float, groups: NDArray[np.int64]) -> None:
+        self.law, self.tosses, self.width, self.groups = law, tosses, width, groups
+        self.fold = fold_of(groups, 0)
+        self.stage = STAGES[-1]
+        self.form = Form.of(law, PARTS)
+        self.before = np.zeros(len(tosses))
+
+    def simulation(self, which: NDArray[np.int64]) -> Callable[[Form, NDArray[np.float64]], Residuals]:
+        """From a form and its numbers to residuals of the tosses with these numbers."""
+        some, windows = self.tosses[which], self.stage.windows
+        steps, starts = horizon(some, windows), some.states(self.law.body, self.law.gravity, self.law.drag)
+
+        def simulate(form: Form, values: NDArray[np.float64]) -> Residuals:
+            trial = self.law.with_residual(form.residual(values))
+            return residuals(some, roll_law(trial, starts, steps), windows, self.width)
 
         return simulate
 
-    train, check = run(tosses), run(held_out)
-    weights = np.zeros(len(parameters))
-    before = mean_loss(check(weights), WIDTH)
-    best, best_weights = before, weights
-    for number in range(ROUNDS):
-        found = minimise(train, parameters, weights, width=WIDTH, iterations=1, ridge=PULL, errors=False)
-        progress("Residual", number + 1, ROUNDS)
-        if np.array_equal(found.values, weights):
-            break
-        weights = found.values
-        loss = mean_loss(check(weights), WIDTH)
-        if loss >= best:  # early stopping
-            break
-        best, best_weights = loss, weights
-    progress("Residual", ROUNDS, ROUNDS)
-    kept = best < (1 - LEAST_GAIN) * before
-    report = {"held_out_loss_without": before, "held_out_loss_with": best, "kept": float(kept)}
-    return (law.with_residual(inner, best_weights.reshape(OUTPUTS, units)) if kept else law), report
+    def losses(self, which: NDArray[np.int64], form: Form, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Loss of each of these tosses."""
+        rows = self.simulation(which)(form, values)
+        each = np.array([mean_loss([row], self.stage.width) for row in rows])
+        return each.reshape(len(self.stage.windows), -1).mean(axis=0)
+
+    def prepare(self, progress: Progress) -> None:
+        """Find the slopes of all parts at once, from which each fold takes what is its own."""
+        everyone, none = np.arange(len(self.tosses)), np.zeros(len(self.form.names))
+        run, done = self.simulation(everyone), [0]
+
+        def advance() -> None:
+            done[0] += 1
+            progress("Residual", done[0], len(none) + 2)
+
+        found = slopes_of_each(
+            lambda x: run(self.form, x), self.form.parameters, width=self.stage.width, progress=advance
+        )
+        shape = len(self.stage.windows), len(everyone)
+        self.curves, self.slopes = (part.reshape(*shape, *part.shape[1:]).mean(axis=0) for part in found)
+        self.before = self.losses(everyone, self.form, none)
+
+    def chosen(self) -> tuple[list[str], dict[str, dict[str, float]]]:
+        """Parts that help, the most helpful first; gains of all that were tried, by the parts that were there."""
+        parts, now, tried = [], self.before, {}
+        while len(parts) < len(self.form.parts):
+            found = {}
+            for more in self.form.parts:
+                if more not in parts:
+                    losses = self.stepped_apart(Form.of(self.law, [*parts, more]))
+                    found[more] = (losses, *self.gain(losses, now))
+            best = max(found, key=lambda name: found[name][1])
+            losses, gain, error = found[best]
+            for name, (_, its_gain, its_error) in found.items():
+                tried["+".join([*parts, name])] = {"gain": its_gain, "error": its_error}
+            if gain <= CLEARLY * error:
+                break
+            parts, now = [*parts, best], losses
+        return parts, tried
+
+    def gain(self, losses: NDArray[np.float64], before: NDArray[np.float64]) -> tuple[float, float]:
+        """By how much the mean loss is less than before, and the standard error of that."""
+        return clustered_mean(before - losses, self.groups)
+
+    def stepped_apart(self, form: Form) -> NDArray[np.float64]:
+        """Loss of each toss (n,) after one step of Gauss-Newton on the tosses of other folds."""
+        columns = [self.form.names.index(name) for name in form.names]
+        return self._apart(form, lambda others: self._step(others, columns))
+
+    def fitted_apart(self, form: Form) -> NDArray[np.float64]:
+        """Loss of each toss (n,) after the whole fit to the tosses of other folds."""
+        return self._apart(form, lambda others: self.fitted(form, others))
+
+    def _apart(self, form: Form, learn: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+        result = self.before.copy()
+        for k in range(FOLDS):
+            left = np.flatnonzero(self.fold == k)
+            result[left] = self.losses(left, form, learn(np.flatnonzero(self.fold != k)))
+        return result
+
+    def _step(self, others: NDArray[np.int64], columns: Sequence[int]) -> NDArray[np.float64]:
+        pull = 2 * PULL * self.before[others].mean() / len(others)
+        H = self.curves[others].mean(axis=0)[np.ix_(columns, columns)] + pull * np.eye(len(columns))
+        found = -SCALE * np.linalg.solve(H, self.slopes[others].mean(axis=0)[columns])
+        limits = np.array([[p.low, p.high] for p in self.form.parameters])[columns]
+        return np.clip(found, *limits.T)
+
+    def fitted(self, form: Form, which: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of a form (p,), fitted to these tosses."""
+        run = self.simulation(which)
+        # The pull counts each window of a toss: as much a toss as in `_step`.
+        ridge, none = PULL * len(self.stage.windows), np.zeros(len(form.names))
+        how = {"width": self.stage.width, "iterations": ROUNDS, "ridge": ridge, "errors": False}
+        return minimise(lambda x: run(form, x), form.parameters, none, **how).values

@@ -12,6 +12,12 @@ SPEED = 1.0  # [m/s] of the bounce that is told
 CERTAIN, ROUGH = 0.1, 0.3  # relative standard errors up to which a number is certain, and known roughly
 STRAIGHT = 2.0  # standard errors below which a length or a size is not told from what was given
 POOR = 25.0, 40.0  # errors of forecasts [% of the width, degrees] that are of little use
+_RESIDUAL = {
+    "direction": "friction on the direction of slip",
+    "speed": "friction on the speed of slip",
+    "load": "friction on the load",
+    "restitution": "restitution on the speed",
+}
 FEW = 20  # tosses, of which a reader should know that they are few
 
 
@@ -27,7 +33,7 @@ def _friction(found: Identified, curves: Curves) -> list[str]:
     weight = found.law.body.mass * -found.law.gravity[2]
     greatest = found.loads[1] if found.loads else HARD
     at, loads = np.full(2, SLIP_SPEED), np.array([weight, greatest])
-    (light, hard), errors = curves.material.friction_at(at, loads), curves.friction(at, loads).std(axis=0)
+    (light, hard), errors = curves.law.friction_at(at, loads), curves.friction(at, loads).std(axis=0)
     sentence = f"Friction is about {light:.2f}{_number(light, errors[0])}"
     if abs(light - hard) >= STRAIGHT * np.hypot(*errors):
         in_impacts = f"{hard:.2f}{_number(hard, errors[1])} in impacts of {greatest:.0f} N"
@@ -62,7 +68,7 @@ def _bounce(found: Identified, curves: Curves) -> str:
             f"It does not bounce: a law that may ({_share(doubt['restitution'], doubt['error'])}) forecasts tosses "
             "that were left out no better."
         )
-    value, error = float(curves.material.restitution_at(at)[0]), float(curves.restitution(at).std())
+    value, error = float(curves.law.restitution_at(at)[0]), float(curves.restitution(at).std())
     needed = " Tosses that were left out are forecast clearly worse without." if doubt is not None else ""
     return f"It bounces with {_share(value, error)} of its speed at {SPEED:g} m/s ({_how(value, error)}).{needed}"
 
@@ -123,17 +129,31 @@ def _open(found: Identified) -> list[str]:
     return lines
 
 
+def _residual(found: Identified) -> list[str]:
+    """What the parameters leave, and by how much the loss of tosses that were left out falls with it."""
+    about = found.residual
+    if not about:
+        return []
+    if not about["parts"]:
+        most = max(about["tried"].values(), key=lambda row: row["gain"])
+        gain, error = about.get("gain", most["gain"]), about.get("gain_error", most["error"])
+        return [
+            "The law leaves nothing that friction by direction, speed and load or restitution by speed would explain: "
+            f"of a loss of {about['loss']:.3g}, tosses that were left out gain {gain:.2g} ± {error:.2g} at most."
+        ]
+    what = [_RESIDUAL[part] for part in about["parts"]]
+    return [
+        f"The law leaves a dependence of {', of '.join(what)}, which was learned as a map: of a loss of "
+        f"{about['loss']:.3g}, tosses that were left out gain {about['gain']:.2g} ± {about['gain_error']:.2g}."
+    ]
+
+
 def _forecasts(found: Identified) -> list[str]:
     fitted, held = found.tosses
     lines = []
     if fitted < FEW:
         lines.append(f"It was fitted to {fitted} tosses only: a bounce or a size may still change with more of them.")
-    if found.residual:
-        without, with_it = found.residual["held_out_loss_without"], found.residual["held_out_loss_with"]
-        verdict = "kept" if found.residual["kept"] else "not kept"
-        lines.append(
-            f"Residual network: loss on held-out tosses {without:.4f} without, {with_it:.4f} with it; {verdict}."
-        )
+    lines += _residual(found)
     if found.held_out is not None:
         means = found.held_out.means()
         lines.append(

@@ -84,8 +84,8 @@ def _as_text(shares: Any) -> Any:
 def run(options: Any) -> dict[str, Any]:
     """Identify as the command was told, print what was found and write it; the figures, for JSON."""
     command = " ".join(["stiction", *sys.argv[1:]])
-    if options.body or options.residual:
-        raise checks.InputError("--mjcf tells the whole part: leave out --body, and --residual, which it cannot have.")
+    if options.body:
+        raise checks.InputError("--mjcf tells the whole part: leave out --body.")
     how = {"tosses": options.tosses, "seed": options.seed, "command": command}
     found = identify_jointed(options.data, options.mjcf, **how)
     print_identified(found.figures)

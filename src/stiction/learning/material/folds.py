@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks
+from stiction.basics.folds import FOLDS, clustered_mean, fold_of
 from stiction.learning.material.gauss_newton import Problem, minimise
 from stiction.learning.material.structure import Model
 
-FOLDS = 4
 _MOST = 1.0  # an error counts no more than this: one contact that goes astray says little
 
 
@@ -44,27 +44,12 @@ class Score:
         return clustered_mean(self.errors, self.throw)[1]
 
 
-def clustered_mean(values: NDArray[np.float64], throw: NDArray[np.int64]) -> tuple[float, float]:
-    """Mean of values (n,), and its standard error if those of one throw are alike."""
-    mean = values.mean()
-    _, number = np.unique(throw, return_inverse=True)
-    sums = np.bincount(number, values - mean)
-    return float(mean), float(np.sqrt((sums**2).sum() * len(sums) / max(len(sums) - 1, 1)) / len(values))
-
-
 def held_out_throws(throw: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Numbers of the throws to hold out, this share of those that observations belong to: one at least, not all."""
     if not 0 < share < 1:
         raise checks.InputError(f"held_out must be a share between 0 and 1, got {share:g}.")
     throws = np.unique(throw)
     return rng.permutation(throws)[: min(max(round(share * len(throws)), 1), len(throws) - 2)]
-
-
-def fold_of(throw: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """The fold, 0 to 3, of each observation."""
-    numbers, place = np.unique(throw, return_inverse=True)
-    order = np.random.default_rng(seed).permutation(len(numbers))
-    return (order % FOLDS)[place]
 
 
 def cross_validate(

@@ -95,8 +95,8 @@ class Model:
             (more, 1 / more),
             cosines,
             sines,
-            _curve(speed, self.speeds) if s.speed else None,
-            _curve(load, self.loads) if s.load else None,
+            Curve.over(self.speeds, speed) if s.speed else None,
+            Curve.over(self.loads, load) if s.load else None,
             float(viscosity[0]) if s.viscosity else 0.0,
             s.cone,
             s.limit,
@@ -133,8 +133,3 @@ class Model:
         s = self.structure
         shared = own[: self.size - s.stretch, : self.size - s.stretch]  # that of the ellipse has no place there
         return shared if s.viscosity else np.pad(shared, (0, 1))
-
-
-def _curve(coefficients: NDArray[np.float64], seen: Range) -> Curve:
-    low, high = seen
-    return Curve(low, (high - low) / (len(coefficients) - 3), coefficients, seen)
