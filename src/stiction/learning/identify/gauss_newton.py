@@ -15,8 +15,8 @@ Simulate = Callable[[NDArray[np.float64]], Residuals]  # from parameters (p,) to
 
 _CLIP = 99.5  # percentile at which derivatives are cut off: a corner that flips is no slope
 _SMALL = 3e-3  # relative gain of an iteration that is the last one
-# How many independent numbers a toss tells, against which another measurement is weighed: by how its gradient differs
-# from toss to toss, against the curvature, it is about 6 for tosses of a real cube and 1 to 3 for simulated ones.
+# How many independent numbers a toss tells, against which another measurement is weighed. How gradients differ from
+# toss to toss, against the curvature, says about 6 for tosses of a real cube and fewer for simulated ones.
 _TOLD_BY_A_TOSS = 4.0
 _DAMPING = (1e-3, 1e-2, 1e-1, 1.0, 10.0)  # tried one after another until the loss falls
 
