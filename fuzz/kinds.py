@@ -21,6 +21,7 @@ KINDS: dict[str, Kind] = {  # by the name of the module
     "calls": Kind("calls", 20_000, 600),
     "datasets": Kind("data sets and contacts", 3000, 100),
     "recordings": Kind("recordings", 5000, 150),
+    "jointed": Kind("parts with joints", 2000, 60),
     "models": Kind("model files", 10_000, 300),
     "robots": Kind("random MuJoCo models", 2000, 40),
     "contacts": Kind("contacts with the worst laws", 20_000, 400, size=50),

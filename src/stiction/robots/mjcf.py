@@ -1,6 +1,8 @@
 """What a MuJoCo model must be for a law to act in it, and whether a body of it is the law's."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
+from stiction.basics.files import path_of
 from stiction.bodies.body import Body
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
@@ -55,7 +58,8 @@ def compiled(model: Any) -> tuple[Any, dict[str, set[int]]]:
         )
     if not isinstance(model, mujoco.MjSpec):
         raise checks.InputError(f"model must be an MjModel or an MjSpec, got {type(model).__name__}.")
-    made, classes = model.compile(), {}
+    with read_by_mujoco("the model"):
+        made, classes = model.compile(), {}
     for geom in model.geoms:
         default = geom.classname
         if default is not None and default.name:
@@ -197,14 +201,21 @@ def body_in_file(path: str | Path, name: str, points: int = 32) -> Body:
 
 def model_in_file(path: str | Path) -> Any:
     """The MjModel of an MJCF or URDF file."""
-    if not Path(path).is_file():
+    path = path_of("A model file", path)
+    if not path.is_file():
         raise checks.InputError(f"There is no model file {path}.")
-    try:
+    with read_by_mujoco(path):
         return mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise checks.InputError(
-            f"MuJoCo cannot read {path}: {' '.join(str(error).split()).rstrip('.'):.200}."
-        ) from error
+
+
+@contextmanager
+def read_by_mujoco(source: str | Path) -> Iterator[None]:
+    """A block in which MuJoCo reads or compiles a model: what it complains of, on several lines, becomes a sentence."""
+    try:
+        yield
+    except (ValueError, mujoco.FatalError) as error:
+        told = " ".join(str(error).split()).rstrip(".")
+        raise checks.InputError(f"MuJoCo cannot read {source}: {told:.200}.") from error
 
 
 def corners(model, g: int, points: int) -> NDArray[np.float64]:
