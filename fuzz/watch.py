@@ -10,7 +10,8 @@ from pathlib import Path
 
 from fuzz.counts import Counts
 
-HUNG = 20.0  # seconds without any progress; more than Counts.SLOWEST, since the machine may be busy with other things
+HUNG = 20.0  # seconds of processor time without any progress; more than Counts.SLOWEST, which looks more closely
+_PATIENCE = 10  # times as long it may take by the clock: the machine may be busy with other things
 _MOST_DEATHS = 20  # after which a kind is given up
 
 
@@ -20,7 +21,7 @@ def watched(
     """Make `cases` attempts of the kind in a module.
 
     told(done): called every now and then with the number of cases that are done
-    hung: seconds without progress after which the process is ended
+    hung: seconds of processor time without progress after which the process is ended
     """
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         file, log = Path(folder, "counts"), Path(folder, "log")
@@ -51,18 +52,29 @@ def _one_life(command: list[str], file: Path, log: Path, told: Callable[[int], N
         "OPENBLAS_NUM_THREADS": "1",
     }
     with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environment) as process:
-        changed, last = time.monotonic(), -1.0
+        changed, spent, last = time.monotonic(), 0.0, -1.0
         while process.poll() is None:
             time.sleep(0.1)
             now = file.stat().st_mtime if file.exists() else 0.0
             if now != last:
-                changed, last = time.monotonic(), now
+                changed, spent, last = time.monotonic(), _processor_time(process.pid), now
                 told(_done(file))
-            if time.monotonic() - changed > hung + 40 * (now == 0.0):  # a process may take long to begin
+            waited = time.monotonic() - changed
+            worked = _processor_time(process.pid) - spent if waited > hung else 0.0
+            if worked > hung or waited > _PATIENCE * hung:
                 process.kill()
-                return f"hung for {hung:g} s"
+                return f"hung for {waited:.0f} s"
     told(_done(file))
     return None if process.returncode == 0 else f"the process died with {process.returncode}"
+
+
+def _processor_time(process: int) -> float:
+    """That a running process has taken so far [s], where the system tells."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except OSError:  # it has just ended, or this is no Linux
+        return 0.0
 
 
 def _done(file: Path) -> int:
