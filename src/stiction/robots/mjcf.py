@@ -146,7 +146,7 @@ def body_number(model: Any, name: str | int) -> int:
     number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name.removeprefix("body:"))
     if number < 0:
         names = [model.body(k).name for k in range(1, model.nbody)]
-        raise checks.InputError(f"The model has no body {name!r}; it has {', '.join(filter(None, names))}.")
+        raise checks.InputError(f"The model has no body {name!r}; it has {', '.join(filter(None, names)) or 'none'}.")
     return number
 
 
