@@ -59,7 +59,8 @@ def _changed(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[dict[st
                 del columns[name]
                 told = f"no {name}"
             case 1:
-                columns[name] = columns[name][: rng.integers(len(columns[name]) + 1)]
+                column = np.atleast_1d(columns[name])  # it may be odd already
+                columns[name] = column[: rng.integers(len(column) + 1)]
                 told = f"{name} ends early"
             case _:
                 columns[name], what = odd_array(rng, columns[name])
