@@ -7,6 +7,7 @@ import argparse
 import importlib
 import os
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,14 +31,25 @@ def main() -> int:
         print(counts)
         return 0
     begin, names = time.monotonic(), asked.only or list(KINDS)
+    stopped = threading.Event()
     with Progress(transient=True) as progress, ThreadPoolExecutor(asked.workers) as pool:
 
         def tried(name: str) -> Counts:
             cases = max(1, round(asked.times * (KINDS[name].quick if asked.quick else KINDS[name].cases)))
             bar = progress.add_task(name, total=cases)
-            return watched(f"fuzz.{name}", asked.seed, cases, lambda done: progress.update(bar, completed=done))
 
-        found = dict(zip(names, pool.map(tried, names), strict=True))
+            def told(done: int) -> None:
+                progress.update(bar, completed=done)
+                if stopped.is_set():
+                    raise KeyboardInterrupt
+
+            return watched(f"fuzz.{name}", asked.seed, cases, told)
+
+        try:
+            found = dict(zip(names, pool.map(tried, names), strict=True))
+        except KeyboardInterrupt:
+            stopped.set()
+            raise
     printed.show(found)
     print(f"seed {asked.seed}, {time.monotonic() - begin:.0f} s")
     if asked.out:
@@ -61,4 +73,7 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")

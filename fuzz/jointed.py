@@ -36,7 +36,7 @@ _EDITS: tuple[tuple[str, str], ...] = (
     ("<worldbody>", '<include file="/etc/passwd"/><worldbody>'), ("<worldbody>", '<include file="a.xml"/><worldbody>'),
     ("<worldbody>", '<option timestep="1e300" gravity="nan 0 0"/><worldbody>'), ("</mujoco>", ""),
     ("<worldbody>", '<asset><mesh name="m" file="/dev/zero"/></asset><worldbody>'),
-    ("<contact>", "<contact>" + '<exclude body1="link1" body2="nobody"/>'), ("<contact>", "<keyframe><key/></keyframe>"),
+    ("<contact>", '<contact><exclude body1="link1" body2="nobody"/>'), ("<contact>", "<keyframe><key/></keyframe>"),
     ("</worldbody>", '<body name="x"><freejoint/><geom size="0.1"/></body></worldbody>'),
     ("</worldbody>", '<body>' * 300 + '<geom size="0.1"/>' + "</body>" * 300 + "</worldbody>"),
     ("</worldbody>", '<geom size="0.1" pos="9 9 9"/>' * 3000 + "</worldbody>"),

@@ -50,7 +50,8 @@ _LAWS: dict[str, Callable[[int], Any]] = {
     "random networks": lambda seed: AugmentedLaw.untrained(Body.box((0.2, 0.2, 0.3), 2.0), seed),
 }
 _SELDOM = {"soft Coulomb": 0.25}  # how often beside the others: it never settles, and costs ten times as much
-_RESTING = ("box", "rectangle", "Coulomb", "soft Coulomb", "Coulomb on a nut", "stribeck on a rod")  # that stop what lies still
+# Those that stop what lies still.
+_RESTING = ("box", "rectangle", "Coulomb", "soft Coulomb", "Coulomb on a nut", "stribeck on a rod")
 
 
 @dataclass

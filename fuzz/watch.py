@@ -5,7 +5,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from fuzz.counts import Counts
@@ -44,14 +45,9 @@ def watched(
 
 def _one_life(command: list[str], file: Path, log: Path, told: Callable[[int], None], hung: float) -> str | None:
     """Run the process until it ends: how it died, or None if it did not."""
-    # Files that a case makes lie in a folder that is thrown away; arrays need no threads of their own.
-    environment = {
-        **os.environ,
-        "TMPDIR": str(file.parent / "work"),
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    with log.open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out, env=environment) as process:
+    # Files that a case makes lie in a folder that is thrown away.
+    environment = {**os.environ, "TMPDIR": str(file.parent / "work")}
+    with log.open("wb") as out, _ended(subprocess.Popen(command, stdout=out, stderr=out, env=environment)) as process:
         changed, spent, last = time.monotonic(), 0.0, -1.0
         while process.poll() is None:
             time.sleep(0.1)
@@ -62,10 +58,20 @@ def _one_life(command: list[str], file: Path, log: Path, told: Callable[[int], N
             waited = time.monotonic() - changed
             worked = _processor_time(process.pid) - spent if waited > hung else 0.0
             if worked > hung or waited > _PATIENCE * hung:
-                process.kill()
                 return f"hung for {waited:.0f} s"
+        code = process.returncode
     told(_done(file))
-    return None if process.returncode == 0 else f"the process died with {process.returncode}"
+    return None if code == 0 else f"the process died with {code}"
+
+
+@contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does not outlive the block, whatever happens in it."""
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def _processor_time(process: int) -> float:

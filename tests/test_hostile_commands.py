@@ -52,6 +52,7 @@ ABSURD = {
     "a host that is everywhere": (["view", "box", "--no-open", "--host", ""], "host must be an address"),
     "a picture that is none": (["bench", "points", "--quick", "--plot", "a.xyz"], "The plot is a .png file, got a.xyz"),
     "runs without end": (["bench", "--quick", "--repeat", "99999999999999999999"], "from 1 to 1000"),
+    "contacts without end": (["evaluate", "box", "--contacts", "99999999999999999999"], "from 1 to 10000000"),
     "a model of nothing": (["simulate", "coulomb", "--mjcf", "empty.xml", "--body", "x"], "no body 'x'; it has none"),
     "a part of nothing": (["identify", "t.npz", "--mjcf", "empty.xml", "--out", "a"], "must have one free joint"),
 }

@@ -239,7 +239,7 @@ def test_a_stranger_s_recording_is_refused_in_one_sentence(tmp_path, part, chang
     [
         ('axis="0 1 0"', 'axis="0 0 0"', "MuJoCo cannot read .*axis too small"),
         ("</mujoco>", "", "MuJoCo cannot read .*XML"),
-        ('"0.05 0.025 0.025"', '"1e300 1e300 1e300"', "moments of inertia|lengths must be within 1e.06 m, got 1e.300 m"),
+        ('"0.05 0.025 0.025"', '"1e300 1e300 1e300"', "lengths must be within 1e.06 m, got 1e.300 m"),
         ('mass="0.37"', 'mass="1e300"', "masses must be within 1e.15 kg, got 1e.300 kg"),
         ("<worldbody>", '<option gravity="0 0 1e300"/><worldbody>', "gravity must lie within"),
     ],
