@@ -18,6 +18,7 @@ from stiction.bodies.body import Body
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 TOLERANCE = 0.01  # relative difference that a body may have from the law's
+MOST_POINTS = 1000  # of a circle by which a round geom is described
 _DIRECTIONS = 400  # in which shapes are compared
 _GEOM = mujoco.mjtGeom
 _INTEGRATORS = tuple(
@@ -65,6 +66,12 @@ def compiled(model: Any) -> tuple[Any, dict[str, set[int]]]:
         if default is not None and default.name:
             classes.setdefault(default.name, set()).add(int(geom.id))
     return made, classes
+
+
+def check_compiled(model: Any) -> None:
+    """Refuse what is no compiled model."""
+    if not isinstance(model, mujoco.MjModel):
+        raise checks.InputError(f"model must be an MjModel, got {type(model).__name__}.")
 
 
 def check_data(model: Any, data: Any) -> None:
@@ -139,14 +146,19 @@ def body_number(model: Any, name: str | int) -> int:
     """The number of a body by its name, or as it is."""
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         if not 0 <= name < model.nbody:
-            raise checks.InputError(f"There is no body {name}: the model has bodies 0 to {model.nbody - 1}.")
+            raise checks.InputError(
+                f"There is no body {checks.shown(name)}: the model has bodies 0 to {model.nbody - 1}."
+            )
         return int(name)
     if not isinstance(name, str):
-        raise checks.InputError(f"A body is named by its name or number, got {name!r:.80}.")
-    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name.removeprefix("body:"))
+        raise checks.InputError(f"A body is named by its name or number, got {checks.shown(name)}.")
+    number = -1
+    if name.isprintable():  # MuJoCo takes no text that cannot be written
+        number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name.removeprefix("body:"))
     if number < 0:
         names = [model.body(k).name for k in range(1, model.nbody)]
-        raise checks.InputError(f"The model has no body {name!r}; it has {', '.join(filter(None, names)) or 'none'}.")
+        there = ", ".join(filter(None, names)) or "none"
+        raise checks.InputError(f"The model has no body {checks.shown(name)}; it has {there}.")
     return number
 
 
@@ -183,8 +195,9 @@ def body_of(model: Any, name: str | int, points: int = 32) -> Body:
 
     points: of each circle by which a round geom is described
     """
+    check_compiled(model)
     number = body_number(model, name)
-    count = checks.count("points", points, 3)
+    count = checks.count("points", points, 3, MOST_POINTS)
     found = [corners(model, g, count) for g in contact_geoms(model, number)]
     if not found:
         raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
