@@ -258,3 +258,12 @@ def test_a_table_with_a_long_name_is_refused_shortly(tmp_path, part):
     assert len(str(refusal.value)) < 600
     with pytest.raises(InputError, match="A recording must be a path"):
         read_jointed(None, part)  # type: ignore[arg-type]
+
+
+def test_a_frame_that_is_nowhere_is_left_out_as_missing(tmp_path, part, poses):
+    nowhere = poses[:4].copy()
+    nowhere[0, 3, 4], nowhere[1, :, 4] = 1e300, 1e300
+    tosses = read_jointed(write(tmp_path / "a.npz", nowhere[[0, 2, 3]]), part)
+    assert 3 not in tosses.tosses[0].frame and len(tosses.tosses[0].frame) == FRAMES - 1
+    with pytest.raises(InputError, match="has 0 frames without missing numbers"):
+        read_jointed(write(tmp_path / "b.npz", nowhere), part)

@@ -10,7 +10,7 @@ from stiction.basics import checks
 from stiction.basics.files import path_of, read_arrays
 from stiction.learning.collect.tables import read_columns
 from stiction.learning.jointed.part import POSE, JointedPart
-from stiction.learning.recordings.limits import checked_interval, reading
+from stiction.learning.recordings.limits import FARTHEST, checked_interval, reading
 from stiction.learning.recordings.poses import MOST_FRAMES
 from stiction.learning.recordings.readers import POSE as POSE_COLUMNS
 from stiction.learning.recordings.tosses import Frames
@@ -147,7 +147,7 @@ def _read_table(path: Path, part: JointedPart) -> JointedTosses:
 
 def _toss(name: str, place: float, frame: NDArray, qpos: NDArray, held: bool, part: JointedPart) -> JointedToss:
     """A toss without missing frames, its quaternions of length 1, its angles without jumps by whole turns."""
-    there = np.isfinite(qpos).all(axis=1)
+    there = (np.abs(qpos) < FARTHEST).all(axis=1)
     if there.sum() < 2:
         raise checks.InputError(f"{name} has {int(there.sum())} frames without missing numbers; it needs more.")
     qpos, frame = qpos[there].copy(), frame[there]

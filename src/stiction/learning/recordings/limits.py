@@ -19,7 +19,7 @@ LARGEST = 2 * 10**9  # bytes of one file, unpacked
 LONGEST_INTERVAL = 10.0  # [s] between frames
 SHORTEST_INTERVAL = 1e-7
 MOST_FILES = 100_000  # in a folder
-_FARTHEST = 1e12  # in any unit: what is farther is no position, and is left out as missing
+FARTHEST = 1e12  # in any unit: what is farther is no position, and is left out as missing
 _LATEST = 1e19  # in any unit: nanoseconds of some centuries
 _LONGEST = 500  # letters of a refusal
 _PIECE = 2**20  # bytes that are unpacked at a time, to be counted
@@ -91,7 +91,7 @@ def checked_fields(path: Path, data: dict[str, NDArray[Any]]) -> dict[str, NDArr
 
 def _check_toss(path: Path, toss: Any) -> None:
     """Frames that are nowhere are left out as missing; a time that is nowhere is refused."""
-    toss.pose[~(np.abs(toss.pose) < _FARTHEST)] = np.nan
+    toss.pose[~(np.abs(toss.pose) < FARTHEST)] = np.nan
     if toss.time is not None and (np.abs(toss.time[np.isfinite(toss.time)]) > _LATEST).any():
         raise checks.InputError(f"{path}: {toss.name} has time stamps beyond {_LATEST:g}, which no recorder writes.")
 
