@@ -37,8 +37,10 @@ class PythonLaw final : public Law {
         Law::respond(contacts);
         // A law that tells the torques of friction may not press outside of the patch by them.
         for (Contact& c : contacts)
-            if (c.mode == Mode::DYNAMIC && (c.friction.m_x != 0.0 || c.friction.m_y != 0.0) && !presses_within(c, c.impulse))
-                c.mode = slide_patch(c, within_reason(c, own_tilt(c)), softness);
+            if (c.mode == Mode::DYNAMIC && (c.friction.m_x != 0.0 || c.friction.m_y != 0.0) && !presses_within(c, c.impulse)) {
+                c.friction = tilted(c, {c.friction.p_x, c.friction.p_y, c.friction.m_z});
+                c.mode = slide_patch(c, within_reason(c, c.friction), softness);
+            }
     }
     bool outside(const Contacts& contacts, int i) override {
         nb::gil_scoped_acquire locked;
@@ -54,8 +56,6 @@ class PythonLaw final : public Law {
     nb::object callbacks_;
     bool whole_;
     RoughFriction rough_;
-
-    static Friction own_tilt(const Contact& c) { return tilted(c, {c.friction.p_x, c.friction.p_y, c.friction.m_z}); }
 
     void call(const char* name, const Contacts& contacts) const {
         nb::gil_scoped_acquire locked;

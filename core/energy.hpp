@@ -19,9 +19,10 @@ inline double finite_gain(double gain) {
 /// gained(share): what it gains, convex in the share; infinite where the contact would not press at all
 /// at_none, at_all: the gains at 0, where physics alone decides and nothing is gained, and at 1
 template <class Gained> double largest_share(Gained gained, double at_none, double at_all) {
-    constexpr double close = 1e-3, infinite = std::numeric_limits<double>::infinity();
+    // Friction is at most 1e20 times the momentum at hand (algorithm1.cpp): a share that is smaller than `least` is none.
+    constexpr double close = 1e-3, least = 1e-30, infinite = std::numeric_limits<double>::infinity();
     double low = 0.0, high = 1.0, below = at_none, above = at_all;
-    for (int round = 0; round < 1100 && high - low > close * high; ++round) {
+    for (int round = 0; round < 1100 && high > least && high - low > close * high; ++round) {
         // Where the chord between a share that holds and one that does not meets zero, a convex gain holds. Every other
         // time the middle is tried, which brings the upper end down.
         const bool by_chord = round % 2 == 0 && below < 0.0 && above < infinite;

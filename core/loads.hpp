@@ -148,8 +148,9 @@ struct Violation {
 /// most_violated(loads): the Violation under these loads, vertices that carry load aside
 template <class Loads, class MostViolated, class Response>
 void solve_frictionless(Loads& loads, double softness, int vertices, MostViolated most_violated, Response response) {
+    constexpr int most = 440;  // few are needed, however many vertices there are; absurd speeds may lead in circles
     double scale = 0.0;
-    for (int round = 0; round < 4 * vertices + 40; ++round) {
+    for (int round = 0; round < std::min(4 * vertices + 40, most); ++round) {
         const Violation worst = most_violated(loads);
         scale = std::max(scale, worst.largest);
         if (!(worst.gap < -1e-12 * scale)) return;

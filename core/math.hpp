@@ -151,8 +151,10 @@ template <class T> struct MobilityOf {
         return {{W.linear.x * p.linear.x, W.linear.y * p.linear.y, W.linear.z * p.linear.z}, W.angular * p.angular};
     }
     /// How fast points above (x, y) rise for a unit push upwards at (a, b).
-    T rise(const T& x, const T& y, const T& a, const T& b) const {
-        return linear.z + y * (angular.xx * b - angular.xy * a) - x * (angular.xy * b - angular.yy * a);
+    T rise(const T& x, const T& y, const T& a, const T& b) const { return linear.z + tilt(x, y, a, b); }
+    /// The part of it that comes from tilting, which is linear in both places.
+    T tilt(const T& x, const T& y, const T& a, const T& b) const {
+        return y * (angular.xx * b - angular.xy * a) - x * (angular.xy * b - angular.yy * a);
     }
 };
 using Mobility = MobilityOf<double>;

@@ -17,24 +17,29 @@ Normal one_vertex(const Contact& c, const Twist& v, Targets targets) {
     return {n, n * p.y, -n * p.x};
 }
 
-/// Nothing where the responses of the two vertices are too alike for a closed form.
+/// Nothing where the two vertices rise too much alike for a closed form.
+///
+/// The unknowns are the sum of both loads, and that of the second, which moves a part of the sum by q - p: on the edge of
+/// a thin plate the vertices lie close together, and only the way between them tells their responses apart.
 std::optional<Normal> two_vertices(const Contact& c, const Twist& v, Targets targets) {
-    const Vector p = c.point(0), q = c.point(1);
-    const double up = v.rise(p.x, p.y), vp = v.rise(q.x, q.y);
+    const Vector p = c.point(0), q = c.point(1), way = q - p;
+    const double up = v.rise(p.x, p.y), gained = way.y * v.angular.x - way.x * v.angular.y;
     const double target = targets.of(c, 0, p), other = targets.of(c, 1, q);
-    const double a = target - up, b = other - vp;  // what is missing in each
-    const double slack = ROUNDING * std::max({std::fabs(up), std::fabs(vp), target, other});
-    if (!(std::max(a, b) > slack)) return Normal{};
-    const double own = c.mobility.rise(p.x, p.y, p.x, p.y), its = c.mobility.rise(q.x, q.y, q.x, q.y);
-    const double both = c.mobility.rise(p.x, p.y, q.x, q.y), determinant = own * its - both * both;
-    if (!(determinant > 1e-9 * own * its)) return {};
-    double n = (a * its - b * both) / determinant, m = (b * own - a * both) / determinant;
-    if (n < 0.0 || m < 0.0) {  // then one vertex alone carries, and lifts the other
-        const bool first = a > 0.0 && b * own <= both * a;
-        n = first ? a / own : 0.0;
-        m = first ? 0.0 : b / its;
+    const double a = target - up, more = other - target - gained;  // what is missing in the first, and more in the other
+    const double slack = ROUNDING * std::max({std::fabs(up), std::fabs(up + gained), target, other});
+    if (!(std::max(a, a + more) > slack)) return Normal{};
+    const Mobility& W = c.mobility;
+    const double own = W.rise(p.x, p.y, p.x, p.y), its = W.rise(q.x, q.y, q.x, q.y);
+    const double both = W.tilt(p.x, p.y, way.x, way.y), between = W.tilt(way.x, way.y, way.x, way.y);
+    const double determinant = own * between - both * both;
+    if (!(determinant > 1e-9 * own * between)) return {};
+    double sum = (a * between - more * both) / determinant, second = (more * own - a * both) / determinant;
+    if (second < 0.0 || second > sum) {  // then one vertex alone carries, and lifts the other
+        const bool first = a > 0.0 && more * own <= both * a;
+        sum = first ? a / own : (a + more) / its;
+        second = first ? 0.0 : sum;
     }
-    return Normal{n + m, n * p.y + m * q.y, -n * p.x - m * q.x};
+    return Normal{sum, sum * p.y + second * way.y, -sum * p.x - second * way.x};
 }
 
 /// Whether (x, y) lies on the inner side of the polygon of `number` contact points, corner(0), corner(1) ...

@@ -9,7 +9,10 @@ refuses, its `InputError` is let through. If stiction accepts, the function chec
 the physics by `counts.violation(...)`. Anything else that is raised, a crash, and more than two seconds are failures.
 """
 
+import os
 import sys
 from pathlib import Path
 
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # before NumPy is there: arrays need no threads of their own
+    os.environ.setdefault(name, "1")
 sys.path.append(str(Path(__file__).parents[1] / "tests"))  # whose contacts of all sorts are of use here, too

@@ -5,9 +5,11 @@
 
 import argparse
 import importlib
+import os
 import sys
+import threading
 import time
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rich.progress import Progress
@@ -28,13 +30,26 @@ def main() -> int:
         importlib.import_module(module).case(rng_of(module, asked.seed, asked.case), counts)
         print(counts)
         return 0
-    found, begin = {}, time.monotonic()
-    with Progress(transient=True) as progress:
-        for name in asked.only or KINDS:
+    begin, names = time.monotonic(), asked.only or list(KINDS)
+    stopped = threading.Event()
+    with Progress(transient=True) as progress, ThreadPoolExecutor(asked.workers) as pool:
+
+        def tried(name: str) -> Counts:
             cases = max(1, round(asked.times * (KINDS[name].quick if asked.quick else KINDS[name].cases)))
             bar = progress.add_task(name, total=cases)
-            told = partial(progress.update, bar)
-            found[name] = watched(f"fuzz.{name}", asked.seed, cases, lambda done, told=told: told(completed=done))
+
+            def told(done: int) -> None:
+                progress.update(bar, completed=done)
+                if stopped.is_set():
+                    raise KeyboardInterrupt
+
+            return watched(f"fuzz.{name}", asked.seed, cases, told)
+
+        try:
+            found = dict(zip(names, pool.map(tried, names), strict=True))
+        except KeyboardInterrupt:
+            stopped.set()
+            raise
     printed.show(found)
     print(f"seed {asked.seed}, {time.monotonic() - begin:.0f} s")
     if asked.out:
@@ -47,6 +62,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="a few of each, for continuous integration")
     parser.add_argument("--times", type=float, default=1.0, help="so many times as many cases")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="kinds that are tried at the same time")
     parser.add_argument("--only", nargs="+", choices=list(KINDS), metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--case", type=int, help="one case of the one kind that --only names, in this process")
     parser.add_argument("--out", type=Path, help="a page, such as docs/hardening.md, whose table is to be filled")
@@ -57,4 +73,7 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")

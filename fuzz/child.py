@@ -1,6 +1,7 @@
 """The process in which one kind is tried: `python -m fuzz.child MODULE SEED CASES FILE` goes on where FILE says."""
 
 import importlib
+import os
 import resource
 import sys
 import zlib
@@ -23,7 +24,8 @@ def main(name: str, seed: int, cases: int, file: Path) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     module = importlib.import_module(name)
     counts = Counts.at(file)
-    while counts.done < cases:
+    watcher = os.getppid()
+    while counts.done < cases and os.getppid() == watcher:  # nobody is left to see what comes of it otherwise
         with counts.attempt():
             module.case(rng_of(name, seed, counts.done), counts)
 

@@ -5,7 +5,6 @@ import io
 import json
 import tempfile
 import warnings
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 import pyarrow.parquet
 
+from fuzz import tables
 from fuzz.counts import Counts
 from fuzz.damage import NUMBERS, damaged, odd_array
 from stiction import Body
@@ -91,97 +90,25 @@ def _npz(rng: np.random.Generator) -> tuple[bytes, str]:
         "states": states.reshape(-1, 13), "offsets": np.arange(4) * 50, "dt": np.array(1 / RATE),
         "split": np.array([0, 0, 1]), "group_id": np.arange(3),
     }  # fmt: skip
-    told = "whole"
-    for _ in range(rng.integers(0, 3)):
-        name = str(rng.choice(list(fields)))
-        if rng.uniform() < 0.1 and len(fields) > 1:
-            del fields[name]
-            told = f"no {name}"
-        else:
-            fields[name], what = odd_array(rng, fields[name])
-            told = f"{name}: {what}"
-    if rng.uniform() < 0.15:
-        return _large_npz(rng, fields), "claims to be large"
-    sink = io.BytesIO()
-    np.savez_compressed(sink, **fields)
-    return sink.getvalue(), told
+    return tables.npz(rng, fields, "states")
 
 
-def _large_npz(rng: np.random.Generator, fields: dict[str, Any]) -> bytes:
-    """An archive with an array that says it has many rows, or has many that hardly take any space."""
-    sink = io.BytesIO()
-    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in fields.items():
-            file = io.BytesIO()
-            np.save(file, array, allow_pickle=False)
-            text = file.getvalue()
-            if name == "states":
-                rows = int(rng.choice([10**4, 10**9, 10**12, 2**62]))
-                header = b"\x93NUMPY\x01\x00"
-                about = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 13), }}".encode()
-                about += b" " * (-(10 + len(about) + 1) % 64) + b"\n"
-                text = header + len(about).to_bytes(2, "little") + about + bytes(1000)
-            archive.writestr(f"{name}.npy", text)
-    return sink.getvalue()
-
-
-def _table(rng: np.random.Generator) -> tuple[dict[str, Any], str]:
+@functools.cache
+def _columns() -> dict[str, Any]:
     states = _states()
     count, frames = states.shape[:2]
     columns: dict[str, Any] = dict(zip(_NAMES[2:], states[..., :7].reshape(-1, 7).T))
     columns["toss"] = np.repeat(np.arange(count), frames)
     columns["time"] = np.tile(np.arange(frames) / RATE, count)
-    told = "whole"
-    for _ in range(rng.integers(0, 3)):
-        name = str(rng.choice(list(columns)))
-        match rng.integers(4):
-            case 0:
-                del columns[name]
-                told = f"no {name}"
-            case 1:
-                columns[name] = columns[name][: rng.integers(len(columns[name]) + 1)]
-                told = f"{name} ends early"
-            case _:
-                columns[name], what = odd_array(rng, columns[name])
-                told = f"{name}: {what}"
-    return columns, told
+    return columns
 
 
 def _csv(rng: np.random.Generator) -> tuple[bytes, str]:
-    columns, told = _table(rng)
-    names = list(columns)
-    rows = max((np.size(column) for column in columns.values()), default=0)
-    cells = [[str(value) for value in np.ravel(np.asarray(column))] for column in columns.values()]
-    if names and rng.uniform() < 0.1:
-        names[rng.integers(len(names))] = str(rng.choice([*names, "", "é", "a" * 5000, '"']))
-        told += ", other names"
-    lines = [",".join(names)]
-    lines += [",".join(column[k] if k < len(column) else "" for column in cells) for k in range(min(rows, 200))]
-    if len(lines) > 2 and rng.uniform() < 0.2:
-        odd = ("", ",,,", "x," * 50, "1e999," * 9, '"', "#", "\0", "NaN" + ",NaN" * 8, "1" * 4000)
-        lines.insert(int(rng.integers(1, len(lines))), odd[rng.integers(len(odd))])
-        told += ", an odd line"
-    return "\n".join(lines).encode(errors="replace"), told
+    return tables.csv(rng, _columns())
 
 
 def _parquet(rng: np.random.Generator) -> tuple[bytes, str]:
-    columns, told = _table(rng)
-    if rng.uniform() < 0.1:
-        columns["x"] = np.zeros(10**6)  # which takes no space in the file
-        columns, told = {name: np.resize(column, 10**6) if np.size(column) < 2 else np.zeros(10**6)
-                         for name, column in columns.items()}, "many rows"  # fmt: skip
-        columns = dict(list(columns.items())[:2])
-    arrays = {}
-    for name, column in columns.items():
-        try:
-            arrays[name] = pa.array(np.asarray(column))
-        except (pa.ArrowException, ValueError, TypeError):
-            arrays[name] = pa.array([[1.0, None], None, []])
-            told += f", {name} as lists"
-    shortest = min((len(array) for array in arrays.values()), default=0)
-    sink = io.BytesIO()
-    pyarrow.parquet.write_table(pa.table({name: array[:shortest] for name, array in arrays.items()}), sink)
-    return sink.getvalue(), told
+    return tables.parquet(rng, _columns())
 
 
 def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:

@@ -17,19 +17,18 @@ BOUND = 1e-9  # of all of them
 _ALL_ROUND = np.arange(32) * np.pi / 16
 
 
-def violations(
-    contacts: _core.Contacts, p: np.ndarray, *, centre_known: bool = True, work_known: bool = True
-) -> np.ndarray:
+def violations(contacts: _core.Contacts, p: np.ndarray, friction: np.ndarray | None = None) -> np.ndarray:
     """The greatest violations of impulses (n, 6), in the order of NAMES.
 
-    Torques (m_x, m_y) of friction follow from its spin where it has three numbers. Where it has five, what presses
-    cannot be told from friction at unequal depths. What is not known then is NaN:
-    centre_known: whether the centre of pressure is known; a law in Python may not move it out of the patch
-    work_known: whether the work of what presses is known, too
+    friction: (p_x, p_y, m_z, m_x, m_y) as a law told it (n, 5), of which each impulse has some share. What presses is
+        what friction leaves; by default, the torques (m_x, m_y) of friction are those that its spin has.
     """
     record = contacts.record
     inverse_inertia = contacts.inverse_inertia
-    p = np.where(np.einsum("nii->ni", inverse_inertia) > 0, p, 0.0)  # what cannot move a planar body is no matter
+    moves = np.einsum("nii->ni", inverse_inertia) > 0
+    p = np.where(moves, p, 0.0)  # what cannot move a planar body is no matter
+    if friction is not None:
+        friction = np.where(moves[:, [0, 1, 5, 3, 4]], friction, 0.0)
     velocity = record["velocity"]
     after = velocity + np.einsum("nij,nj->ni", inverse_inertia, p)
     points, first = points_of(contacts)
@@ -54,16 +53,7 @@ def violations(
     worst[1] = (-p[loaded, 2] / size[loaded]).max(initial=0.0)
     gained = (p * (velocity + 0.5 * (after - velocity))).sum(axis=1)
     worst[4] = (gained[loaded] / np.abs(p * velocity).sum(axis=1)[loaded]).max(initial=0.0)
-    if not centre_known:
-        worst[1:3] = np.nan
-        return worst
-    # The normal part of p is what its friction leaves.
-    centre, axis = record["centre"], record["axis"]
-    m_z = p[:, 5] - (centre[:, 0] * p[:, 1] - centre[:, 1] * p[:, 0])
-    across = np.hypot(axis[:, 0], axis[:, 1])
-    lean = np.where(across > 0, m_z * axis[:, 2] / np.where(across > 0, across, 1.0) ** 2, 0.0)
-    m_x = p[:, 3] + lean * axis[:, 0] + centre[:, 2] * p[:, 1]
-    m_y = p[:, 4] + lean * axis[:, 1] - centre[:, 2] * p[:, 0]
+    m_x, m_y = _pressing_torques(record, p, friction)
     # Nowhere a pull: the centre of pressure lies within the patch, seen from all sides.
     p_z = np.where(loaded, p[:, 2], 1.0)
     for angle in _ALL_ROUND:
@@ -71,5 +61,25 @@ def violations(
         beyond = (dy * m_x - dx * m_y) / p_z - np.maximum.reduceat(dx * x + dy * y, first)
         worst[1] = max(worst[1], (beyond / record["diameter"] * p_z / size)[loaded].max())
     power = p[:, 2] * after[:, 2] + m_x * after[:, 3] + m_y * after[:, 4]
-    worst[2] = (np.abs(power) / (size * fastest))[loaded].max() if work_known else np.nan
+    stays = loaded & (record["restitution"][:, 0] == 0)  # what bounces leaves while it is pressed
+    worst[2] = (np.abs(power) / (size * fastest))[stays].max(initial=0.0)
     return worst
+
+
+def _pressing_torques(record, p: np.ndarray, friction: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Torques (m_x, m_y) of what presses about the centre of mass, each (n,): those of p without those of friction."""
+    centre, axis = record["centre"], record["axis"]
+    spin = p[:, 5] - (centre[:, 0] * p[:, 1] - centre[:, 1] * p[:, 0])
+    if friction is None:
+        across = np.hypot(axis[:, 0], axis[:, 1])
+        lean = np.where(across > 0, spin * axis[:, 2] / np.where(across > 0, across, 1.0) ** 2, 0.0)
+        own = -lean * axis[:, 0], -lean * axis[:, 1]
+    else:
+        told = np.where(np.isfinite(friction).all(axis=1, keepdims=True), friction, 0.0)
+        told = told / np.maximum(np.abs(told).max(axis=1, keepdims=True), 1e-300)
+        acted = np.stack([p[:, 0], p[:, 1], spin], axis=1)
+        most = np.abs(told[:, :3]).argmax(axis=1)[:, np.newaxis]  # whose share is the least uncertain
+        largest = np.take_along_axis(told, most, axis=1)
+        share = np.take_along_axis(acted, most, axis=1) / np.where(largest != 0, largest, np.inf)
+        own = (share * told[:, 3:]).T
+    return p[:, 3] - own[0] + centre[:, 2] * p[:, 1], p[:, 4] - own[1] - centre[:, 2] * p[:, 0]

@@ -77,15 +77,21 @@ LAWS: dict[str, Callable[[Body, int], Law]] = {
 
 
 def random_body(rng: np.random.Generator) -> Body:
-    """A body from cube to needle or plate, of any size and mass; now and then a prism, a stone or a rectangle."""
+    """A body from cube to needle or plate, of any size and mass; now and then a prism, a stone or a rectangle.
+
+    Needles and plates go to what a body may be: see `stiction.bodies.checked`.
+    """
     length, mass = 10 ** rng.uniform(-3, 1), 10 ** rng.uniform(-4, 4)
-    thin = 10.0 ** rng.uniform(-2.5, 0, 2) if rng.uniform() < 0.7 else np.ones(2)
+    width, height = 10.0 ** rng.uniform([-2.49, -4.9], 0) if rng.uniform() < 0.7 else np.ones(2)
+    if rng.uniform() < 0.3:
+        height = width
     match rng.integers(5):
         case 0:
-            return Body.prism(int(rng.integers(3, 40)), length * thin[0], length * thin[1], mass)
+            return Body.prism(int(rng.integers(3, 40)), length * width, length * height, mass)
         case 1:
-            return Body.hull_of(length * rng.normal(size=(int(rng.integers(8, 200)), 3)) * [1.0, *thin], mass)
+            shape = [1.0, max(width, 0.02), max(height, 1e-4)]  # of a cloud, whose hull may be thinner
+            return Body.hull_of(length * rng.normal(size=(int(rng.integers(8, 200)), 3)) * shape, mass)
         case 2:
-            return Body.rectangle((length, length * thin[0]), mass)
+            return Body.rectangle((length, length * height), mass)
         case _:
-            return Body.box(rng.permutation(length * np.array([1.0, *thin])), mass)
+            return Body.box(rng.permutation(length * np.array([1.0, width, height])), mass)

@@ -15,6 +15,9 @@ BODIES = {
     "cube": Body.box((0.1, 0.1, 0.1), 0.37),
     "needle": Body.box((0.5, 0.002, 0.002), 1.0),
     "plate": Body.box((0.3, 0.3, 0.001), 0.1),
+    "foil": Body.box((1.0, 1.0, 1e-4), 0.3),
+    "ribbon": Body.box((1.0, 0.01, 1e-4), 0.01),
+    "most slender rod": Body.box((0.44, 0.001, 0.001), 0.02),
     "prism": Body.prism(5, 0.2, 0.2, 1.0),
     "stone of 200 vertices": convex_stone(200),
     "planar rectangle": Body.rectangle((0.2, 0.4), 1.0),
@@ -27,9 +30,7 @@ def test_no_law_can_break_the_physics(law, body):
     """Properties 1-3 of the paper, no friction without load and no energy from contact."""
     for k in range(3):
         found = attack(law, BODIES[body], 300, np.random.default_rng([1, k]))
-        known = np.isfinite(found)
-        assert known[[0, 3, 4]].all() and (found[known] <= BOUND).all(), dict(zip(NAMES, found))
-    assert known.all() or law not in ("random answers", "random networks")
+        assert (found <= BOUND).all(), dict(zip(NAMES, found))
 
 
 @pytest.mark.parametrize("size", [1e100, 1e150, 1e153, 1e200, 1e308, np.inf, np.nan])
@@ -58,7 +59,7 @@ def test_torques_that_a_law_tells_press_within_the_patch():
     found = attack("random answers of five numbers", BODIES["box"], 1000, np.random.default_rng(7))
     assert found[NAMES.index("pull")] <= BOUND
     p, _ = handled(RandomLaw(BODIES["box"], 3, 5), tells)
-    assert violations(tells, p, work_known=False)[NAMES.index("pull")] <= BOUND
+    assert violations(tells, p)[NAMES.index("pull")] <= BOUND
 
 
 @pytest.mark.parametrize("name", ["box", "prism", "stone", "rectangle"])

@@ -142,3 +142,12 @@ def test_hull_of_is_uniform_unless_told_otherwise():
     again = Body.hull_of(box.vertices + 0.05, 2.0)
     assert again.com == pytest.approx([0.05, 0.05, 0.05], abs=1e-7)
     assert again.inertia == pytest.approx(box.inertia, rel=1e-5, abs=1e-9)
+
+
+def test_what_is_too_slender_to_be_computed_with_is_refused():
+    assert Body.box((0.44, 0.001, 0.001), 1.0).mass == 1.0
+    with pytest.raises(InputError, match=r"not be more slender than a rod that is 447 times .*got 8e-06"):
+        Body.box((0.5, 0.001, 0.001), 1.0)
+    with pytest.raises(InputError, match="must have a volume"):
+        Body.box((1.0, 1.0, 4e-6), 1.0)
+    Body.rectangle((1.0, 1e-4), 1.0)  # a planar body does not turn about its length

@@ -48,6 +48,16 @@ UNWRITABLE = {
 }
 
 
+ABSURD = {
+    "a host that is everywhere": (["view", "box", "--no-open", "--host", ""], "host must be an address"),
+    "a picture that is none": (["bench", "points", "--quick", "--plot", "a.xyz"], "The plot is a .png file, got a.xyz"),
+    "runs without end": (["bench", "--quick", "--repeat", "99999999999999999999"], "from 1 to 1000"),
+    "contacts without end": (["evaluate", "box", "--contacts", "99999999999999999999"], "from 1 to 10000000"),
+    "a model of nothing": (["simulate", "coulomb", "--mjcf", "empty.xml", "--body", "x"], "no body 'x'; it has none"),
+    "a part of nothing": (["identify", "t.npz", "--mjcf", "empty.xml", "--out", "a"], "must have one free joint"),
+}
+
+
 def refusal(arguments: list[str], capsys) -> str:
     """The sentence by which a command refuses."""
     began = time.perf_counter()
@@ -184,3 +194,13 @@ sys.exit(main(sys.argv[1:]))
         ended = subprocess.run(call, cwd=tmp_path, env=bare, capture_output=True, text=True)
         assert ended.returncode == 0, ended.stderr
     assert (tmp_path / "run.npz").is_file() and (tmp_path / "data" / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize("what", ABSURD)
+def test_what_makes_no_sense_is_refused_before_anything_is_done(what, tmp_path, monkeypatch, capsys):
+    for package in ("mujoco", "viser", "matplotlib"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    Path("empty.xml").write_text("<mujoco/>")
+    arguments, sentence = ABSURD[what]
+    assert sentence in refusal(arguments, capsys)

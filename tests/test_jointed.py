@@ -232,3 +232,38 @@ def test_a_stranger_s_recording_is_refused_in_one_sentence(tmp_path, part, chang
     np.savez(tmp_path / "a.npz", **({"poses": poses, "dt": np.array(0.01)} | change))
     with pytest.raises(InputError, match=sentence):
         read_jointed(tmp_path / "a.npz", part)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('axis="0 1 0"', 'axis="0 0 0"', "MuJoCo cannot read .*axis too small"),
+        ("</mujoco>", "", "MuJoCo cannot read .*XML"),
+        ('"0.05 0.025 0.025"', '"1e300 1e300 1e300"', "lengths must be within 1e.06 m, got 1e.300 m"),
+        ('mass="0.37"', 'mass="1e300"', "masses must be within 1e.15 kg, got 1e.300 kg"),
+        ("<worldbody>", '<option gravity="0 0 1e300"/><worldbody>', "gravity must lie within"),
+    ],
+)
+def test_a_stranger_s_part_is_refused_in_one_sentence(tmp_path, old, new, sentence):
+    (tmp_path / "a.xml").write_text(ELBOW.read_text().replace(old, new))
+    with pytest.raises(InputError, match=sentence) as refusal:
+        JointedPart.read(tmp_path / "a.xml")
+    assert "\n" not in str(refusal.value) and str(refusal.value).endswith(".")
+
+
+def test_a_table_with_a_long_name_is_refused_shortly(tmp_path, part):
+    (tmp_path / "a.csv").write_text(f"time,x,y,z,qw,qx,qy,qz,{'a' * 5000}\n0,0,0,0,1,0,0,0,0\n")
+    with pytest.raises(InputError, match="has no column hinge") as refusal:
+        read_jointed(tmp_path / "a.csv", part)
+    assert len(str(refusal.value)) < 600
+    with pytest.raises(InputError, match="A recording must be a path"):
+        read_jointed(None, part)  # type: ignore[arg-type]
+
+
+def test_a_frame_that_is_nowhere_is_left_out_as_missing(tmp_path, part, poses):
+    nowhere = poses[:4].copy()
+    nowhere[0, 3, 4], nowhere[1, :, 4] = 1e300, 1e300
+    tosses = read_jointed(write(tmp_path / "a.npz", nowhere[[0, 2, 3]]), part)
+    assert 3 not in tosses.tosses[0].frame and len(tosses.tosses[0].frame) == FRAMES - 1
+    with pytest.raises(InputError, match="has 0 frames without missing numbers"):
+        read_jointed(write(tmp_path / "b.npz", nowhere), part)

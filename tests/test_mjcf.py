@@ -5,7 +5,10 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+from fuzz.counts import is_sentence  # noqa: E402
+from fuzz.damage import odd_value  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Mode  # noqa: E402
+from stiction.mujoco import rollout, shipped_model, to_mjcf  # noqa: E402
 from stiction.robots import body_fit  # noqa: E402
 from stiction.robots.mujoco import Simulation, body_of  # noqa: E402
 from stiction.studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS  # noqa: E402
@@ -102,3 +105,44 @@ def test_laws_by_name_and_what_is_no_model():
     assert Simulation(mujoco.MjModel.from_xml_string(CHAIN), laws={LAST: "link"}).names == (LAST,)
     with pytest.raises(InputError, match="model must be an MjModel or an MjSpec, got the path"):
         Simulation("robot.xml", laws={LAST: "link"})
+
+
+_BOX = (
+    "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='b' pos='0 0 1'><freejoint/>"
+    "<geom type='box' size='.1 .15 .2' mass='1'/></body></worldbody></mujoco>"
+)
+_MODEL = mujoco.MjModel.from_xml_string(_BOX)
+_STATE = np.concatenate([[0.0], _MODEL.qpos0, np.zeros(6)])
+_CALLS = {  # with arguments that are right; one of them is then replaced
+    "body_of": (body_of, {"model": _MODEL, "name": "b", "points": 32}),
+    "shipped_model": (shipped_model, {"name": "elbow"}),
+    "to_mjcf": (to_mjcf, {"law": LAW, "name": "b"}),
+    "Simulation": (Simulation, {"model": _MODEL, "data": mujoco.MjData(_MODEL), "laws": {"b": 0.5}}),
+    "a law": (lambda value: Simulation(mujoco.MjModel.from_xml_string(_BOX), laws={"b": value}), {"value": 0.5}),
+    "rollout": (
+        rollout,
+        {"model": _MODEL, "data": mujoco.MjData(_MODEL), "initial_state": _STATE, "laws": {"b": 0.5}, "nstep": 2},
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", _CALLS)
+def test_calls_that_make_no_sense_are_refused_in_one_sentence(name):
+    call, right = _CALLS[name]
+    refused = 0
+    for k in range(100):
+        rng = np.random.default_rng([0, k])
+        given = {**right, str(rng.choice(list(right))): odd_value(rng)}
+        try:
+            call(**given)
+        except InputError as error:
+            refused += 1
+            assert is_sentence(str(error)), error
+    assert refused > 50
+
+
+def test_names_that_cannot_be_written_name_nothing():
+    for laws in ({"\ud800": 0.5}, {("b", "\ud800"): 0.5}, {"body:\ud800": 0.5}):
+        with pytest.raises(InputError):
+            Simulation(mujoco.MjModel.from_xml_string(_BOX), laws=laws)

@@ -11,6 +11,7 @@ constexpr int ROUNDS = 40, SWEEPS = 4, NEWTON = 15;  // most rounds, and most sw
 constexpr int MOST_SOLUTIONS = 50'000, MOST_OF_ODD = 2000;
 constexpr double GREATEST = 10.0, FLATTEST = 0.01;   // of ordinary friction: coefficient, and one over the other
 constexpr double SETTLED = 1e-13;                    // relative change at which it ends
+constexpr double ROOT = 1e-15;                       // relative uncertainty of how strongly friction opposes a slip
 
 /// The impulse (n, f_x, f_y) of one vertex with response B and velocity q without it.
 class OneVertex {
@@ -31,23 +32,36 @@ class OneVertex {
             c[r] = q[1 + r] - B[1 + r][0] * q[0] / B[0][0];
             for (int s = 0; s < 2; ++s) C[r][s] = B[1 + r][1 + s] - B[1 + r][0] * B[0][1 + s] / B[0][0];
         }
-        if (excess(0.0) > 0.0) {  // slides: find how strongly friction opposes the slip
-            const double most = std::max(mu[0], mu[1]);
-            double low = 0.0, high = std::max(C[0][0], C[1][1]) * most * most;
-            for (int round = 0; round < 60 && excess(high) > 0.0; ++round) low = high, high *= 4;
-            for (int round = 0; round < 200; ++round) {
-                const double middle = 0.5 * (low + high);
-                if (middle <= low || middle >= high) break;
-                (excess(middle) > 0.0 ? low : high) = middle;
-            }
-            excess(high);
-        }
+        if (const double outside = excess(0.0); outside > 0.0) slide(outside);
         if (!(p[0] > 0.0)) p[0] = p[1] = p[2] = 0.0;
     }
 
   private:
     const double (&B)[3][3], (&q)[3], (&mu)[2];
     double C[2][2], c[2];
+
+    /// Set p to the impulse on the cone: find how strongly friction opposes the slip.
+    /// above: the excess without slip
+    void slide(double above) {
+        const double most = std::max(mu[0], mu[1]);
+        double low = 0.0, high = std::max(C[0][0], C[1][1]) * most * most, below = excess(high);
+        for (int round = 0; round < 60 && below > 0.0; ++round) low = high, above = below, high *= 4, below = excess(high);
+        for (int round = 0, side = 0; round < 200 && high - low > ROOT * high; ++round) {
+            // Where the chord meets zero; an end that stays counts half as much the next time (the Illinois method).
+            // The middle, where there is no chord, and every now and then, so that both ends come closer at any rate.
+            const double chord = above / (above - below);
+            const double middle = low + (chord > 0.0 && chord < 1.0 && round % 4 < 3 ? chord : 0.5) * (high - low);
+            if (middle <= low || middle >= high) break;
+            if (const double found = excess(middle); found > 0.0) {
+                if (side > 0) below *= 0.5;
+                low = middle, above = found, side = 1;
+            } else {
+                if (side < 0) above *= 0.5;
+                high = middle, below = found, side = -1;
+            }
+        }
+        excess(high);
+    }
 
     /// Set p to the impulse whose slip is -slip f / mu^2, and say how far it lies outside of the cone.
     double excess(double slip) {

@@ -52,7 +52,7 @@ class Body:
         set_(self, "vertices", checked.vertices(self.vertices, self.planar))
         set_(self, "mass", checked.mass(self.mass))
         set_(self, "com", checks.vector("Body com (centre of mass)", self.com, 3).copy())
-        set_(self, "inertia", checked.inertia(self.inertia))
+        set_(self, "inertia", checked.inertia(self.inertia, self.planar))
         set_(self, "rounding", checked.rounding(self.rounding))
         for part in (self.vertices, self.com, self.inertia):
             part.setflags(write=False)

@@ -11,8 +11,11 @@ MOST_CORNERS = 4096  # of a body
 SHORTEST, LONGEST = 1e-9, 1e6  # [m] of a body; no coordinate is larger
 LIGHTEST, HEAVIEST = 1e-15, 1e15  # [kg]
 _SLACK = 1e-9  # relative slack of the checks on mass properties
-_THINNEST = 1e-6  # of a body, relative to its length: one that is thinner has no volume
-_LEAST_MOMENT = 1e-13  # the smallest principal moment of inertia, relative to the largest
+# What is thinner or more slender than this is not computed with to within 1e-9: rounding errors grow with the square of
+# a rod's length over its thickness.
+_THINNEST = 1e-5  # of a body, relative to its length: one that is thinner has no volume
+_LEAST_MOMENT = 1e-5  # the smallest principal moment of inertia, relative to the largest
+_NO_MOMENT = 1e-13  # the same of a planar body, which turns about one axis alone
 
 
 def mass(value: float) -> float:
@@ -87,7 +90,7 @@ def extent(shape: str, size: tuple[float, ...], vertices: NDArray, rounding: flo
         )
 
 
-def inertia(value: ArrayLike) -> NDArray[np.float64]:
+def inertia(value: ArrayLike, planar: bool) -> NDArray[np.float64]:
     """A tensor of inertia (3, 3) [kg m^2] that a real body can have."""
     tensor = checks.array("Body inertia", value, (3, 3))
     if tensor.ndim != 2 or np.abs(tensor).max() > HEAVIEST * LONGEST**2:
@@ -99,9 +102,15 @@ def inertia(value: ArrayLike) -> NDArray[np.float64]:
         raise checks.InputError(f"Body inertia must be symmetric, got {tensor.tolist()}.")
     tensor = 0.5 * (tensor + tensor.T)
     low, middle, high = np.linalg.eigvalsh(tensor)
-    if not low > _LEAST_MOMENT * high or high > (low + middle) * (1 + _SLACK):
+    if not low > _NO_MOMENT * high or high > (low + middle) * (1 + _SLACK):
         raise checks.InputError(
             "Body inertia must belong to a real mass distribution: principal moments positive and none above the sum "
             f"of the others, got principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m^2."
+        )
+    if not planar and low < _LEAST_MOMENT * high:
+        raise checks.InputError(
+            f"A body may not be more slender than a rod that is {np.sqrt(2 / _LEAST_MOMENT):.0f} times as long as "
+            f"thick: its smallest principal moment of inertia must be at least {_LEAST_MOMENT:g} of its largest, got "
+            f"{low / high:.3g}."
         )
     return tensor

@@ -238,8 +238,8 @@ def shipped_model(name: str) -> Path:
     sim = stiction.mujoco.Simulation(model, laws={"link1": "elbow", "link2": "elbow"})
     """
     names = sorted(path.stem for path in _SHIPPED.glob("*.xml"))
-    if name not in names:
-        raise checks.InputError(f"There is no part {name!r:.80}; shipped are {', '.join(names) or 'none'}.")
+    if not isinstance(name, str) or name not in names:
+        raise checks.InputError(f"There is no part {checks.shown(name)}; shipped are {', '.join(names) or 'none'}.")
     return _SHIPPED / f"{name}.xml"
 
 

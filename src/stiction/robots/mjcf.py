@@ -1,6 +1,8 @@
 """MuJoCo models: what one must be for a law to act in it, and what it says of its bodies."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,9 +12,11 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
+from stiction.basics.files import path_of
 from stiction.bodies.body import Body
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
+MOST_POINTS = 1000  # of a circle by which a round geom is described
 _GEOM = mujoco.mjtGeom
 _INTEGRATORS = tuple(
     int(kind)
@@ -40,12 +44,19 @@ def compiled(model: Any) -> tuple[Any, dict[str, set[int]]]:
         )
     if not isinstance(model, mujoco.MjSpec):
         raise checks.InputError(f"model must be an MjModel or an MjSpec, got {type(model).__name__}.")
-    made, classes = model.compile(), {}
+    with read_by_mujoco("the model"):
+        made, classes = model.compile(), {}
     for geom in model.geoms:
         default = geom.classname
         if default is not None and default.name:
             classes.setdefault(default.name, set()).add(int(geom.id))
     return made, classes
+
+
+def check_compiled(model: Any) -> None:
+    """Refuse what is no compiled model."""
+    if not isinstance(model, mujoco.MjModel):
+        raise checks.InputError(f"model must be an MjModel, got {type(model).__name__}.")
 
 
 def check_data(model: Any, data: Any) -> None:
@@ -120,14 +131,19 @@ def body_number(model: Any, name: str | int) -> int:
     """The number of a body by its name, or as it is."""
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
         if not 0 <= name < model.nbody:
-            raise checks.InputError(f"There is no body {name}: the model has bodies 0 to {model.nbody - 1}.")
+            raise checks.InputError(
+                f"There is no body {checks.shown(name)}: the model has bodies 0 to {model.nbody - 1}."
+            )
         return int(name)
     if not isinstance(name, str):
-        raise checks.InputError(f"A body is named by its name or number, got {name!r:.80}.")
-    number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name.removeprefix("body:"))
+        raise checks.InputError(f"A body is named by its name or number, got {checks.shown(name)}.")
+    number = -1
+    if name.isprintable():  # MuJoCo takes no text that cannot be written
+        number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name.removeprefix("body:"))
     if number < 0:
         names = [model.body(k).name for k in range(1, model.nbody)]
-        raise checks.InputError(f"The model has no body {name!r}; it has {', '.join(filter(None, names))}.")
+        there = ", ".join(filter(None, names)) or "none"
+        raise checks.InputError(f"The model has no body {checks.shown(name)}; it has {there}.")
     return number
 
 
@@ -136,8 +152,9 @@ def body_of(model: Any, name: str | int, points: int = 32) -> Body:
 
     points: of each circle by which a round geom is described
     """
+    check_compiled(model)
     number = body_number(model, name)
-    count = checks.count("points", points, 3)
+    count = checks.count("points", points, 3, MOST_POINTS)
     found = [corners(model, g, count) for g in contact_geoms(model, number)]
     if not found:
         raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
@@ -154,14 +171,21 @@ def body_in_file(path: str | Path, name: str, points: int = 32) -> Body:
 
 def model_in_file(path: str | Path) -> Any:
     """The MjModel of an MJCF or URDF file."""
-    if not Path(path).is_file():
+    path = path_of("A model file", path)
+    if not path.is_file():
         raise checks.InputError(f"There is no model file {path}.")
-    try:
+    with read_by_mujoco(path):
         return mujoco.MjModel.from_xml_path(str(path))
-    except ValueError as error:
-        raise checks.InputError(
-            f"MuJoCo cannot read {path}: {' '.join(str(error).split()).rstrip('.'):.200}."
-        ) from error
+
+
+@contextmanager
+def read_by_mujoco(source: str | Path) -> Iterator[None]:
+    """A block in which MuJoCo reads or compiles a model: what it complains of, on several lines, becomes a sentence."""
+    try:
+        yield
+    except (ValueError, mujoco.FatalError) as error:
+        told = " ".join(str(error).split()).rstrip(".")
+        raise checks.InputError(f"MuJoCo cannot read {source}: {told:.200}.") from error
 
 
 def corners(model, g: int, points: int) -> NDArray[np.float64]:

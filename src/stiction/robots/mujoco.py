@@ -223,7 +223,9 @@ class Contacts(dict[Any, Any]):
 def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
     """The laws and materials that are meant; what was one object stays one."""
     if not isinstance(laws, Mapping):
-        raise checks.InputError(f'laws must tell the law of each name, such as {{"foot": 0.8}}, got {laws!r:.80}.')
+        raise checks.InputError(
+            f'laws must tell the law of each name, such as {{"foot": 0.8}}, got {checks.shown(laws)}.'
+        )
     if not laws:
         raise checks.InputError("laws must name at least one body, got none.")
     adapted = {id(value): _law(value) for value in laws.values()}
@@ -240,7 +242,7 @@ def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
 
 def _law(value: Any) -> Law | Material:
     if isinstance(value, Real) and not isinstance(value, bool):
-        return Material.coulomb(float(value))
+        return Material.coulomb(checks.non_negative("friction", value))  # type: ignore[arg-type]
     if isinstance(value, str | Path):
         value = load(value)
     return value if isinstance(value, Material) else as_law(value)

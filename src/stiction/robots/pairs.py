@@ -36,7 +36,7 @@ def side_of(model: Any, name: Hashable, classes: Mapping[str, set[int]]) -> Side
         return _of("body", int(name), model, classes)
     if not isinstance(name, str):
         raise checks.InputError(
-            f"A key of laws must be a name, the number of a body, or a pair of these, got {name!r:.80}."
+            f"A key of laws must be a name, the number of a body, or a pair of these, got {checks.shown(name)}."
         )
     kind, _, rest = name.partition(":")
     if rest and kind in _KINDS:
@@ -54,7 +54,8 @@ def side_of(model: Any, name: Hashable, classes: Mapping[str, set[int]]) -> Side
 def _number(model: Any, kind: str, name: str, classes: Mapping[str, set[int]]) -> int | str | None:
     if kind == "class":
         return name if name in classes else None
-    found = mujoco.mj_name2id(model, getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), name)
+    kind_of = getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
+    found = mujoco.mj_name2id(model, kind_of, name) if name.isprintable() else -1  # MuJoCo takes no other text
     return found if found >= 0 else None
 
 

@@ -138,6 +138,7 @@ def _check_options(options: Mapping[str, Any]) -> None:
 def _all_data(model: Any, data: Any) -> list[Any]:
     if isinstance(model, Sequence):
         raise checks.InputError("model must be one MjModel, got a sequence: roll out each of them by itself.")
+    mjcf.check_compiled(model)
     every = [data] if isinstance(data, mujoco.MjData) else list(data) if isinstance(data, Sequence) else []
     if not every:
         raise checks.InputError(f"data must be an MjData or a sequence of them, got {type(data).__name__}.")
@@ -150,7 +151,7 @@ def _all_data(model: Any, data: Any) -> list[Any]:
 
 def _rows(name: str, values: ArrayLike, last: tuple[int | None, ...]) -> NDArray[np.float64]:
     """With an axis for the batch in front, even if it was left out."""
-    array = np.asarray(values, dtype=np.float64)
+    array = checks.numbers(name, values)
     if array.ndim == len(last):
         array = array[np.newaxis]
     return checks.array(name, array, (None, *last))

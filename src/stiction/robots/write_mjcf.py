@@ -23,7 +23,7 @@ def to_mjcf(law: Any, name: str = "body") -> str:
     if law.body.planar:
         raise checks.InputError("MuJoCo's bodies move in space; the law is for one in a plane.")
     if not isinstance(name, str) or not name.isidentifier():
-        raise checks.InputError(f"The name of the body must be a word such as 'part', got {name!r:.60}.")
+        raise checks.InputError(f"The name of the body must be a word such as 'part', got {checks.shown(name)}.")
     I = law.body.inertia
     inertia = _text([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
     return f"""<mujoco>

@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
-from stiction.robots.mjcf import mujoco
+from stiction.basics.files import path_of
+from stiction.bodies.checked import HEAVIEST, LONGEST
+from stiction.laws.law import checked_gravity
+from stiction.robots.mjcf import mujoco, read_by_mujoco
 
 LEAST_ROUNDING = 1e-5  # [m] of a corner: MuJoCo has no spheres without a radius
 POSE = 7  # numbers of the pose of the base in qpos: position, quaternion w x y z
@@ -39,10 +42,8 @@ class JointedPart:
 
     def __init__(self, spec: Any, source: str = "the model") -> None:
         self._spec = spec
-        try:
+        with read_by_mujoco(source):
             model = spec.compile()
-        except ValueError as error:
-            raise checks.InputError(f"{source} is no MJCF model: {error!s:.150}.") from error
         free = [k for k in range(model.njnt) if model.jnt_type[k] == _FREE]
         if free != [0]:
             raise checks.InputError(
@@ -60,6 +61,7 @@ class JointedPart:
         self.joints = tuple(_name(model.joint(k).name, "joint", k) for k in range(1, model.njnt))
         self.hinges = tuple(int(kind) == _SINGLE[0] for kind in model.jnt_type[1:])
         moving = [b for b in range(1, model.nbody) if model.body_rootid[b] == model.jnt_bodyid[0]]
+        _check_sizes(model, source)
         self.links = tuple(_link(model, b) for b in moving)
         self.gravity = float(np.linalg.norm(model.opt.gravity))
         self.length = self._longest_edge(source)
@@ -67,12 +69,11 @@ class JointedPart:
     @classmethod
     def read(cls, path: str | Path) -> "JointedPart":
         """From an MJCF file."""
-        if not Path(path).is_file():
+        path = path_of("An MJCF file", path)
+        if not path.is_file():
             raise checks.InputError(f"There is no MJCF file {path}.")
-        try:
+        with read_by_mujoco(path):
             spec = mujoco.MjSpec.from_file(str(path))
-        except ValueError as error:
-            raise checks.InputError(f"{path} is no MJCF model: {error!s:.150}.") from error
         return cls(spec, str(path))
 
     def __repr__(self) -> str:
@@ -173,6 +174,20 @@ def _round_corners(body: Any, geom: Any, rounding: float) -> None:
             group=3,  # which viewers do not show unless asked to
         )
     geom.contype = geom.conaffinity = 0
+
+
+def _check_sizes(model: Any, source: str) -> None:
+    """Refuse what is beyond the limits of bodies, before anything is calculated with it."""
+    lengths = (model.geom_size, model.geom_pos, model.body_pos, model.body_ipos)
+    checked_gravity(model.opt.gravity)
+    for what, unit, most, parts in (
+        ("lengths", "m", LONGEST, lengths),
+        ("masses", "kg", HEAVIEST, (model.body_mass,)),
+        ("moments of inertia", "kg m^2", HEAVIEST * LONGEST**2, (model.body_inertia,)),
+    ):
+        largest = float(np.max([np.abs(part).max(initial=0.0) for part in parts]))  # NaN if one is
+        if not largest <= most:
+            raise checks.InputError(f"{source}: {what} must be within {most:g} {unit}, got {largest:g} {unit}.")
 
 
 def _link(model: Any, number: int) -> Link:

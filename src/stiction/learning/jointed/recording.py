@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks
-from stiction.basics.files import read_arrays
+from stiction.basics.files import path_of, read_arrays
 from stiction.learning.collect.tables import read_columns
 from stiction.learning.jointed.part import POSE, JointedPart
-from stiction.learning.recordings.limits import checked_interval
+from stiction.learning.recordings.limits import FARTHEST, checked_interval, reading
 from stiction.learning.recordings.poses import MOST_FRAMES
 from stiction.learning.recordings.readers import POSE as POSE_COLUMNS
 from stiction.learning.recordings.tosses import Frames
@@ -75,13 +75,13 @@ def read_jointed(path: str | Path, part: JointedPart) -> JointedTosses:
     tosses to judge by, and `number` (n,), the order of recording. A .csv or .parquet file has a row for each frame,
     with the columns toss, time, x, y, z, qw, qx, qy, qz and one for each joint, by its name; by choice, split.
     """
-    path = Path(path)
+    path = path_of("A recording", path)
     if not path.is_file():
         raise checks.InputError(f"There is no recording {path}.")
-    if path.suffix == ".npz":
-        return _read_npz(path, part)
-    if path.suffix in (".csv", ".parquet"):
-        return _read_table(path, part)
+    read = {".npz": _read_npz, ".csv": _read_table, ".parquet": _read_table}.get(path.suffix)
+    if read is not None:
+        with reading(path):
+            return read(path, part)
     raise checks.InputError(f"A recording of a jointed part is a .npz, .csv or .parquet file, got {path}.")
 
 
@@ -147,7 +147,7 @@ def _read_table(path: Path, part: JointedPart) -> JointedTosses:
 
 def _toss(name: str, place: float, frame: NDArray, qpos: NDArray, held: bool, part: JointedPart) -> JointedToss:
     """A toss without missing frames, its quaternions of length 1, its angles without jumps by whole turns."""
-    there = np.isfinite(qpos).all(axis=1)
+    there = (np.abs(qpos) < FARTHEST).all(axis=1)
     if there.sum() < 2:
         raise checks.InputError(f"{name} has {int(there.sum())} frames without missing numbers; it needs more.")
     qpos, frame = qpos[there].copy(), frame[there]

@@ -3,7 +3,8 @@
 Whatever the reader of a damaged file raises becomes one sentence.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ LARGEST = 2 * 10**9  # bytes of one file, unpacked
 LONGEST_INTERVAL = 10.0  # [s] between frames
 SHORTEST_INTERVAL = 1e-7
 MOST_FILES = 100_000  # in a folder
-_FARTHEST = 1e12  # in any unit: what is farther is no position, and is left out as missing
+FARTHEST = 1e12  # in any unit: what is farther is no position, and is left out as missing
 _LATEST = 1e19  # in any unit: nanoseconds of some centuries
 _LONGEST = 500  # letters of a refusal
 _PIECE = 2**20  # bytes that are unpacked at a time, to be counted
@@ -30,24 +31,31 @@ def checked_reader(read: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(read)
     def checked(path: str | Path, *given: Any, **how: Any) -> Any:
         path = path_of("A recording", path)
-        for number, file in enumerate(sorted(path.iterdir()) if path.is_dir() else [path]):
-            if number == MOST_FILES:
-                raise checks.InputError(f"{path} holds more than {MOST_FILES} files.")
-            if file.is_file():
-                _check_size(file)
-        try:
+        with reading(path):
             tosses, interval = read(path, *given, **how)
-        except checks.InputError as error:
-            if len(str(error)) > _LONGEST:  # such as a list of a thousand columns
-                raise checks.InputError(f"{error!s:.{_LONGEST}}...") from error
-            raise
-        except Exception as error:  # which, depends on where the damage is
-            raise checks.InputError(f"{path} cannot be read: {checks.first_line(error)}.") from error
         for toss in tosses:
             _check_toss(path, toss)
         return tosses, None if interval is None else checked_interval(f"{path}: dt [s]", interval)
 
     return checked
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """A block that reads a file or folder, which is measured before; whatever the block raises becomes one sentence."""
+    for number, file in enumerate(sorted(path.iterdir()) if path.is_dir() else [path]):
+        if number == MOST_FILES:
+            raise checks.InputError(f"{path} holds more than {MOST_FILES} files.")
+        if file.is_file():
+            _check_size(file)
+    try:
+        yield
+    except checks.InputError as error:
+        if len(str(error)) > _LONGEST:  # such as a list of a thousand columns
+            raise checks.InputError(f"{error!s:.{_LONGEST}}...") from error
+        raise
+    except Exception as error:  # which, depends on where the damage is
+        raise checks.InputError(f"{path} cannot be read: {checks.first_line(error)}.") from error
 
 
 def checked_interval(name: str, value: float) -> float:
@@ -83,7 +91,7 @@ def checked_fields(path: Path, data: dict[str, NDArray[Any]]) -> dict[str, NDArr
 
 def _check_toss(path: Path, toss: Any) -> None:
     """Frames that are nowhere are left out as missing; a time that is nowhere is refused."""
-    toss.pose[~(np.abs(toss.pose) < _FARTHEST)] = np.nan
+    toss.pose[~(np.abs(toss.pose) < FARTHEST)] = np.nan
     if toss.time is not None and (np.abs(toss.time[np.isfinite(toss.time)]) > _LATEST).any():
         raise checks.InputError(f"{path}: {toss.name} has time stamps beyond {_LATEST:g}, which no recorder writes.")
 

@@ -30,6 +30,8 @@ def free_port(host: str, port: int) -> int:
     viser itself would wait for ever for a host that is not this machine's, and for a port above the highest.
     """
     checks.count("port", port, 0, _HIGHEST)
+    if not host:  # which would be all addresses of this machine
+        raise checks.InputError("host must be an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all, got ''.")
     last = min(port + _TRIED - 1, _HIGHEST) if port else 0
     for number in range(port, last + 1):
         try:
@@ -61,7 +63,7 @@ def _addresses(host: str, port: int) -> list[Any]:
 
     def ask() -> None:
         try:
-            found.append(socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE))
+            found.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE))
         except (OSError, UnicodeError) as error:
             found.append(error)
 

@@ -28,6 +28,7 @@ from stiction.learning.train.from_data import to_instances
 from stiction.simulation.motion import Setting
 
 FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
+MOST_CONTACTS = 10**7  # of each kind of patch
 _THROWS = 25  # thrown at a time
 _MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
 
@@ -60,7 +61,7 @@ def figures_of(name: str, law: Any, *, contacts: int = 40_000, truth: Any = None
             f"{name} was identified from recordings and has no ground truth to ask; give recordings (data)."
         )
     law = as_law(law)
-    checks.count("contacts", contacts, 1)
+    checks.count("contacts", contacts, 1, MOST_CONTACTS)
     plan = plan_of(law) if truth is None or "plan" in _info(law) else _plan_for(law, truth)
     if truth is not None:
         where = {"timestep": plan.timestep, "gravity": plan.gravity}

@@ -25,6 +25,7 @@ CASES: dict[str, Case] = {
     "memory": processes.memory,
     "profile": profile.run,
 }
+_MOST_RUNS = 1000
 BUSY = 0.05  # share of the time that others may take of the core
 _PACKAGES = ("numpy", "mujoco-core", "dartpy", "pybullet")
 
@@ -43,10 +44,12 @@ def run(
     out: folder; figures go to out/bench/results.json, tables to out/bench/tables.md
     plot: PNG file for the cost against contact points
     """
-    repeat, seed = checks.count("repeat", repeat, 1), checks.count("seed", seed, 0)
+    repeat, seed = checks.count("repeat", repeat, 1, _MOST_RUNS), checks.count("seed", seed, 0)
     names = [checks.choice("case", name, tuple(CASES)) for name in only] or list(CASES)
     if plot is not None and "points" not in names:
         raise checks.InputError("The plot shows the case points, which is not among those to run.")
+    if plot is not None and plot.suffix != ".png":
+        raise checks.InputError(f"The plot is a .png file, got {plot}.")
     began = time.perf_counter()
     runs = [measure(names, SCALES[checks.choice("scale", scale, tuple(SCALES))], seed) for _ in range(repeat)]
     tables = [table([run[name] for run in runs]) for name in names]
