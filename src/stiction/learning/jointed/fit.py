@@ -43,13 +43,14 @@ def predictor(part: JointedPart, build: Build):
     def predict(values: Mapping[str, float], starts: Starts, steps: NDArray[np.int64]) -> list[NDArray]:
         timestep = starts.timestep / SUBSTEPS
         model, roll = build(values, timestep)
-        states = starts.states(part.model(values, timestep, contact=False))
+        flown = starts.flown(part.model(values, timestep, contact=False))
         lowered = rest_heights(model, starts.tosses)
+        states = flown.states.copy()
         states[:, 2] -= lowered
-        motions = frames_of(roll, model, states, steps)
+        motions = frames_of(roll, model, states, np.maximum(steps - flown.last, 1))
         for motion, height in zip(motions, lowered):
             motion[:, 2] += height
-        return motions
+        return [np.concatenate([before[:-1], motion]) for before, motion in zip(flown.qpos, motions)]
 
     return predict
 
