@@ -107,6 +107,8 @@ def _set_dynamics(client: int, number: int, index: int, link: Link, contact: Con
         linearDamping=0.0,  # Bullet damps all motion unless told not to
         angularDamping=0.0,
         jointDamping=link.damping,
+        # Or a ball is stopped just before it arrives, and never bounces.
+        contactProcessingThreshold=0.0,
         localInertiaDiagonal=link.inertia.tolist(),
         physicsClientId=client,
     )
