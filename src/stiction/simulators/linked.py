@@ -19,7 +19,8 @@ class Link:
     """A rigid link; its frame is that of the body for the base, and lies at the hinge for the others.
 
     parent: number of the link that carries it, -1 for the base; place: of its hinge in the parent's frame [m]
-    turn: of its frame against the parent's at angle 0; axis: of the hinge; damping [N m s], friction [N m]: of the hinge
+    turn: of its frame against the parent's at angle 0
+    axis, damping [N m s], friction [N m]: of the hinge
     mass [kg]; com: centre of mass [m]; principal: from the principal axes to the link's; inertia: along them [kg m^2]
     balls: x, y, z and radius [m] of the spheres that it touches with, (n, 4)
     """
@@ -64,31 +65,39 @@ class Mover(Protocol):
 
 def links_of(model: Any) -> list[Link]:
     """The links of a part on hinges that touches with spheres, the base first."""
-    numbers = [int(b) for b in np.flatnonzero(model.body_rootid == model.jnt_bodyid[0])]
-    at = {body: k for k, body in enumerate(numbers)}
-    found = []
-    for k, body in enumerate(numbers):
-        joints = np.flatnonzero(model.jnt_bodyid == body)
-        if len(joints) != 1 or model.jnt_type[joints[0]] != (_HINGE if k else _FREE):
-            raise checks.InputError("Bullet and DART are given parts with a free base, and one hinge for each other link.")
-        joint, dof = int(joints[0]), int(model.jnt_dofadr[joints[0]])
-        hinge = np.array(model.jnt_pos[joint]) if k else np.zeros(3)
-        turn = Rotation.from_quat(model.body_quat[body], scalar_first=True)
-        geoms = np.flatnonzero((model.geom_bodyid == body) & (model.geom_type == _SPHERE) & (model.geom_contype > 0))
-        parent = at[int(model.body_parentid[body])] if k else -1
-        place = np.array(model.body_pos[body]) + turn.apply(hinge)
-        if parent >= 0:
-            place -= model.jnt_pos[model.body_jntadr[numbers[parent]]] if parent else 0.0
-        found.append(
-            Link(
-                parent, place, turn,
-                np.array(model.jnt_axis[joint]), float(model.dof_damping[dof]), float(model.dof_frictionloss[dof]),
-                float(model.body_mass[body]), np.array(model.body_ipos[body]) - hinge,
-                Rotation.from_quat(model.body_iquat[body], scalar_first=True), np.array(model.body_inertia[body]),
-                np.hstack([model.geom_pos[geoms] - hinge, model.geom_size[geoms, :1]]),
-            )  # fmt: skip
-        )
-    return found
+    bodies = [int(b) for b in np.flatnonzero(model.body_rootid == model.jnt_bodyid[0])]
+    for k, body in enumerate(bodies):
+        kinds = model.jnt_type[model.jnt_bodyid == body].tolist()
+        if kinds != [_HINGE if k else _FREE]:
+            raise checks.InputError("Bullet and DART move parts with a free base and one hinge for each other link.")
+    return [_link(model, body, bodies) for body in bodies]
+
+
+def _link(model: Any, body: int, bodies: list[int]) -> Link:
+    parent = bodies.index(int(model.body_parentid[body])) if body != bodies[0] else -1
+    turn = Rotation.from_quat(model.body_quat[body], scalar_first=True)
+    hinge = _hinge_place(model, body, bodies)
+    from_parent = _hinge_place(model, bodies[parent], bodies) if parent >= 0 else np.zeros(3)
+    dof = int(model.body_dofadr[body])
+    balls = np.flatnonzero((model.geom_bodyid == body) & (model.geom_type == _SPHERE) & (model.geom_contype > 0))
+    return Link(
+        parent=parent,
+        place=model.body_pos[body] + turn.apply(hinge) - from_parent,
+        turn=turn,
+        axis=np.array(model.jnt_axis[model.body_jntadr[body]]),
+        damping=float(model.dof_damping[dof]),
+        friction=float(model.dof_frictionloss[dof]),
+        mass=float(model.body_mass[body]),
+        com=model.body_ipos[body] - hinge,
+        principal=Rotation.from_quat(model.body_iquat[body], scalar_first=True),
+        inertia=np.array(model.body_inertia[body]),
+        balls=np.hstack([model.geom_pos[balls] - hinge, model.geom_size[balls, :1]]),
+    )
+
+
+def _hinge_place(model: Any, body: int, bodies: list[int]) -> NDArray[np.float64]:
+    """Where a body's hinge is in its frame; the base has none, and keeps its frame."""
+    return np.zeros(3) if body == bodies[0] else np.array(model.jnt_pos[model.body_jntadr[body]])
 
 
 def ground_of(model: Any) -> float:

@@ -14,7 +14,7 @@ from stiction.basics import checks
 from stiction.basics.progress import parts
 from stiction.learning.identify.identify import Stage
 from stiction.learning.jointed.fit import STAGES, fit_jointed, with_material
-from stiction.learning.jointed.identified import JointedIdentified, is_untold, told
+from stiction.learning.jointed.identified import JointedIdentified, is_undecided, parameter_figures
 from stiction.learning.jointed.judging import AFTER_TOUCH, Judged, judge
 from stiction.learning.jointed.parameters import build_material, contact_parameters, part_parameters
 from stiction.learning.jointed.part import JointedPart
@@ -56,7 +56,7 @@ def identify_jointed(
         "fitted_tosses": len(ready.fitted),
         "held_out_tosses": len(ready.held_out),
         "report": ready.report,
-        "parameters": told(parameters, solution),
+        "parameters": parameter_figures(parameters, solution),
         "losses": solution.losses,
         "held_out": {name: found.figures() for name, found in judge(ready.held_out, build, values).items()},
         **regions,
@@ -82,7 +82,7 @@ def _as_text(shares: Any) -> Any:
 
 
 def run(options: Any) -> dict[str, Any]:
-    """Identify as the command was told, print what was found and write it; the figures, for JSON."""
+    """Identify as the command says, print what was found and write it; the figures, for JSON."""
     command = " ".join(["stiction", *sys.argv[1:]])
     if options.body or options.residual:
         raise checks.InputError("--mjcf tells the whole part: leave out --body, and --residual, which it cannot have.")
@@ -103,14 +103,14 @@ def print_identified(figures: Mapping[str, Any]) -> None:
     for name in ("parameter", "value", "standard error"):
         table.add_column(name, justify="left" if name == "parameter" else "right", no_wrap=True)
     for name, row in figures["parameters"].items():
-        table.add_row(name, f"{row['value']:.4g}", "not told" if is_untold(row) else f"{row['error']:.2g}")
+        table.add_row(name, f"{row['value']:.4g}", "not told" if is_undecided(row) else f"{row['error']:.2g}")
     console.print(table)
     console.print(errors_table(figures["held_out"], f"Errors on {figures['held_out_tosses']} tosses held out"))
     for what, shares in figures.get("coverage", {}).items():
-        told = ", ".join(
+        inside = ", ".join(
             f"{100 * share:.0f} % in the region for {100 * float(level):.0f} %" for level, share in shares.items()
         )
-        console.print(f"Of these, at the end ({what}): {told}.")
+        console.print(f"Of these, at the end ({what}): {inside}.")
     console.print(f"Took {figures['seconds']} s.")
 
 

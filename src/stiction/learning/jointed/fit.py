@@ -57,9 +57,9 @@ def predictor(part: JointedPart, build: Build):
 
 def compare(starts: Starts, motions: Sequence[NDArray], windows: Sequence[int | None], width: float) -> Residuals:
     """Residuals of motions in all windows; `width` is the part's own length."""
-    seen = frames_seen(starts, windows)
-    at = np.concatenate([motion[toss.frame[:n]] for motion, toss, n in zip(motions, starts.tosses, seen)])
-    recorded = np.concatenate([toss.qpos[:n] for toss, n in zip(starts.tosses, seen)])
+    frames = frames_seen(starts, windows)
+    at = np.concatenate([motion[toss.frame[:n]] for motion, toss, n in zip(motions, starts.tosses, frames)])
+    recorded = np.concatenate([toss.qpos[:n] for toss, n in zip(starts.tosses, frames)])
     return in_windows(starts, differences(starts.part, at, recorded), windows)
 
 

@@ -2,8 +2,8 @@
 
 First by polynomials; then by Gauss-Newton through MuJoCo's motion without contact. How poses in flight follow from the
 start hardly changes with the numbers of the part that are fitted, so this is found once (`Starts`), and the start for
-other numbers takes two free motions (`states`). Contact is simulated from shortly before the touch on: what comes before
-is free motion whatever the contact is, and the same for all numbers that do not show in flight (`flown`).
+other numbers takes two free motions (`states`). Contact is simulated from shortly before the touch on: what comes
+before is free motion whatever the contact is, and the same for all numbers that do not show in flight (`flown`).
 """
 
 from dataclasses import dataclass
@@ -106,8 +106,8 @@ class Starts:
         found = frames_of(roll_plainly, model, states, self._flights)
         flights = [toss.flight for toss in self.tosses]
         at = [motion[toss.frame[:n]] for motion, toss, n in zip(found, self.tosses, flights)]
-        seen = [toss.qpos[:n] for toss, n in zip(self.tosses, flights)]
-        rows = differences(self.part, np.concatenate(at), np.concatenate(seen))
+        recorded = [toss.qpos[:n] for toss, n in zip(self.tosses, flights)]
+        rows = differences(self.part, np.concatenate(at), np.concatenate(recorded))
         return np.split(rows, np.cumsum(flights)[:-1])
 
     def _learn(self, model: Any) -> None:
@@ -157,9 +157,9 @@ def _by_polynomials(toss: JointedToss, timestep: float) -> NDArray[np.float64]:
     solve = np.linalg.pinv(np.stack([np.ones_like(t), t, t**2], axis=1))[:2]
     place, velocity = solve @ toss.qpos[:n, :3]
     joints, rates = solve @ toss.qpos[:n, POSE:]
-    seen = Rotation.from_quat(toss.qpos[:n, 3:POSE], scalar_first=True)
-    middle = seen[n // 2]
-    about = (middle.inv() * seen).as_rotvec()
+    recorded = Rotation.from_quat(toss.qpos[:n, 3:POSE], scalar_first=True)
+    middle = recorded[n // 2]
+    about = (middle.inv() * recorded).as_rotvec()
     for k in range(1, n):  # a rotation vector jumps by a whole turn where it is half a turn long
         size = np.linalg.norm(about[k])
         if size > 0 and np.linalg.norm(about[k] - about[k - 1]) > np.pi:

@@ -1,4 +1,4 @@
-"""MuJoCo, Bullet and DART with their own contact on a jointed part, fitted to the same recordings by the same fitter."""
+"""MuJoCo, Bullet and DART with their own contact on a jointed part: what one fitter needs to fit each of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
