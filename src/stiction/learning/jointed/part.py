@@ -55,11 +55,17 @@ class JointedPart:
                 f"{source} may have hinges and slides beside its free base, but {model.joint(others[0]).name!r} is a "
                 "joint of another kind."
             )
+        elsewhere = [k for k in range(1, model.njnt) if not _is_of_base(model, int(model.jnt_bodyid[k]))]
+        if elsewhere:
+            raise checks.InputError(
+                f"{source} may have no joints but those of the part, but {model.joint(elsewhere[0]).name!r} belongs to "
+                "another body: leave out what else moves."
+            )
         if not any(kind == _GEOM.mjGEOM_PLANE for kind in model.geom_type):
             raise checks.InputError(f"{source} has no plane to fall on: give the world <geom type='plane'/>.")
         self.joints = tuple(_name(model.joint(k).name, "joint", k) for k in range(1, model.njnt))
         self.hinges = tuple(int(kind) == _SINGLE[0] for kind in model.jnt_type[1:])
-        moving = [b for b in range(1, model.nbody) if model.body_rootid[b] == model.jnt_bodyid[0]]
+        moving = [b for b in range(1, model.nbody) if _is_of_base(model, b)]
         self.links = tuple(_link(model, b) for b in moving)
         self.gravity = float(np.linalg.norm(model.opt.gravity))
         self.length = self._longest_edge(source)
@@ -173,6 +179,11 @@ def _round_corners(body: Any, geom: Any, rounding: float) -> None:
             group=3,  # which viewers do not show unless asked to
         )
     geom.contype = geom.conaffinity = 0
+
+
+def _is_of_base(model: Any, body: int) -> bool:
+    """Whether the free base carries a body, or is it."""
+    return bool(model.body_rootid[body] == model.jnt_bodyid[0])
 
 
 def _link(model: Any, number: int) -> Link:

@@ -1,5 +1,6 @@
 """`mujoco.sysid` on recorded tosses of a jointed part: its optimiser, with our windows, starts and measure of far."""
 
+import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -16,7 +17,7 @@ from stiction.learning.jointed.starts import Starts
 from stiction.simulators.mujoco_sysid import Identification, ModelParameter, Segment
 from stiction.studies.recordings.jointed_rival import MUJOCO_CONTACT, with_mujoco_contact
 
-STAGES = ((6, 96, 8), (12, 96, 8), (24, None, 5))  # frames after the first touch, tosses at most, iterations
+STAGES = ((6, 96, 8), (12, 96, 8), (16, None, 5))  # frames after the first touch, tosses at most, iterations
 FAR = 10.0  # percent of the length, or degrees, beyond which a miss counts less and less
 
 
@@ -38,13 +39,23 @@ class SysidJointed:
         """What was found, by name."""
         return self._found.values
 
-    def fit(self, progress: Callable[[int, int], None] = lambda done, most: None) -> None:
-        """Windows that grow, as with our own fit."""
+    def fit(self, seconds: float = 0.0, progress: Callable[[int, int], None] = lambda done, most: None) -> None:
+        """Windows that grow, as with our own fit.
+
+        seconds: of processor time; what is left of it after the last window goes into more iterations there, until
+        nothing changes any more
+        """
+        began = time.process_time()
         tosses = self.ready.fitted
         order = np.random.default_rng(0).permutation(len(tosses))
         for number, (window, most, iterations) in enumerate(STAGES):
             self._found.fit(self._segments(tosses[np.sort(order[:most])], window), iterations)
             progress(number + 1, len(STAGES))
+        window, _most, iterations = STAGES[-1]
+        before: dict[str, float] = {}
+        while time.process_time() - began < seconds and before != self.values:
+            before = self.values
+            self._found.fit(self._segments(tosses, window), iterations)
 
     def _built(self, values: Mapping[str, float]):
         return self.build(values, self._timestep)[0]
