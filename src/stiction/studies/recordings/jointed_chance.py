@@ -29,7 +29,10 @@ from stiction.studies.recordings.jointed_models import UNITS, Fitted
 DRAWS = 4  # of starts
 LOOKED_AT = 10  # frames from the touch on, by which the numbers of one toss are chosen
 _WIDTH = 8.0  # of the loss, in percent and degrees
-_FACTORS = {"restitution": np.exp(np.linspace(-1.2, 0.6, 7)), "friction": np.exp(np.linspace(-1.4, 1.0, 7))}
+_FACTORS = {  # 1 among them
+    "restitution": np.exp(np.linspace(-1.2, 0.6, 7)),
+    "friction": np.exp(np.linspace(-1.2, 1.2, 7)),
+}
 _FOLDS, _RIDGE = 5, 20.0  # of the regression
 
 
