@@ -95,6 +95,12 @@ def test_a_hand_on_the_part_is_recognised(part, poses, tmp_path):
     assert cut and cut[0].steps == FRAMES - 1 - 5
 
 
+def test_inertias_that_no_body_has_can_be_tried(part):
+    """Of the numbers that a fit may try, some would make MuJoCo refuse the model: two moments less than the third."""
+    model = part.model({"link2.inertia_y": 1.6, "link2.inertia_z": 0.6}, DT / SUBSTEPS)
+    assert model.nv == 7
+
+
 def test_starts_are_those_of_the_toss(part, poses, tmp_path):
     ready = prepare(write(tmp_path / "tosses.npz", poses), part)
     free = part.model({**TRUTH, "gravity": GRAVITY}, DT / SUBSTEPS, contact=False)

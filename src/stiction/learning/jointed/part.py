@@ -113,6 +113,7 @@ class JointedPart:
         """
         spec = self._spec.copy()
         spec.option.timestep = timestep
+        spec.compiler.balanceinertia = True  # a fit may try inertias that no body has
         spec.option.gravity = [0.0, 0.0, -values.get("gravity", self.gravity)]
         for geom in spec.worldbody.geoms:
             if geom.type == _GEOM.mjGEOM_PLANE:
