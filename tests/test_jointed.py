@@ -1,11 +1,11 @@
 # ruff: noqa: E402
 """Recordings of jointed parts: what made a recording is found in it, and its quirks are recognised."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+
+from elbow_tosses import DT, ELBOW, FRAMES, GRAVITY, LINKS, TRUTH, toss, write
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -13,27 +13,16 @@ from stiction import InputError, load
 from stiction.cli import main
 from stiction.learning.identify.identify import Stage
 from stiction.learning.jointed.command import identify_jointed
-from stiction.learning.jointed.fit import fit_jointed, with_material
+from stiction.learning.jointed.fit import fit_jointed, predictor, with_material
+from stiction.learning.jointed.folds import forecasts_without
 from stiction.learning.jointed.judging import judge
-from stiction.learning.jointed.parameters import build_material, contact_parameters, part_parameters
+from stiction.learning.jointed.parameters import contact_parameters, part_parameters
 from stiction.learning.jointed.part import JointedPart
 from stiction.learning.jointed.prepared import prepare
 from stiction.learning.jointed.recording import read_jointed
-from stiction.learning.jointed.regions import dense_regions_hold, ends, shares_held
-from stiction.learning.jointed.rolling import SUBSTEPS, frames_of, roll_with
+from stiction.learning.jointed.regions import calibrated_scale, dense_regions_hold, ends, shares_held
+from stiction.learning.jointed.rolling import SUBSTEPS, frames_of
 from stiction.mujoco import Simulation
-
-ELBOW = Path(__file__).parents[1] / "examples" / "elbow.xml"
-DT, FRAMES, GRAVITY = 1 / 150, 100, 9.81
-TRUTH = {
-    "rounding": 0.002,
-    "friction": 0.25,
-    "restitution": 0.4,
-    "hinge.friction": 2e-3,
-    "link2.mass": 1.15,
-    "size": 0.99,
-}
-LINKS = ("link1", "link2")
 
 
 @pytest.fixture(scope="module")
@@ -41,30 +30,9 @@ def part():
     return JointedPart.read(ELBOW)
 
 
-def toss(part, number, *, frames=FRAMES, seed=0):
-    """Poses (number, frames, 8) of random tosses of the part as it truly is, as a tracker would write them."""
-    rng = np.random.default_rng(seed)
-    states = np.zeros((number, 8 + 7))
-    states[:, :3] = [0.0, 0.0, 0.16]
-    states[:, 3:7] = Rotation.random(number, rng=np.random.default_rng(seed)).as_quat(scalar_first=True)
-    states[:, 7] = rng.uniform(-2, 2, number)
-    states[:, 8:11] = rng.uniform(-0.8, 0.8, (number, 3))
-    states[:, 11:] = rng.uniform(-4, 4, (number, 4))
-    model = part.model(TRUTH, DT / SUBSTEPS)
-    found = frames_of(roll_with(build_material(TRUTH), LINKS), model, states, np.full(number, frames - 1))
-    qpos = np.array(found)
-    qpos[..., 7] = (qpos[..., 7] + np.pi) % (2 * np.pi) - np.pi  # trackers wrap angles
-    return np.concatenate([qpos[..., 3:7], qpos[..., :3], qpos[..., 7:]], axis=-1)
-
-
 @pytest.fixture(scope="module")
 def poses(part):
     return toss(part, 14)
-
-
-def write(path, poses, **more):
-    np.savez(path, poses=poses, dt=DT, **more)
-    return path
 
 
 def test_a_synthetic_recording_gives_its_numbers_back(part, poses, tmp_path):
@@ -127,12 +95,56 @@ def test_a_hand_on_the_part_is_recognised(part, poses, tmp_path):
     assert cut and cut[0].steps == FRAMES - 1 - 5
 
 
+def test_inertias_that_no_body_has_can_be_tried(part):
+    """Of the numbers that a fit may try, some would make MuJoCo refuse the model: two moments less than the third."""
+    model = part.model({"link2.inertia_y": 1.6, "link2.inertia_z": 0.6}, DT / SUBSTEPS)
+    assert model.nv == 7
+
+
 def test_starts_are_those_of_the_toss(part, poses, tmp_path):
     ready = prepare(write(tmp_path / "tosses.npz", poses), part)
     free = part.model({**TRUTH, "gravity": GRAVITY}, DT / SUBSTEPS, contact=False)
     assert np.median(ready.fitted.stray(free)) < 0.03  # percents and degrees
     shaken = ready.fitted.shaken(0.3, np.random.default_rng(0)).states(free)
     assert 0 < np.abs(shaken - ready.fitted.states(free)).max() < 0.5
+
+
+def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, poses, tmp_path):
+    """The flight is simulated without contact, and remembered: the forecast is that of one motion from the start on."""
+    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
+    values, steps = {**TRUTH, "gravity": GRAVITY}, np.full(len(ready.held_out), 40)
+    found = predictor(part, with_material(part))(values, ready.held_out, steps)
+    free = part.model(values, DT / SUBSTEPS, contact=False)
+    model, roll = with_material(part)(values, DT / SUBSTEPS)
+    whole = frames_of(roll, model, ready.held_out.states(free), steps)
+    for a, b in zip(found, whole, strict=True):
+        np.testing.assert_allclose(a[:41], b, atol=1e-6)
+    assert ready.held_out.flown(free) is ready.held_out.flown(part.model(values, DT / SUBSTEPS, contact=False))
+    heavier = part.model({**values, "link2.mass": 1.3}, DT / SUBSTEPS, contact=False)
+    assert ready.held_out.flown(heavier) is not ready.held_out.flown(free)
+
+
+def test_a_part_that_repeats_is_given_narrow_regions(part, poses, tmp_path):
+    ready = prepare(write(tmp_path / "tosses.npz", poses[:8, :60]), part)
+    forecasts = [(ready.fitted, {**TRUTH, "gravity": GRAVITY})]
+    scale, tried = calibrated_scale(forecasts, with_material(part), samples=6)
+    assert scale < 0.5 and list(tried) == sorted(tried)
+
+
+def test_forecasts_for_calibration_use_numbers_fitted_to_other_tosses(part, poses, tmp_path):
+    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
+    few = [p for p in contact_parameters() if p.name in ("friction", "restitution")]
+    values = np.array([TRUTH[p.name] for p in few])
+
+    def build(values, timestep):
+        return with_material(part)({**TRUTH, "gravity": GRAVITY, **values}, timestep)
+
+    found = forecasts_without(ready.fitted, build, few, values, most=6)
+    assert [len(some) for some, _ in found] == [3, 3]
+    names = [{toss.name for toss in some.tosses} for some, _ in found]
+    assert not names[0] & names[1]
+    for _, numbers in found:
+        assert numbers["friction"] == pytest.approx(TRUTH["friction"], abs=0.1)
 
 
 def test_regions_of_a_right_model_without_spread_are_points_and_with_much_hold_all(part, poses, tmp_path):
@@ -180,6 +192,11 @@ def test_bad_inputs_are_refused_in_one_sentence(part, poses, tmp_path):
     floating.write_text(ELBOW.read_text().replace('type="plane" size="5 5 0.1"', 'type="sphere" size="0.1"'))
     with pytest.raises(InputError, match="no plane to fall on"):
         JointedPart.read(floating)
+    door = '<body name="door"><joint name="door" type="hinge"/><geom type="box" size="1 1 1"/></body></worldbody>'
+    crowded = tmp_path / "crowded.xml"
+    crowded.write_text(ELBOW.read_text().replace("</worldbody>", door))
+    with pytest.raises(InputError, match="'door' belongs to another body"):
+        JointedPart.read(crowded)
     with pytest.raises(InputError, match=r"shape \(tosses, frames, 8\).*\(hinge\), got \(14, 100, 7\)"):
         prepare(write(tmp_path / "few.npz", poses[..., :7]), part)
     np.savez(tmp_path / "no_dt.npz", poses=poses)

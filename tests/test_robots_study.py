@@ -11,7 +11,7 @@ pytest.importorskip("scipy")
 
 from stiction import InputError
 from stiction.robots.mujoco import mujoco
-from stiction.studies.robots.pieces import pieces_of
+from stiction.studies.page.pieces import pieces_of
 from stiction.studies.robots.strangers import FLOOR, STRANGERS, Stranger
 from stiction.studies.robots.trials import by_mujoco
 

@@ -1,4 +1,4 @@
-"""MuJoCo's own identification toolbox, `mujoco.sysid`, fitted to pieces of recordings: its parameters and optimiser."""
+"""MuJoCo's own identification toolbox, `mujoco.sysid`, fitted to segments of recordings."""
 
 import io
 import logging
@@ -22,12 +22,12 @@ mujoco, sysid = cast(Any, engine), cast(Any, toolbox)  # compiled modules, whose
 if not hasattr(sysid, "optimize"):  # without some packages of its own it is there, but empty
     raise ImportError(needs("stiction.simulators.mujoco_sysid", "tabulate"))
 
-Apart = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
-_STEP = 1e-3  # of all finite differences: sysid knows one only, so that knobs are counted in units of their own steps
+Differences = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+_STEP = 1e-3  # of all finite differences: sysid knows one only, so that numbers are counted in units of their own steps
 
 
 @dataclass(frozen=True)
-class Knob:
+class ModelParameter:
     """A number of the model to be found: where it begins, the step of its finite difference, its bounds, its effect."""
 
     name: str
@@ -35,13 +35,13 @@ class Knob:
     step: float
     low: float
     high: float
-    turn: Callable[[Any, float], None] | None = None  # given the MjSpec and the value; None if others build the model
+    apply: Callable[[Any, float], None] | None = None  # to an MjSpec, the value; None if others build the model
 
     def parameter(self) -> Any:
         """As sysid counts it: 0 where it begins, _STEP for one step."""
         low, high = ((bound - self.start) * _STEP / self.step for bound in (self.low, self.high))
-        turn = self.turn
-        modify = None if turn is None else lambda spec, p: turn(spec, self.value(p))
+        apply = self.apply
+        modify = None if apply is None else lambda spec, p: apply(spec, self.value(p))
         return sysid.Parameter(self.name, 0.0, low, high, modifier=modify)
 
     def value(self, parameter: Any) -> float:
@@ -50,12 +50,12 @@ class Knob:
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A piece of a recording.
+class Segment:
+    """A part of a recording, from some frame on.
 
     start: qpos and qvel at frame 0
-    frame: numbers of the frames that were seen, shape (n,)
-    qpos: what was seen, shape (n, nq)
+    frame: numbers of the frames that were recorded, shape (n,)
+    qpos: what was recorded, shape (n, nq)
     """
 
     start: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -64,23 +64,24 @@ class Piece:
 
 
 class Identification:
-    """A model whose knobs, and the inertia and centre of mass of whose bodies, `mujoco.sysid` finds.
+    """A model whose numbers, and the inertia and centre of mass of whose bodies, `mujoco.sysid` finds.
 
     scene: MJCF
     bodies: whose inertia and centre of mass are found; their masses stay, since motions on the ground do not tell them.
         None may begin at exactly the frame's origin: such a model is laid out otherwise, and sysid mixes the two
-    apart: from predicted and seen qpos, both (n, nq), to residuals (n, k), in units beyond which a miss counts less
+    differences: from predicted and recorded qpos, both (n, nq), to residuals (n, k), in
+        units beyond which a miss counts less
     substeps: time steps of the model from frame to frame
     after: done to each MjModel once it is compiled
-    build: makes the MjModel from the knobs' values by itself
+    build: makes the MjModel from the numbers' values by itself
     """
 
     def __init__(
         self,
         scene: str,
-        knobs: Sequence[Knob],
+        numbers: Sequence[ModelParameter],
         bodies: Sequence[str],
-        apart: Apart,
+        differences: Differences,
         substeps: int,
         *,
         after: Callable[[Any], None] = lambda model: None,
@@ -89,20 +90,20 @@ class Identification:
         self.spec = mujoco.MjSpec.from_string(scene)
         # A motion that is lost must stay lost: MuJoCo's reset would also turn back the time, which sysid refuses.
         self.spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
-        self.apart, self.substeps, self.after, self.build = apart, substeps, after, build
+        self.differences, self.substeps, self.after, self.build = differences, substeps, after, build
         self.parameters = sysid.ParameterDict()
-        self._knobs = {knob.name: knob for knob in knobs}
-        for knob in knobs:
-            self.parameters.add(knob.parameter())
+        self._numbers = {number.name: number for number in numbers}
+        for number in numbers:
+            self.parameters.add(number.parameter())
         model = self.spec.compile()
         for body in bodies:
             self.parameters.add(_inertia(self.spec, model, body))
 
-    def fit(self, pieces: Sequence[Piece], iterations: int) -> None:
+    def fit(self, segments: Sequence[Segment], iterations: int) -> None:
         """Go on from where the parameters are."""
-        logging.getLogger("absl").setLevel(logging.ERROR)  # a warning for each piece, see _sequences
+        logging.getLogger("absl").setLevel(logging.ERROR)  # a warning for each segment, see _sequences
         residual = sysid.build_residual_fn(
-            models_sequences=[self._sequences(pieces)],
+            models_sequences=[self._sequences(segments)],
             build_model=self._built,
             modify_residual=self._residual,
             resample_true=False,
@@ -126,7 +127,7 @@ class Identification:
 
     def _built(self, parameters: Any, spec: Any) -> Any:
         if self.build is not None:
-            model = self.build({name: knob.value(parameters[name]) for name, knob in self._knobs.items()})
+            model = self.build({name: number.value(parameters[name]) for name, number in self._numbers.items()})
         else:
             model = sysid.apply_param_modifiers(parameters, spec)
         self.after(model)
@@ -134,30 +135,30 @@ class Identification:
 
     @property
     def values(self) -> dict[str, float]:
-        """Of the knobs, as they are now."""
-        return {name: knob.value(self.parameters[name]) for name, knob in self._knobs.items()}
+        """Of the model's numbers, as they are now."""
+        return {name: number.value(self.parameters[name]) for name, number in self._numbers.items()}
 
-    def _sequences(self, pieces: Sequence[Piece]) -> Any:
+    def _sequences(self, segments: Sequence[Segment]) -> Any:
         model = self.spec.compile()
         h = model.opt.timestep
         frame = h * self.substeps
         where = {"qpos": (sysid.SignalType.CustomObs, np.arange(model.nq))}
-        inputs = [np.arange(piece.frame[-1] * self.substeps + 1) * h for piece in pieces]
+        inputs = [np.arange(segment.frame[-1] * self.substeps + 1) * h for segment in segments]
         return sysid.ModelSequences(
             "recorded",
             self.spec,
-            [str(number) for number in range(len(pieces))],
-            [sysid.create_initial_state(model, *piece.start) for piece in pieces],
+            [str(number) for number in range(len(segments))],
+            [sysid.create_initial_state(model, *segment.start) for segment in segments],
             [sysid.TimeSeries(times, np.zeros((len(times), model.nu)), {}) for times in inputs],
-            [sysid.TimeSeries(frame * piece.frame, piece.qpos, where) for piece in pieces],
-            allow_missing_sensors=True,  # of which it warns: what was seen are poses, no sensors of the model
+            [sysid.TimeSeries(frame * segment.frame, segment.qpos, where) for segment in segments],
+            allow_missing_sensors=True,  # of which it warns: what was recorded are poses, no sensors of the model
         )
 
     def _residual(self, params, predicted, measured, model, everything, *, state, **_rest):
         """What `mujoco.sysid` asks of us: residuals (n, k), and the two series that they compare."""
         after = measured.times > 0
         at = np.rint(measured.times[after] / model.opt.timestep).astype(int) - 1
-        far = self.apart(state[at, 1 : 1 + model.nq], measured.data[after])
+        far = self.differences(state[at, 1 : 1 + model.nq], measured.data[after])
         return np.nan_to_num(far, nan=1e3) / np.sqrt(len(far)), measured, measured
 
 

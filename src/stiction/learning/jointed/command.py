@@ -12,21 +12,25 @@ from rich.table import Table
 
 from stiction.basics import checks
 from stiction.basics.progress import parts
+from stiction.learning.identify.gauss_newton import Parameter, Solution
 from stiction.learning.identify.identify import Stage
 from stiction.learning.jointed.fit import STAGES, fit_jointed, with_material
-from stiction.learning.jointed.identified import JointedIdentified, is_untold, told
+from stiction.learning.jointed.folds import forecasts_without
+from stiction.learning.jointed.identified import JointedIdentified, is_undecided, parameter_figures
 from stiction.learning.jointed.judging import AFTER_TOUCH, Judged, judge
 from stiction.learning.jointed.parameters import build_material, contact_parameters, part_parameters
 from stiction.learning.jointed.part import JointedPart
 from stiction.learning.jointed.prepared import Prepared, prepare
 from stiction.learning.jointed.recording import JointedTosses
-from stiction.learning.jointed.regions import calibrated_scale, ends, shares_held
+from stiction.learning.jointed.regions import SCALES, calibrated_scale, ends, shares_held
 from stiction.learning.jointed.rolling import SUBSTEPS
+
+CALIBRATION = 96  # tosses that decide how wide regions are
 
 
 def identify_jointed(
-    data: str | Path | JointedTosses,
-    mjcf: str | Path | JointedPart,
+    data: str | Path | JointedTosses | Prepared,
+    mjcf: str | Path | JointedPart | None = None,
     *,
     tosses: int | None = None,
     seed: int = 0,
@@ -37,26 +41,26 @@ def identify_jointed(
 ) -> JointedIdentified:
     """Fit masses, shape, joints and contact of a jointed part to recorded motions of it.
 
-    data: a .npz, .csv or .parquet file; mjcf: the part as measured, with a free base
+    data: a .npz, .csv or .parquet file, or what `prepare` made of it; mjcf: the part as measured, with a free base
     tosses: fit this many only, drawn with `seed`; what is held out judges the result
     spread: also find the uncertainty of forecasts
     """
     began = time.monotonic()
-    part = mjcf if isinstance(mjcf, JointedPart) else JointedPart.read(mjcf)
-    ready = prepare(data, part, tosses=tosses, seed=checks.count("seed", seed, 0))
+    ready = data if isinstance(data, Prepared) else _prepared(data, mjcf, tosses, checks.count("seed", seed, 0))
+    part = ready.part
     parameters = [*part_parameters(part, ready.gravity), *contact_parameters()]
     build = with_material(part)
     with parts(shown=progress) as report:
         solution = fit_jointed(ready.fitted, build, parameters, stages=stages, progress=report)
         values = {p.name: float(v) for p, v in zip(parameters, solution.values)}
-        regions = _regions(ready, values, seed, report) if spread else {}
+        regions = _regions(ready, parameters, solution, seed, report) if spread else {}
     figures = {
         "command": command,
         "seed": seed,
         "fitted_tosses": len(ready.fitted),
         "held_out_tosses": len(ready.held_out),
         "report": ready.report,
-        "parameters": told(parameters, solution),
+        "parameters": parameter_figures(parameters, solution),
         "losses": solution.losses,
         "held_out": {name: found.figures() for name, found in judge(ready.held_out, build, values).items()},
         **regions,
@@ -66,12 +70,20 @@ def identify_jointed(
     return JointedIdentified(part, parameters, solution, material, ready.fitted.timestep / SUBSTEPS)
 
 
-def _regions(ready: Prepared, values: Mapping[str, float], seed: int, report) -> dict[str, Any]:
-    """The spread of forecasts, told by tosses that were fitted, and the share of the others that it holds."""
+def _prepared(data: str | Path | JointedTosses, mjcf: Any, tosses: int | None, seed: int) -> Prepared:
+    part = mjcf if isinstance(mjcf, JointedPart) else JointedPart.read(mjcf)
+    return prepare(data, part, tosses=tosses, seed=seed)
+
+
+def _regions(ready: Prepared, parameters: Sequence[Parameter], solution: Solution, seed: int, report) -> dict[str, Any]:
+    """The spread of forecasts, chosen by tosses that were fitted, and the share of the others that it holds."""
     build = with_material(ready.part)
+    report("Uncertainty", 0, len(SCALES))
+    forecasts = forecasts_without(ready.fitted, build, parameters, solution.values, most=CALIBRATION, seed=seed)
     scale, tried = calibrated_scale(
-        ready.fitted, build, values, seed=seed, progress=lambda done, most: report("Uncertainty", done, most)
+        forecasts, build, seed=seed, progress=lambda done, most: report("Uncertainty", done, most)
     )
+    values = {p.name: float(v) for p, v in zip(parameters, solution.values)}
     found = shares_held(ready.held_out, ends(ready.held_out, build, values, scale, seed=seed))
     return {"spread": scale, "spreads_tried": _as_text(tried), "coverage": _as_text(found)}
 
@@ -82,7 +94,7 @@ def _as_text(shares: Any) -> Any:
 
 
 def run(options: Any) -> dict[str, Any]:
-    """Identify as the command was told, print what was found and write it; the figures, for JSON."""
+    """Identify as the command says, print what was found and write it; the figures, for JSON."""
     command = " ".join(["stiction", *sys.argv[1:]])
     if options.body:
         raise checks.InputError("--mjcf tells the whole part: leave out --body.")
@@ -103,14 +115,14 @@ def print_identified(figures: Mapping[str, Any]) -> None:
     for name in ("parameter", "value", "standard error"):
         table.add_column(name, justify="left" if name == "parameter" else "right", no_wrap=True)
     for name, row in figures["parameters"].items():
-        table.add_row(name, f"{row['value']:.4g}", "not told" if is_untold(row) else f"{row['error']:.2g}")
+        table.add_row(name, f"{row['value']:.4g}", "not told" if is_undecided(row) else f"{row['error']:.2g}")
     console.print(table)
     console.print(errors_table(figures["held_out"], f"Errors on {figures['held_out_tosses']} tosses held out"))
     for what, shares in figures.get("coverage", {}).items():
-        told = ", ".join(
+        inside = ", ".join(
             f"{100 * share:.0f} % in the region for {100 * float(level):.0f} %" for level, share in shares.items()
         )
-        console.print(f"Of these, at the end ({what}): {told}.")
+        console.print(f"Of these, at the end ({what}): {inside}.")
     console.print(f"Took {figures['seconds']} s.")
 
 

@@ -12,7 +12,7 @@ from stiction.learning.jointed.recording import JointedTosses
 
 NEAR = 0.005  # [m] above the ground: a frame that is lower may be after a touch between two frames
 FEWEST = 6  # frames of flight that a start needs
-_USUAL = 14  # frames by which gravity is told
+_USUAL = 14  # frames that show gravity
 _STRAY = 1e-3  # [m] rms by which a centre of mass in free flight may stray from its parabola
 _GRAVITIES = (8.0, 11.0)  # [m/s^2] that a free fall may seem to have
 

@@ -9,7 +9,7 @@ from stiction.basics import checks
 from stiction.basics.files import write_whole
 from stiction.laws.material import Material
 from stiction.learning.identify.gauss_newton import Parameter, Solution
-from stiction.learning.identify.identified import UNTOLD
+from stiction.learning.identify.identified import UNTOLD as LEAST_FROM_DATA
 from stiction.learning.jointed.part import JointedPart
 
 
@@ -54,12 +54,12 @@ class JointedIdentified:
         return model, material
 
 
-def told(parameters: Sequence[Parameter], solution: Solution) -> dict[str, dict[str, float]]:
+def parameter_figures(parameters: Sequence[Parameter], solution: Solution) -> dict[str, dict[str, float]]:
     """Of each parameter its value, its standard error and the share of it that the tosses decide."""
     rows = zip(parameters, solution.values, solution.errors, solution.told, strict=True)
-    return {p.name: {"value": float(v), "error": float(e), "told": float(t)} for p, v, e, t in rows}
+    return {p.name: {"value": float(v), "error": float(e), "from_data": float(t)} for p, v, e, t in rows}
 
 
-def is_untold(row: dict[str, float]) -> bool:
+def is_undecided(row: dict[str, float]) -> bool:
     """Whether the tosses do not decide a parameter."""
-    return row["told"] < UNTOLD
+    return row["from_data"] < LEAST_FROM_DATA

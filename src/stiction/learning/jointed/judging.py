@@ -1,6 +1,6 @@
 """How far forecasts of a jointed part are from recorded motions, over two horizons."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ from stiction.learning.identify.identify import horizon
 from stiction.learning.jointed.distances import differences
 from stiction.learning.jointed.fit import Build, predictor
 from stiction.learning.jointed.part import JointedPart
+from stiction.learning.jointed.recording import JointedToss
 from stiction.learning.jointed.starts import Starts
 
 AFTER_TOUCH = 16  # frames of the short horizon
@@ -35,13 +36,23 @@ class Judged:
 
 
 def judge(starts: Starts, build: Build, values: Mapping[str, float]) -> dict[str, Judged]:
-    """Errors over the first 16 frames from the touch on ("touch"), and from the start to the end ("whole")."""
+    """Errors of forecasts; see `motion_errors`."""
     motions = predictor(starts.part, build)(values, starts, horizon(starts, (None,)))
+    return motion_errors(starts.part, starts.tosses, motions)
+
+
+def motion_errors(
+    part: JointedPart, tosses: Sequence[JointedToss], motions: Sequence[NDArray[np.float64]]
+) -> dict[str, Judged]:
+    """Errors over the first 16 frames from the touch on ("touch"), and from the start to the end ("whole").
+
+    motions: qpos of each toss by frame, (frames, nq)
+    """
     rows = {"touch": [], "whole": []}
-    for toss, motion in zip(starts.tosses, motions):
-        d = np.nan_to_num(differences(starts.part, motion[toss.frame], toss.qpos), nan=1e3)
+    for toss, motion in zip(tosses, motions, strict=True):
+        d = np.nan_to_num(differences(part, motion[toss.frame], toss.qpos), nan=1e3)
         errors = np.stack([
-            np.linalg.norm(d[:, :3], axis=1), np.linalg.norm(d[:, 3:6], axis=1), _joints(starts.part, d[:, 6:])
+            np.linalg.norm(d[:, :3], axis=1), np.linalg.norm(d[:, 3:6], axis=1), _joints(part, d[:, 6:])
         ], axis=1)  # fmt: skip
         after = (toss.frame >= toss.touch) & (toss.frame < toss.touch + AFTER_TOUCH)
         rows["touch"].append(errors[after].mean(axis=0))

@@ -24,7 +24,7 @@ _STEEP = np.radians(8)  # more is no tilt of the recorder: the part leans
 _NEIGHBOURS, _FEWEST = 31, 5  # tosses whose median is the tilt
 _REGISTERED = 2e-4  # [m] within which the lowest points of nearly all tosses end where each was registered by itself
 _NEARLY_ALL = 0.9
-_TOLD = np.radians(0.3)  # a lesser tilt is not worth a word
+_WORTH_SAYING = np.radians(0.3)  # a lesser tilt is not worth a word
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Levelled:
 
 
 def level(tosses: JointedTosses, places: Sequence[Places], by: NDArray[np.bool_]) -> tuple[Levelled, list[Places]]:
-    """Turn and shift tosses so that the ground is level, at z = 0. by: tosses (n,) that may tell the tilt"""
+    """Turn and shift tosses so that the ground is level, at z = 0. by: tosses (n,) that may decide on the tilt"""
     still = np.array([_lies_still(one) for one in places])
     normals = [_normal(one) if rests and may else None for one, rests, may in zip(places, still, by)]
     tilt = _median_of_neighbours(np.array([toss.place for toss in tosses.tosses]), normals)
@@ -64,8 +64,8 @@ def level(tosses: JointedTosses, places: Sequence[Places], by: NDArray[np.bool_]
 def _report(tilt, registered, still, height, ends) -> list[str]:
     said = []
     size = np.hypot(*tilt.T)
-    if (size > _TOLD).any():
-        much = size > _TOLD
+    if (size > _WORTH_SAYING).any():
+        much = size > _WORTH_SAYING
         said.append(
             f"The recorder's axes are tilted against the ground by {np.degrees(np.median(size[much])):.1f} degrees in "
             f"{int(much.sum())} of {len(tilt)} tosses, as parts that lie still show: these were turned upright."
@@ -91,7 +91,7 @@ def _lies_still(places: Places) -> bool:
 
 
 def _normal(places: Places) -> NDArray[np.float64] | None:
-    """Upward normal of the plane that the part lies on, if that can be told."""
+    """Upward normal of the plane that the part lies on, if that can be found."""
     points, com = places.points[-1], places.com[-1]
     try:
         hull = ConvexHull(points)
@@ -112,11 +112,11 @@ def _median_of_neighbours(place: NDArray, normals: Sequence[NDArray | None]) -> 
     known = np.array([k for k, normal in enumerate(normals) if normal is not None], dtype=np.int64)
     if len(known) < _FEWEST:
         return np.zeros((len(place), 2))
-    told = np.array([normals[k] for k in known])
+    found = np.array([normals[k] for k in known])
     tilt = np.empty((len(place), 2))
     for k, own in enumerate(place):
         near = np.argsort(np.abs(place[known] - own), kind="stable")[:_NEIGHBOURS]
-        tilt[k] = np.median(told[near], axis=0)
+        tilt[k] = np.median(found[near], axis=0)
     return tilt
 
 

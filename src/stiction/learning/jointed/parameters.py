@@ -9,10 +9,10 @@ from stiction.laws.restitution import Restitution
 from stiction.learning.identify.gauss_newton import Parameter
 from stiction.learning.jointed.part import JointedPart
 
-_SLIP = 0.3  # [m/s] at which `friction` is told
+_SLIP = 0.3  # [m/s] at which `friction` is stated
 _LEAST = 0.1  # share of friction that any slip and load leave
 PARTS = 8  # in which an impact builds up
-RESTITUTION_SPEED = 0.5  # [m/s] at which `restitution` is told
+RESTITUTION_SPEED = 0.5  # [m/s] at which `restitution` is stated
 
 
 def part_parameters(part: JointedPart, gravity: float) -> list[Parameter]:

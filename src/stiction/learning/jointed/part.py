@@ -56,11 +56,17 @@ class JointedPart:
                 f"{source} may have hinges and slides beside its free base, but {model.joint(others[0]).name!r} is a "
                 "joint of another kind."
             )
+        elsewhere = [k for k in range(1, model.njnt) if not _is_of_base(model, int(model.jnt_bodyid[k]))]
+        if elsewhere:
+            raise checks.InputError(
+                f"{source} may have no joints but those of the part, but {model.joint(elsewhere[0]).name!r} belongs to "
+                "another body: leave out what else moves."
+            )
         if not any(kind == _GEOM.mjGEOM_PLANE for kind in model.geom_type):
             raise checks.InputError(f"{source} has no plane to fall on: give the world <geom type='plane'/>.")
         self.joints = tuple(_name(model.joint(k).name, "joint", k) for k in range(1, model.njnt))
         self.hinges = tuple(int(kind) == _SINGLE[0] for kind in model.jnt_type[1:])
-        moving = [b for b in range(1, model.nbody) if model.body_rootid[b] == model.jnt_bodyid[0]]
+        moving = [b for b in range(1, model.nbody) if _is_of_base(model, b)]
         _check_sizes(model, source)
         self.links = tuple(_link(model, b) for b in moving)
         self.gravity = float(np.linalg.norm(model.opt.gravity))
@@ -108,6 +114,7 @@ class JointedPart:
         """
         spec = self._spec.copy()
         spec.option.timestep = timestep
+        spec.compiler.balanceinertia = True  # a fit may try inertias that no body has
         spec.option.gravity = [0.0, 0.0, -values.get("gravity", self.gravity)]
         for geom in spec.worldbody.geoms:
             if geom.type == _GEOM.mjGEOM_PLANE:
@@ -188,6 +195,11 @@ def _check_sizes(model: Any, source: str) -> None:
         largest = float(np.max([np.abs(part).max(initial=0.0) for part in parts]))  # NaN if one is
         if not largest <= most:
             raise checks.InputError(f"{source}: {what} must be within {most:g} {unit}, got {largest:g} {unit}.")
+
+
+def _is_of_base(model: Any, body: int) -> bool:
+    """Whether the free base carries a body, or is it."""
+    return bool(model.body_rootid[body] == model.jnt_bodyid[0])
 
 
 def _link(model: Any, number: int) -> Link:

@@ -41,8 +41,8 @@ def prepare(
     to_fit, to_judge = recorded.split(seed)
     number = len(to_fit)
     both = JointedTosses([*to_fit.tosses, *to_judge.tosses], recorded.timestep)
-    may_tell = np.arange(len(both)) < number  # what is held out says nothing of the recorder's tilt
-    levelled, places = level(both, places_of(part, both.tosses), may_tell)
+    may_decide = np.arange(len(both)) < number  # what is held out says nothing of the recorder's tilt
+    levelled, places = level(both, places_of(part, both.tosses), may_decide)
     flights = find_flights(levelled.tosses, places)
     fitted, held_out = np.flatnonzero(flights.kept < number), np.flatnonzero(flights.kept >= number)
     if tosses is not None:

@@ -2,9 +2,11 @@
 
 First by polynomials; then by Gauss-Newton through MuJoCo's motion without contact. How poses in flight follow from the
 start hardly changes with the numbers of the part that are fitted, so this is found once (`Starts`), and the start for
-other numbers takes two free motions (`states`).
+other numbers takes two free motions (`states`). Contact is simulated from shortly before the touch on: what comes
+before is free motion whatever the contact is, and the same for all numbers that do not show in flight (`flown`).
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,25 @@ from scipy.spatial.transform import Rotation
 from stiction.learning.jointed.distances import differences
 from stiction.learning.jointed.part import POSE, JointedPart
 from stiction.learning.jointed.recording import JointedToss, JointedTosses
-from stiction.learning.jointed.rolling import frames_of, roll_plainly
+from stiction.learning.jointed.rolling import frames_of, roll_plainly, states_of
 
 _ROUNDS = 2  # of Gauss-Newton after the polynomials
 _CORRECTIONS = 2  # of a start for other numbers of the part
+_LEAD = 3  # frames of flight that are left to the simulation with contact: another shape may touch earlier
+_KEPT = 64  # flights with other numbers of the part that are remembered
 _STEPS = (1e-4, 1e-3, 1e-3, 1e-2)  # [m], [rad], [m/s], [rad/s] of the finite differences
+
+
+@dataclass(frozen=True)
+class Flown:
+    """The free motion of each toss up to shortly before its first touch.
+
+    qpos: of each toss by frame, (last + 1, nq); last: the last of these frames (n,); states: there (n, nq + nv)
+    """
+
+    qpos: list[NDArray[np.float64]]
+    last: NDArray[np.int64]
+    states: NDArray[np.float64]
 
 
 class Starts:
@@ -32,6 +48,7 @@ class Starts:
         self.part, self.tosses, self.timestep = part, tosses.tosses, tosses.timestep
         # By how much each start is off on purpose.
         self._shift = np.zeros((len(self.tosses), 2 * (POSE - 1 + len(part.joints))))
+        self._flown: dict[bytes, Flown] = {}
         self._flights = np.array([toss.frame[toss.flight - 1] for toss in self.tosses])
         self._near = np.stack([_by_polynomials(toss, self.timestep) for toss in self.tosses])
         for _ in range(_ROUNDS):
@@ -48,7 +65,7 @@ class Starts:
         some = object.__new__(Starts)
         some.part, some.tosses, some.timestep = self.part, [self.tosses[int(i)] for i in which], self.timestep
         some._flights, some._near = self._flights[which], self._near[which]
-        some._shift = self._shift[which]
+        some._shift, some._flown = self._shift[which], {}
         some._answers = [self._answers[int(i)] for i in which]
         return some
 
@@ -59,6 +76,19 @@ class Starts:
             moves = np.stack([answer @ r.ravel() for answer, r in zip(self._answers, self._missed(model, states))])
             states = _moved(states, -moves, self.part)
         return _moved(states, self._shift, self.part)
+
+    def flown(self, model: Any) -> Flown:
+        """The free motion of a part of these numbers; remembered, since most fitted numbers do not show in flight."""
+        key = _numbers_in_flight(model)
+        if key not in self._flown:
+            if len(self._flown) >= _KEPT:
+                self._flown.clear()
+            last = np.maximum(self._flights - _LEAD, 0)
+            found = states_of(roll_plainly, model, self.states(model), last)
+            qpos = [motion[: n + 1, : model.nq] for motion, n in zip(found, last.tolist())]
+            there = np.stack([motion[n] for motion, n in zip(found, last.tolist())])
+            self._flown[key] = Flown(qpos, last, there)
+        return self._flown[key]
 
     def stray(self, model: Any) -> NDArray[np.float64]:
         """By how much each flight misses its frames, rms of percents and degrees, shape (n,)."""
@@ -76,8 +106,8 @@ class Starts:
         found = frames_of(roll_plainly, model, states, self._flights)
         flights = [toss.flight for toss in self.tosses]
         at = [motion[toss.frame[:n]] for motion, toss, n in zip(found, self.tosses, flights)]
-        seen = [toss.qpos[:n] for toss, n in zip(self.tosses, flights)]
-        rows = differences(self.part, np.concatenate(at), np.concatenate(seen))
+        recorded = [toss.qpos[:n] for toss, n in zip(self.tosses, flights)]
+        rows = differences(self.part, np.concatenate(at), np.concatenate(recorded))
         return np.split(rows, np.cumsum(flights)[:-1])
 
     def _learn(self, model: Any) -> None:
@@ -92,6 +122,13 @@ class Starts:
             there = self._missed(model, _moved(self._near, move, self.part))
             columns.append([(b - a).ravel() / steps[k] for a, b in zip(here, there)])
         self._answers = [np.linalg.pinv(np.stack(rows, axis=1), rcond=1e-8) for rows in zip(*columns)]
+
+
+def _numbers_in_flight(model: Any) -> bytes:
+    """All numbers of a model that its free motion depends on."""
+    inertia = model.body_mass, model.body_inertia, model.body_ipos, model.body_iquat, model.body_pos
+    joints = model.dof_damping, model.dof_frictionloss, model.opt.gravity, np.array([model.opt.timestep])
+    return b"".join(np.ascontiguousarray(numbers).tobytes() for numbers in (*inertia, *joints))
 
 
 def _finite_steps(part: JointedPart) -> NDArray[np.float64]:
@@ -120,9 +157,9 @@ def _by_polynomials(toss: JointedToss, timestep: float) -> NDArray[np.float64]:
     solve = np.linalg.pinv(np.stack([np.ones_like(t), t, t**2], axis=1))[:2]
     place, velocity = solve @ toss.qpos[:n, :3]
     joints, rates = solve @ toss.qpos[:n, POSE:]
-    seen = Rotation.from_quat(toss.qpos[:n, 3:POSE], scalar_first=True)
-    middle = seen[n // 2]
-    about = (middle.inv() * seen).as_rotvec()
+    recorded = Rotation.from_quat(toss.qpos[:n, 3:POSE], scalar_first=True)
+    middle = recorded[n // 2]
+    about = (middle.inv() * recorded).as_rotvec()
     for k in range(1, n):  # a rotation vector jumps by a whole turn where it is half a turn long
         size = np.linalg.norm(about[k])
         if size > 0 and np.linalg.norm(about[k] - about[k - 1]) > np.pi:

@@ -50,13 +50,13 @@ class SysidRival:
         self.body = body.reshaped(com=com + 1e-3 * width, rounding=0.0)  # not at the origin, see Identification
         scene = mujoco_peer.scene(self.body, timestep / SUBSTEPS, self.gravity, **CONTACT)
         after = functools.partial(mujoco_peer.slow_down, drag=drag)
-        self.found = Identification(scene, _knobs(body), ["body"], self._apart, SUBSTEPS, after=after)
+        self.found = Identification(scene, _numbers(body), ["body"], self._differences, SUBSTEPS, after=after)
 
     def fit(self, tosses: Tosses, progress: Callable[[int, int], None] = lambda done, most: None) -> None:
         """Short windows first, then whole tosses, as with our own fit."""
         order = np.random.default_rng(0).permutation(len(tosses))
         for number, (window, most, iterations) in enumerate(STAGES):
-            self.found.fit(self._pieces(tosses[np.sort(order[:most])], window), iterations)
+            self.found.fit(self._segments(tosses[np.sort(order[:most])], window), iterations)
             progress(number + 1, len(STAGES))
 
     def starts(self, tosses: Tosses) -> State:
@@ -75,18 +75,18 @@ class SysidRival:
                 motions[i] = position[k], quaternion[k]
         return motions
 
-    def _pieces(self, tosses: Tosses, window: int | None) -> list:
-        from stiction.simulators.mujoco_sysid import Piece
+    def _segments(self, tosses: Tosses, window: int | None) -> list:
+        from stiction.simulators.mujoco_sysid import Segment
 
         states = self.starts(tosses)
         spin = Rotation.from_quat(states.quaternion, scalar_first=True).inv().apply(states.angular_velocity)
-        pieces = []
+        segments = []
         for i, (toss, last) in enumerate(zip(tosses.tosses, last_frames(tosses, window).tolist())):
             n = toss.frames_until(last)
             qpos = np.hstack([toss.position[:n], toss.quaternion[:n]])
             start = np.r_[states.position[i], states.quaternion[i]], np.r_[states.velocity[i], spin[i]]
-            pieces.append(Piece(start, toss.frame[:n], qpos))
-        return pieces
+            segments.append(Segment(start, toss.frame[:n], qpos))
+        return segments
 
     def _as_it_is(self) -> Body:
         """The body with centre of mass and inertia as the model has them now."""
@@ -94,14 +94,14 @@ class SysidRival:
         axes = Rotation.from_quat(found.iquat, scalar_first=True).as_matrix()
         return self.body.reshaped(com=found.ipos, inertia=axes @ np.diag(found.inertia) @ axes.T, rounding=0.0)
 
-    def _apart(self, predicted: NDArray[np.float64], seen: NDArray[np.float64]) -> NDArray[np.float64]:
-        away = (predicted[:, :3] - seen[:, :3]) * (100 / self.width)
-        turn = np.degrees(rotation_vectors(predicted[:, 3:], seen[:, 3:]))
+    def _differences(self, predicted: NDArray[np.float64], recorded: NDArray[np.float64]) -> NDArray[np.float64]:
+        away = (predicted[:, :3] - recorded[:, :3]) * (100 / self.width)
+        turn = np.degrees(rotation_vectors(predicted[:, 3:], recorded[:, 3:]))
         return np.hstack([away, turn]) / FAR
 
 
-def _knobs(body: Body) -> list:
-    from stiction.simulators.mujoco_sysid import Knob
+def _numbers(body: Body) -> list:
+    from stiction.simulators.mujoco_sysid import ModelParameter
 
     def friction(spec, to):
         spec.pairs[0].friction[:2] = to
@@ -121,9 +121,9 @@ def _knobs(body: Body) -> list:
     def ground(spec, to):
         spec.geom("ground").pos = [0.0, 0.0, to]
 
-    turns = friction, torsion, time_constant, damping_ratio
+    applied = friction, torsion, time_constant, damping_ratio
     return [
-        *(Knob(turn.__name__, CONTACT[turn.__name__], *LIMITS[turn.__name__], turn) for turn in turns),
-        Knob("size", 1.0, 0.001, 0.8, 1.2, size),
-        Knob("ground", 0.0, 1e-4, -0.01, 0.01, ground),
+        *(ModelParameter(apply.__name__, CONTACT[apply.__name__], *LIMITS[apply.__name__], apply) for apply in applied),
+        ModelParameter("size", 1.0, 0.001, 0.8, 1.2, size),
+        ModelParameter("ground", 0.0, 1e-4, -0.01, 0.01, ground),
     ]

@@ -18,9 +18,9 @@ from stiction.robots import mujoco as engine
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined
+from stiction.studies.page.pieces import poses_of, scene_of
 from stiction.studies.page.section import Plot, Scene, Section, Table
 from stiction.studies.robots.chain_model import CHAIN, FRICTION, LAST, LINK, TIMESTEP, random_start
-from stiction.studies.robots.pieces import poses_of, scene_of
 from stiction.studies.robots.swings import Swing, swing_in_dart, swing_in_mujoco, swing_with
 
 SWINGS = {"quick": 3, "usual": 20, "full": 100}

@@ -20,9 +20,9 @@ from stiction.robots.mujoco_step import parts_of
 from stiction.simulation.rollout import rollout
 from stiction.simulators import mujoco_throw
 from stiction.studies.numbers import percent
+from stiction.studies.page.pieces import convex_piece
 from stiction.studies.page.section import Motion, Scene, Table
 from stiction.studies.robots import free_body
-from stiction.studies.robots.pieces import convex_piece
 
 TIMESTEPS = (0.001, 0.002, 0.005, 1 / 148)  # [s]; the last is the law's own
 DURATION = 0.75  # [s] of a toss: at its end nearly all cubes lie still

@@ -10,11 +10,11 @@ from stiction.robots import mujoco as engine
 from stiction.simulators.mujoco_scene import mjcf
 from stiction.simulators.scene import Scene
 from stiction.studies import figures
+from stiction.studies.page.pieces import pieces_of
 from stiction.studies.page.section import Motion, Piece, Plot
 from stiction.studies.page.section import Scene as Shown
 from stiction.studies.robots.held import Hold, creep, grasp, stack, two_on_a_slope
 from stiction.studies.robots.holders import BULLET, DART, EVERY, MUJOCO, OURS, Held
-from stiction.studies.robots.pieces import pieces_of
 
 TEXT = [
     "Two fingers pinch a capsule or a cube, with up to 95 times the force that is needed, and nothing else happens: it "

@@ -20,8 +20,8 @@ from stiction.robots import mujoco as engine
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined
+from stiction.studies.page.pieces import Frames, scene_of
 from stiction.studies.page.section import Plot, Scene, Section, Table
-from stiction.studies.robots.pieces import Frames, scene_of
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, strength_at, targets
 
 STAND = {"quick": 2.0, "usual": 10.0, "full": 10.0}  # [s] before and after

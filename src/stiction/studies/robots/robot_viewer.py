@@ -8,10 +8,10 @@ import viser
 from stiction.basics import checks, colours
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Mode
+from stiction.studies.page.pieces import pieces_of
 from stiction.studies.page.scene import meshes
 from stiction.studies.page.serving import SPEEDS, WORLD, Window, block, dot
 from stiction.studies.robots.live import Live, Quadruped, Stranger
-from stiction.studies.robots.pieces import pieces_of
 
 MUJOCO = "MuJoCo's own contact"
 _LONGEST = 0.1  # [s] that are made up for after a slow picture

@@ -14,9 +14,9 @@ from stiction.basics.progress import bar
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined
+from stiction.studies.page.pieces import pieces_of
 from stiction.studies.page.section import Motion, Plot, Scene, Section, Table
 from stiction.studies.robots import agreement, cube, parallel
-from stiction.studies.robots.pieces import pieces_of
 from stiction.studies.robots.strangers import INSTALL, STRANGERS, Stranger
 from stiction.studies.robots.trials import FRICTION, Trial, by_mujoco, by_stiction
 
