@@ -89,7 +89,7 @@ def describe(found: Identified, recordings: Recordings, chosen, held, command: s
         "kind": {"bounces": fitted.bounces, "memory": fitted.memory, **found.tried},
         "gravity": {"value": gravity, "error": error if np.isfinite(error) else None},
         "flight": {name: {"value": value, "error": error} for name, (value, error) in fitted.slowed.items()},
-        "loads": found.loads,
+        "loads": list(found.loads) if found.loads else None,
         "losses": solution.losses,
         "residual": found.residual,
         "coverage": {str(region): share for region, share in found.coverage.items()},
