@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 import stiction
-from stiction.studies.robots.pieces import Frames, scene_of
+from stiction.studies.page.pieces import Frames, scene_of
 
 warnings.filterwarnings("ignore", message=".*RK4.*")  # Euler's method takes its place
 FEET = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 import stiction
-from stiction.studies.robots.pieces import Frames, scene_of
+from stiction.studies.page.pieces import Frames, scene_of
 
 MODEL = """
 <mujoco>
