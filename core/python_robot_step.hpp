@@ -84,6 +84,12 @@ class PythonRobotStep {
         stage_ = Stage::LINEAR;
     }
 
+    void begin_with_last(double timestep) {
+        expect({Stage::TOUCHED});
+        robot->begin_with_last(timestep);
+        stage_ = Stage::APPLIED, applied_ = true;
+    }
+
     bool came_true(int round) {
         expect({Stage::LINEAR}), expect_round(round);
         const bool is_true = robot->came_true(round);
@@ -96,6 +102,14 @@ class PythonRobotStep {
         robot->solve();
     }
 
+    bool is_applied() {
+        expect({Stage::FREE});
+        if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
+        const bool is_applied = robot->is_applied();
+        if (is_applied) stage_ = Stage::APPLIED;
+        return is_applied;
+    }
+
     int apply(double timestep, int round) {
         expect({Stage::FREE}), expect_round(round);
         if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
@@ -105,7 +119,7 @@ class PythonRobotStep {
     }
 
     void plan_rise(double timestep) {
-        expect({Stage::APPLIED});
+        expect({Stage::FREE, Stage::APPLIED});
         robot->plan_rise(timestep);
         stage_ = Stage::PLANNED;
     }

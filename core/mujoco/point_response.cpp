@@ -1,0 +1,106 @@
+// A step beside links with laws of their own: points are solved for with the links' impulses as forces, as often as these
+// change, and tell how the links follow impulses while they hold.
+#include <algorithm>
+#include <cmath>
+
+#include "point_step.hpp"
+
+namespace stiction::mujoco {
+namespace {
+
+constexpr double YIELD = 1e-10;  // share of its mobility by which a held point yields, so that many can share a load
+
+}  // namespace
+
+void PointStep::find_beside() {
+    find_velocities();
+    found_ = points;
+    save_state();  // where nothing is applied yet
+}
+
+Outcome PointStep::solve_beside() {
+    return guarded([&] {
+        points = found_;
+        look_for_pressing();
+        move();
+    });
+}
+
+void PointStep::take_back() {
+    remember();  // the next solution begins with this one
+    withdraw();
+    go_back();
+}
+
+Outcome PointStep::advance_beside() {
+    return guarded([&] { advance(); });
+}
+
+Outcome PointStep::end_beside() {
+    return guarded([&] { conclude_step(); });
+}
+
+/// Add the rows of a body's twist about its centre of mass: linear, then angular, world axes.
+void PointStep::write_twists(int body, SystemRows& rows) const {
+    const std::vector<int>& chain = chains_[body];
+    const Vector arm = vector_from(*engine.data.xipos + 3 * body) -
+                       vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
+    for (int d = 0; d < 6; ++d) rows.add(chain);
+    double* first = rows.numbers(rows.size() - 6);
+    for (std::size_t k = 0; k < chain.size(); ++k) {
+        const double* motion = *engine.data.cdof + 6 * chain[k];
+        const Vector turns = vector_from(motion), moves = vector_from(motion + 3) + cross(turns, arm);
+        const double all[6] = {moves.x, moves.y, moves.z, turns.x, turns.y, turns.z};
+        for (int d = 0; d < 6; ++d) first[d * chain.size() + k] = all[d];
+    }
+}
+
+LinkResponse PointStep::response(std::span<const int> bodies) {
+    const int nv = engine.model.nv, n = static_cast<int>(6 * bodies.size());
+    rows_.clear();
+    for (const int body : bodies) write_twists(body, rows_);
+    // What holds: a point that sticks in all directions, one that slips along its normal.
+    for (const TouchingPoint& point : points) {
+        if (!point.presses()) continue;
+        write_point(point);
+        if (point.slips) rows_.drop(2);
+    }
+    const int held = rows_.size() - n;
+    for (int k = 0; k < *engine.data.nefc; ++k)
+        if ((*engine.data.efc_state)[k] == engine.constants.quadratic) write_constraint(k);
+    const int all = rows_.size(), active = all - n;
+    Matrix A(all, all);
+    rows_.whiten(met(), nv, white_);
+    white_.products(0, n + held, 0, all, 0, nv, A);
+    if (damped_) rows_.whiten(inertia_, nv, white_M_);
+    (damped_ ? white_M_ : white_).products(n + held, all, 0, all, 0, nv, A);  // their forces are found before damping acts
+    LinkResponse out;
+    Matrix C(active, active), X(active, n);
+    double greatest = 0.0;
+    for (int r = 0; r < held; ++r) greatest = std::max(greatest, A[n + r][n + r]);
+    for (int r = 0, next = 0; r < active; ++r) {
+        if (r >= held)
+            while ((*engine.data.efc_state)[next] != engine.constants.quadratic) ++next;
+        const double own = A[n + r][n + r];
+        for (int c = 0; c < active; ++c) C[r][c] = A[n + r][n + c];
+        C[r][r] += r < held ? (YIELD + softness_) * own + 1e-15 * greatest : (*engine.data.efc_R)[next++];
+        for (int c = 0; c < n; ++c) {
+            X[r][c] = -A[n + r][c];
+            out.is_felt = out.is_felt || X[r][c] != 0.0;
+        }
+    }
+    if (active > 0) solve_by_elimination(C, X[0], n);
+    out.V.resize(n), out.R.resize(nv, n), out.L.resize(n, n);
+    for (int c = 0; c < n; ++c) {
+        out.V[c] = rows_.dot(c, *engine.data.qvel);
+        scratch_.assign(nv, 0.0);
+        rows_.add_to(scratch_.data(), c, 1.0);
+        for (int r = 0; r < active; ++r) rows_.add_to(scratch_.data(), n + r, X[r][c]);
+        met().solve(scratch_.data());
+        for (int dof = 0; dof < nv; ++dof) out.R[dof][c] = scratch_[dof];
+        for (int r = 0; r < n; ++r) out.L[r][c] = rows_.dot(r, scratch_.data());
+    }
+    return out;
+}
+
+}  // namespace stiction::mujoco
