@@ -237,6 +237,8 @@ void bind_robots(nb::module_& m) {
         .def_prop_ro("foreseen",
                      [](const Self& s) { return copy_of<double>(s.robot->foreseen, {s.robot->foreseen.size()}); },
                      nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step.")
+        .def_prop_ro("error", [](const Self& s) { return s.robot->error; },
+                     "By which what was foreseen did not come true, relative to what the impulses change.")
         .def_prop_ro("notes", &notes_of, "What became of each link's contact, a view.")
         .def_prop_ro("last",
                      [](nb::handle_t<Self> s) {

@@ -31,6 +31,7 @@ bool RobotStep::is_finite() const { return all_below(engine_.qpos, GREATEST) && 
 int RobotStep::touch(double timestep, bool is_first) {
     withdraw();  // where the last step was not finished
     links_->set_timestep(timestep);
+    std::copy(engine_.qpos.begin(), engine_.qpos.end(), before.begin());
     for (std::size_t i = 0; i < placed_.size(); ++i) {
         if (is_first) notes[i].begin_step();
         place(static_cast<int>(i));
@@ -102,16 +103,20 @@ bool RobotStep::find_linear(const EngineConstraints& constraints, double timeste
     return linear_.find(engine_, constraints, touching_, timestep, damps);
 }
 
+/// By how much twists (6 n,) differ from those that there are, relative to what the impulses change.
+double RobotStep::error_of(const std::vector<double>& twists) const {
+    const std::vector<double>& V = linear_.V;
+    double wrong = 0.0, size = 0.0;
+    for (std::size_t k = 0; k < V.size(); ++k) {
+        wrong = std::max(wrong, std::fabs(V[k] - twists[k]));
+        size = std::max(size, std::fabs(V[k] - V_free_[k]));
+    }
+    return wrong > 0.0 ? wrong / size : 0.0;
+}
+
 bool RobotStep::came_true(int round) {
     const std::vector<double>& V = linear_.V;
-    if (round > 0) {
-        double wrong = 0.0, size = 0.0;
-        for (std::size_t k = 0; k < V.size(); ++k) {
-            wrong = std::max(wrong, std::fabs(V[k] - foreseen[k]));
-            size = std::max(size, std::fabs(V[k] - V_free_[k]));
-        }
-        if (wrong <= FORESEEN * size) return true;
-    }
+    if (round > 0 && (error = error_of(foreseen)) <= FORESEEN) return true;
     V_free_ = V;  // less what the impulses do that are applied now
     if (round > 0) {
         scratch_.resize(V.size());
@@ -125,9 +130,7 @@ Progress RobotStep::apply(double timestep, bool answers, int round) {
     const Solution& solution = links_->algorithm2().solution();
     evaluations_ = solution.evaluations + (round > 0 ? evaluations_ : 0);
     impulse_ = solution.impulse;
-    foreseen.resize(impulse_.size());
-    multiply(linear_.L, impulse_.data(), foreseen.data());
-    for (std::size_t k = 0; k < foreseen.size(); ++k) foreseen[k] += V_free_[k];
+    foreseen = foreseen_with(impulse_);
     apply_impulses(timestep, round == 0);
     return !answers || round == MOST_ROUNDS - 1 ? Progress::DONE : Progress::AGAIN;
 }
@@ -156,17 +159,18 @@ void RobotStep::begin_with_last(double timestep) {
 }
 
 bool RobotStep::is_applied() {
-    const std::vector<double>&V = linear_.V, &found = links_->algorithm2().solution().impulse;
-    double wrong = 0.0, size = 0.0;
-    for (std::size_t r = 0; r < V.size(); ++r) {
-        double after = V_free_[r];
-        for (std::size_t c = 0; c < found.size(); ++c) after += linear_.L[static_cast<int>(r)][c] * found[c];
-        wrong = std::max(wrong, std::fabs(V[r] - after));
-        size = std::max(size, std::fabs(V[r] - V_free_[r]));
-    }
-    if (wrong > FORESEEN * size) return false;
-    evaluations_ += links_->algorithm2().solution().evaluations;
+    const Solution& solution = links_->algorithm2().solution();
+    if (error_of(foreseen_with(solution.impulse)) > FORESEEN) return false;
+    evaluations_ += solution.evaluations;
     return true;
+}
+
+/// Twists of the touching links after the step with these impulses, (6 n,).
+std::vector<double> RobotStep::foreseen_with(const std::vector<double>& impulse) const {
+    std::vector<double> twists(impulse.size());
+    multiply(linear_.L, impulse.data(), twists.data());
+    for (std::size_t k = 0; k < twists.size(); ++k) twists[k] += V_free_[k];
+    return twists;
 }
 
 void RobotStep::plan_rise(double timestep) {
@@ -178,7 +182,6 @@ void RobotStep::plan_rise(double timestep) {
         links_->algorithm2().balance().separate({CORRECTION / timestep, CORRECTION_SPEED}, scratch_.data());
         multiply(linear_.R, scratch_.data(), rise.data());
     }
-    std::copy(engine_.qpos.begin(), engine_.qpos.end(), before.begin());
 }
 
 bool RobotStep::finish(double timestep) {

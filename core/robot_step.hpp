@@ -96,6 +96,7 @@ class RobotStep {
     void turn_linear() { linear_.turn_to_planes(touching_); }
     std::span<double> V_free() { return V_free_; }
 
+    double error = 0.0;                  ///< by which what was foreseen did not come true, relative to what impulses change
     std::vector<ContactNote> notes;      ///< of each link
     std::vector<Wrench> last;            ///< of each link: its impulse in the last step or part of one, world axes
     std::vector<double> rise, before;    ///< velocity of the joints that raises what has sunk in; qpos before the step
@@ -115,6 +116,8 @@ class RobotStep {
     int evaluations_ = 0;
 
     void place(int link);
+    double error_of(const std::vector<double>& twists) const;
+    std::vector<double> foreseen_with(const std::vector<double>& impulse) const;
     void apply_impulses(double timestep, bool is_first);
 };
 

@@ -55,19 +55,37 @@ void PointStep::write_twists(int body, SystemRows& rows) const {
     }
 }
 
+/// Add rows along which a point that presses holds, and by how much each of them yields: one that sticks in all directions,
+/// one that slips along its normal, and across its slip as friction turns with it.
+void PointStep::write_held(const TouchingPoint& point, std::vector<double>& yields) {
+    write_point(point);
+    yields.resize(rows_.size(), 0.0);
+    if (!point.slips) return;
+    const Vector w = velocity_of(point, *engine.data.qvel);
+    const double slip[2] = {dot(w, point.x), dot(w, point.y)}, speed = std::hypot(slip[0], slip[1]);
+    const double friction = std::hypot(point.impulse.y, point.impulse.z);
+    const int along_x = rows_.size() - 2;
+    const bool turns = speed > 0.0 && friction > 0.0;
+    double *x = rows_.numbers(along_x), *y = rows_.numbers(along_x + 1);
+    for (std::size_t k = 0; turns && k < rows_.dofs(along_x).size(); ++k) x[k] = (slip[0] * y[k] - slip[1] * x[k]) / speed;
+    rows_.drop(turns ? 1 : 2);
+    yields.resize(rows_.size());
+    if (turns) yields.back() = speed / friction;
+}
+
 LinkResponse PointStep::response(std::span<const int> bodies) {
     const int nv = engine.model.nv, n = static_cast<int>(6 * bodies.size());
     rows_.clear();
     for (const int body : bodies) write_twists(body, rows_);
-    // What holds: a point that sticks in all directions, one that slips along its normal.
-    for (const TouchingPoint& point : points) {
-        if (!point.presses()) continue;
-        write_point(point);
-        if (point.slips) rows_.drop(2);
-    }
+    std::vector<double> yields(n, 0.0);
+    for (const TouchingPoint& point : points)
+        if (point.presses()) write_held(point, yields);
     const int held = rows_.size() - n;
-    for (int k = 0; k < *engine.data.nefc; ++k)
-        if ((*engine.data.efc_state)[k] == engine.constants.quadratic) write_constraint(k);
+    for (int k = 0; k < *engine.data.nefc; ++k) {
+        if ((*engine.data.efc_state)[k] != engine.constants.quadratic) continue;
+        write_constraint(k);
+        yields.push_back((*engine.data.efc_R)[k]);
+    }
     const int all = rows_.size(), active = all - n;
     Matrix A(all, all);
     rows_.whiten(met(), nv, white_);
@@ -78,12 +96,10 @@ LinkResponse PointStep::response(std::span<const int> bodies) {
     Matrix C(active, active), X(active, n);
     double greatest = 0.0;
     for (int r = 0; r < held; ++r) greatest = std::max(greatest, A[n + r][n + r]);
-    for (int r = 0, next = 0; r < active; ++r) {
-        if (r >= held)
-            while ((*engine.data.efc_state)[next] != engine.constants.quadratic) ++next;
-        const double own = A[n + r][n + r];
+    for (int r = 0; r < active; ++r) {
         for (int c = 0; c < active; ++c) C[r][c] = A[n + r][n + c];
-        C[r][r] += r < held ? (YIELD + softness_) * own + 1e-15 * greatest : (*engine.data.efc_R)[next++];
+        C[r][r] += yields[n + r];
+        if (r < held) C[r][r] += (YIELD + softness_) * A[n + r][n + r] + 1e-15 * greatest;
         for (int c = 0; c < n; ++c) {
             X[r][c] = -A[n + r][c];
             out.is_felt = out.is_felt || X[r][c] != 0.0;

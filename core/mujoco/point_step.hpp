@@ -214,6 +214,7 @@ class PointStep {
     void conclude_step();
     void save_state();
     void write_twists(int body, SystemRows& rows) const;
+    void write_held(const TouchingPoint& point, std::vector<double>& yields);
     Outcome outcome() const;
     Warnings warnings() const;
     double timestep() const { return *engine.model.timestep; }

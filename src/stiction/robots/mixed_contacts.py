@@ -67,8 +67,7 @@ class MixedContacts:
         make_step = partial(MixedStep, points=self._points.core, tell=self._tell)
         self._links = LinkContacts(model, data, own, plan.links, make_step)
         self._step: Any = self._links.step_part
-        self._bodies = [one.body for one in plan.links.fits]
-        self._model = model
+        self._own = {model.body(one.body).name or one.body for one in plan.links.fits}
         both = self._points.contacts | self._links.contacts
         self.contacts = {key: both[key] for key in laws}
         self._steps = self._unsolved = 0
@@ -84,7 +83,7 @@ class MixedContacts:
             self._links.steps(1, before + k)
             is_solved = self._step.is_solved and unsolved == (self._points.core.unsolved, self._links.unsolved)
             self._unsolved += not is_solved
-        self._points.warn()
+        self._points.warn(but=self._own)
 
     def want_forces(self) -> None:
         """Find MuJoCo's forces on bodies (`cfrc_ext` and others) in each step, ours included."""
@@ -129,8 +128,7 @@ class MixedContacts:
     @property
     def uncovered(self) -> dict[Hashable, int]:
         """Of each body with a law: steps in which it touched something that no law covers."""
-        own = {self._model.body(body).name or body for body in self._bodies}
-        others = {name: count for name, count in self._points.uncovered.items() if name not in own}
+        others = {name: count for name, count in self._points.uncovered.items() if name not in self._own}
         return self._links.uncovered | others
 
     def patch(self, key: Hashable) -> NDArray[np.float64]:

@@ -56,6 +56,9 @@ class Simulation:
           plane: z along its normal, x the world's x projected on the plane. A law that bounces does so here, too. One
           that cuts its own steps where corners arrive, as `cube` does, takes any time step, in equal parts that are no
           longer than its own: MuJoCo makes as many shorter steps. Gravity and the ground's height are the model's.
+        Both go together: they are solved for in turn within a step until each fits the other. A key with a law counts
+        as the body with its ground, so that a more special key with a material, such as ("foot", "ramp"), takes the
+        ramp from the law of "foot".
     model: an MjModel, or an MjSpec, which is compiled. It is changed: contacts with materials are listed a little
         before they touch (`geom_gap`), and bodies with laws of their own are left out of MuJoCo's contacts with the
         ground.

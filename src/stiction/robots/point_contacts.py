@@ -1,7 +1,7 @@
 """Materials on pairs of geoms, at MuJoCo's own contact points: see core/mujoco/point_step.hpp."""
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -147,10 +147,10 @@ class PointContacts:
             self.tell(outcome, before + done)
         self.warn()
 
-    def warn(self) -> None:
-        """Warn once of what was seen in the steps so far."""
+    def warn(self, but: Collection[Hashable] = ()) -> None:
+        """Warn once of what was seen in the steps so far. but: bodies of which others warn"""
         if self.core.any_uncovered and not self._said:
-            self._say()
+            self._say([name for name in self.uncovered if name not in but])
         if not self._said_unsolved and self.core.unsolved != self._unsolved:
             self._unsolved = self.core.unsolved
             when = f"until t = {self._data.time:g} s"
@@ -170,10 +170,12 @@ class PointContacts:
             return
         raise checks.InputError(_REFUSALS[outcome].format(timestep=self._model.opt.timestep))
 
-    def _say(self) -> None:
-        """Warn once of contacts that no law covers."""
+    def _say(self, bodies: Sequence[Hashable]) -> None:
+        """Warn once of contacts of these bodies that no law covers, if there are any."""
+        if not bodies:
+            return
         self._said = True
-        names = ", ".join(repr(name) for name in self.uncovered)
+        names = ", ".join(repr(name) for name in bodies)
         warnings.warn(
             f"The body {names} has a law, but touches something that its law does not cover: there, MuJoCo's own "
             "contact acts, and `uncovered` counts such steps.",
