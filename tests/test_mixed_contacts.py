@@ -211,10 +211,20 @@ def test_the_most_special_key_wins_and_of_equals_the_first(keys, by_law):
     assert (sim.contacts[other].kind > 0) == (not by_law)
 
 
-def test_a_law_without_any_ground_is_refused():
+@pytest.mark.parametrize(
+    ("key", "pair", "message"),
+    [
+        ("foot", ("foot", "floor"), "has a law of its own, but nothing to stand on by it"),
+        (("foot", "floor"), "foot", "its key must be that body, not a pair"),
+        ("foot", ("foot", "nobody"), "no body, geom, material or class 'nobody'"),
+        ("nobody", ("foot", "floor"), "no body, geom, material or class 'nobody'"),
+    ],
+)
+def test_refuses(key, pair, message):
     model = model_of(box("foot", 0.1, 0.1))
-    with pytest.raises(InputError, match="has a law of its own, but nothing to stand on by it"):
-        Simulation(model, laws={"foot": rigid(model, "foot"), ("foot", "floor"): 0.3})
+    with pytest.raises(InputError, match=message):
+        Simulation(model, laws={key: rigid(model, "foot"), pair: 0.3})
+    assert not model.geom_gap.any()  # nothing has been changed
 
 
 def test_goes_on_bit_for_bit_from_a_copy_a_pickle_and_a_saved_state():

@@ -1,6 +1,6 @@
 """Bodies that touch the ground by laws learned for them: Algorithm 2 inside MuJoCo's steps."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,11 +41,7 @@ class LinkPlan:
         covers: Callable[[int, int], bool] | None = None,
     ) -> "LinkPlan":
         """The plan for these laws. covers: whether a material holds between two geoms, so that these laws do not"""
-        for key in laws:
-            if isinstance(key, tuple):
-                raise checks.InputError(
-                    f"The law of {key!r} was learned for one body on the ground: its key must be that body, not a pair."
-                )
+        check_keys(laws)
         fits = [mjcf.fit(model, key, law.body, fit) for key, law in laws.items()]
         check_timestep(model.opt.timestep, laws)
         return cls(fits, find_ground(model, [one.body for one in fits], covers), method, tolerance)
@@ -59,6 +55,15 @@ class LinkPlan:
     def begin(self, model: Any, data: Any, laws: dict[Hashable, Law]) -> "LinkContacts":
         """Make what the native core needs, on a model that is prepared."""
         return LinkContacts(model, data, laws, self)
+
+
+def check_keys(laws: Iterable[Hashable]) -> None:
+    """Refuse laws learned for one body that have a pair as their key."""
+    for key in laws:
+        if isinstance(key, tuple):
+            raise checks.InputError(
+                f"The law of {key!r} was learned for one body on the ground: its key must be that body, not a pair."
+            )
 
 
 class LinkContacts:

@@ -13,7 +13,7 @@ from stiction.basics import checks
 from stiction.laws.law import Law
 from stiction.laws.material import Material
 from stiction.robots.ground import fixed_ground
-from stiction.robots.link_contacts import LinkContacts, LinkPlan
+from stiction.robots.link_contacts import LinkContacts, LinkPlan, check_keys
 from stiction.robots.mixed_step import MixedStep
 from stiction.robots.pairs import pairs_of
 from stiction.robots.point_contacts import PointContacts, PointPlan
@@ -40,6 +40,7 @@ class MixedPlan:
     ) -> "MixedPlan":
         """The plan for these laws; the model is prepared for it."""
         materials, own = parted(laws)
+        check_keys(own)
         ground = frozenset(fixed_ground(model))
         pairs = pairs_of(model, list(laws), classes, {key: ground for key in own})
         links = LinkPlan.of(model, own, covers=pairs.covers, **of_links)
