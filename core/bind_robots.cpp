@@ -197,8 +197,9 @@ void bind_robots(nb::module_& m) {
         .def("came_true", &Self::came_true,
              "The second part: whether what the last round foresaw has come true. If not, V_free and L are known.")
         .def("solve", &Self::solve, "The third part: Algorithm 2.")
-        .def("apply", &Self::apply,
-             "The fourth part: forces that bring the impulses of the solution. A value of Progress.")
+        .def("apply", &Self::apply, nb::arg("timestep"), nb::arg("round"), nb::arg("share") = 1.0,
+             "The fourth part: forces that bring the impulses of the solution, or from the second round on a share of the way "
+             "to them. A value of Progress.")
         .def("plan_rise", &Self::plan_rise,
              "After the last round: how what has sunk in is to rise.")
         .def("withdraw", [](Self& s) { s.robot->withdraw(); }, "Take our forces off, where a step cannot be finished.")

@@ -110,10 +110,10 @@ class PythonRobotStep {
         return is_applied;
     }
 
-    int apply(double timestep, int round) {
+    int apply(double timestep, int round, double share) {
         expect({Stage::FREE}), expect_round(round);
         if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
-        const Progress progress = robot->apply(timestep, constraints_.count > 0, round);
+        const Progress progress = robot->apply(timestep, constraints_.count > 0, round, share);
         stage_ = Stage::APPLIED, applied_ = true;
         return static_cast<int>(progress);
     }

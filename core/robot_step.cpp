@@ -126,10 +126,13 @@ bool RobotStep::came_true(int round) {
     return false;
 }
 
-Progress RobotStep::apply(double timestep, bool answers, int round) {
+Progress RobotStep::apply(double timestep, bool answers, int round, double share) {
     const Solution& solution = links_->algorithm2().solution();
     evaluations_ = solution.evaluations + (round > 0 ? evaluations_ : 0);
-    impulse_ = solution.impulse;
+    if (share == 1.0)
+        impulse_ = solution.impulse;
+    else
+        for (std::size_t k = 0; k < impulse_.size(); ++k) impulse_[k] += share * (solution.impulse[k] - impulse_[k]);
     foreseen = foreseen_with(impulse_);
     apply_impulses(timestep, round == 0);
     return !answers || round == MOST_ROUNDS - 1 ? Progress::DONE : Progress::AGAIN;

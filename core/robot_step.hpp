@@ -70,7 +70,8 @@ class RobotStep {
     /// Whether the solution that Links has brings about what the forces that are applied now do.
     bool is_applied();
     /// Apply the solution that Links has. answers: whether anything of the engine answers to the impulses
-    Progress apply(double timestep, bool answers, int round);
+    /// share: of the way to it from the impulses that are applied now, after the first round
+    Progress apply(double timestep, bool answers, int round, double share = 1.0);
     /// After the last round: how what has sunk in is to rise.
     void plan_rise(double timestep);
 

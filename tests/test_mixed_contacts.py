@@ -268,32 +268,44 @@ def test_many_motions_are_those_of_one_simulation():
 
 
 class Failing(Law):
-    """A law that raises when it is told to."""
+    """A law without friction that fails after so many questions."""
 
-    any_timestep = True
-    fails = False
+    def __init__(self, body, asked: int) -> None:
+        self.body, self.left = body, asked
 
-    def classify(self, features):
-        if self.fails:
-            raise RuntimeError("no more")
-        return np.tile([1.0, 0.0, 0.0], (len(features), 1))
+    def classify(self, contacts):
+        return np.full(len(contacts), Mode.DYNAMIC)
+
+    def friction(self, contacts, dynamic):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyError("lost")
+        return np.zeros((len(dynamic), 3))
 
 
 def test_an_error_of_a_law_leaves_the_step_untaken():
     model = model_of(box("low", 0.1, 0.1) + box("up", 0.08, 0.2801))
-    inner = rigid(model, "low")
-    sim = Simulation(model, laws={"low": inner, ("up", "low"): 0.6})
+    law = Failing(body_of(model, "low"), 20)
+    sim = Simulation(model, laws={"low": law, ("up", "low"): 0.6})
     sim.data.xfrc_applied[1] = 0.1
-    sim.step(5)
-    before = sim.save()
-    step = sim.contact_part._step
-    agrees = step._agrees
-    step._agrees = lambda: (_ for _ in ()).throw(KeyboardInterrupt)
-    with pytest.raises(KeyboardInterrupt):
-        sim.step()
+    with pytest.raises(KeyError, match="lost"):
+        for _ in range(40):
+            before = sim.save()
+            sim.step()
     assert (sim.save() == before).all()
-    step._agrees = agrees
+    law.left = 1000
     sim.step()
+    assert sim.data.xfrc_applied[1].tolist() == [0.1] * 6
+
+
+def test_mujocos_own_reset_is_said_and_leaves_no_force():
+    sim = stacked()
+    sim.step(5)
+    sim.data.xfrc_applied[2, 0] = 1e300
+    with pytest.raises(InputError, match="MuJoCo found a bad number in its accelerations"):
+        sim.step()
+    assert sim.data.time < 0.01  # anew
+    assert not sim.data.xfrc_applied.any()
 
 
 def test_lost_numbers_and_a_changed_time_step_are_said():

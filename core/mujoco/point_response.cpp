@@ -8,7 +8,8 @@
 namespace stiction::mujoco {
 namespace {
 
-constexpr double YIELD = 1e-10;  // share of its mobility by which a held point yields, so that many can share a load
+constexpr double YIELD = 1e-6;       // share of its mobility by which a held point yields, so that many can share a load
+constexpr double IMMOVABLE = 1e-15;  // what a point yields that cannot move, against the one that moves most
 
 }  // namespace
 
@@ -73,46 +74,51 @@ void PointStep::write_held(const TouchingPoint& point, std::vector<double>& yiel
     if (turns) yields.back() = speed / friction;
 }
 
-LinkResponse PointStep::response(std::span<const int> bodies) {
-    const int nv = engine.model.nv, n = static_cast<int>(6 * bodies.size());
+/// Write the rows of the bodies' twists, of what holds at the points, and of MuJoCo's constraints that act; how many rows are
+/// of points. yields: of each row
+int PointStep::write_active_rows(std::span<const int> bodies, std::vector<double>& yields) {
     rows_.clear();
     for (const int body : bodies) write_twists(body, rows_);
-    std::vector<double> yields(n, 0.0);
+    yields.assign(rows_.size(), 0.0);
     for (const TouchingPoint& point : points)
         if (point.presses()) write_held(point, yields);
-    const int held = rows_.size() - n;
+    const int held = rows_.size() - static_cast<int>(6 * bodies.size());
     for (int k = 0; k < *engine.data.nefc; ++k) {
         if ((*engine.data.efc_state)[k] != engine.constants.quadratic) continue;
         write_constraint(k);
         yields.push_back((*engine.data.efc_R)[k]);
     }
-    const int all = rows_.size(), active = all - n;
-    Matrix A(all, all);
+    return held;
+}
+
+LinkResponse PointStep::response(std::span<const int> bodies) {
+    const int nv = engine.model.nv, n = static_cast<int>(6 * bodies.size());
+    std::vector<double> yields;
+    const int held = write_active_rows(bodies, yields), all = rows_.size(), active = all - n;
+    Matrix A(all, all), C(active, active), X(active, n);
     rows_.whiten(met(), nv, white_);
     white_.products(0, n + held, 0, all, 0, nv, A);
     if (damped_) rows_.whiten(inertia_, nv, white_M_);
     (damped_ ? white_M_ : white_).products(n + held, all, 0, all, 0, nv, A);  // their forces are found before damping acts
-    LinkResponse out;
-    Matrix C(active, active), X(active, n);
     double greatest = 0.0;
-    for (int r = 0; r < held; ++r) greatest = std::max(greatest, A[n + r][n + r]);
+    for (int r = n; r < n + held; ++r) greatest = std::max(greatest, A[r][r]);
+    LinkResponse out;
     for (int r = 0; r < active; ++r) {
-        for (int c = 0; c < active; ++c) C[r][c] = A[n + r][n + c];
+        const double* row = A[n + r];
+        std::copy(row + n, row + all, C[r]);
         C[r][r] += yields[n + r];
-        if (r < held) C[r][r] += (YIELD + softness_) * A[n + r][n + r] + 1e-15 * greatest;
-        for (int c = 0; c < n; ++c) {
-            X[r][c] = -A[n + r][c];
-            out.is_felt = out.is_felt || X[r][c] != 0.0;
-        }
+        if (r < held) C[r][r] += (YIELD + softness_) * row[n + r] + IMMOVABLE * greatest;
+        for (int c = 0; c < n; ++c) X[r][c] = -row[c];
+        out.is_felt = out.is_felt || std::any_of(row, row + n, [](double x) { return x != 0.0; });
     }
     if (active > 0) solve_by_elimination(C, X[0], n);
     out.V.resize(n), out.R.resize(nv, n), out.L.resize(n, n);
     for (int c = 0; c < n; ++c) {
-        out.V[c] = rows_.dot(c, *engine.data.qvel);
         scratch_.assign(nv, 0.0);
         rows_.add_to(scratch_.data(), c, 1.0);
         for (int r = 0; r < active; ++r) rows_.add_to(scratch_.data(), n + r, X[r][c]);
         met().solve(scratch_.data());
+        out.V[c] = rows_.dot(c, *engine.data.qvel);
         for (int dof = 0; dof < nv; ++dof) out.R[dof][c] = scratch_[dof];
         for (int r = 0; r < n; ++r) out.L[r][c] = rows_.dot(r, scratch_.data());
     }

@@ -215,6 +215,7 @@ class PointStep {
     void save_state();
     void write_twists(int body, SystemRows& rows) const;
     void write_held(const TouchingPoint& point, std::vector<double>& yields);
+    int write_active_rows(std::span<const int> bodies, std::vector<double>& yields);
     Outcome outcome() const;
     Warnings warnings() const;
     double timestep() const { return *engine.model.timestep; }

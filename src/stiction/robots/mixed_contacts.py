@@ -98,7 +98,7 @@ class MixedContacts:
 
     @property
     def memory(self) -> NDArray[np.float64]:
-        """What the next step must know of the last (n, 8): impulses of all bodies with laws, then that of the points."""
+        """What the next step must know of the last (n, 8): impulses of bodies with laws, then of points."""
         impulses = self._step.core.last
         marks = np.stack([np.full(len(impulses), _OF_LINK), np.arange(len(impulses))], axis=1)
         return np.concatenate([np.hstack([marks, impulses]), self._points.memory])

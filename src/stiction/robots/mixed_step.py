@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stiction import _core
+from stiction.bodies.state import Mode
 from stiction.laws.law import Law
 from stiction.robots import mjcf
 from stiction.robots.ground import Ground
@@ -18,7 +19,9 @@ from stiction.robots.mujoco_step import ContactStep
 from stiction.robots.powell import solve_powell
 
 MOST_ROUNDS = 12  # in which links and points are solved for in turn
-NEAR_ENOUGH = 1e-6  # relative error of the links' velocities with which a step counts as solved after all rounds
+_NEAR_ENOUGH = 0.1  # of Algorithm 2's tolerance: the error of the links' velocities with which a step counts as solved
+_SLOW = 0.7  # share of its error that a round may leave at most; else the next one goes half as far as it would ...
+_SHORTEST = 0.25  # ... but not less than this share of the way
 _LATER = 1  # the number of a round of the links' that is not their first
 _NO_AUTORESET = int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
 
@@ -43,7 +46,8 @@ class MixedStep(ContactStep):
     ) -> None:
         super().__init__(model, data, laws, fits, ground, **options)
         self._points, self._tell = points, tell
-        self.rounds = 0
+        self._near_enough = _NEAR_ENOUGH * self.links.tolerance
+        self.rounds = 0  # since the start
         self.is_solved = True  # whether all parts of the last step were
 
     def step(self) -> None:
@@ -86,25 +90,32 @@ class MixedStep(ContactStep):
         bodies = [self._bodies[link] for link in core.touching.tolist()]
         core.begin_with_last(timestep)
         outcome = points.solve_beside()
-        is_solved = False
+        is_solved, share, last = False, 1.0, float("inf")
         for _ in range(MOST_ROUNDS):
             if outcome == _core.Outcome.RESET:
                 return outcome
             self.rounds += 1
             *linear, is_felt = points.response(bodies)
             core.set_linear(*linear)
-            is_solved = core.came_true(_LATER) or self._agrees()
+            is_solved = core.came_true(_LATER) or self._slides_nearly_so() or self._agrees()
             if is_solved:
                 break
+            if core.error > _SLOW * last:
+                share = max(0.5 * share, _SHORTEST)
+            last = core.error
             points.take_back()
-            core.apply(timestep, _LATER)
+            core.apply(timestep, _LATER, share if is_felt else 1.0)
             if not is_felt:
                 outcome, is_solved = points.advance_beside(), True
                 break
             outcome = points.solve_beside()
         core.plan_rise(timestep)
-        self.is_solved = self.is_solved and (is_solved or core.error <= NEAR_ENOUGH)
+        self.is_solved = self.is_solved and (is_solved or core.error <= self._near_enough)
         return outcome
+
+    def _slides_nearly_so(self) -> bool:
+        """Whether links slide, and move as was foreseen as far as Algorithm 2 knows their friction."""
+        return self.core.error <= self._near_enough and bool((self.links.core.solution[1] == Mode.DYNAMIC).any())
 
     def _agrees(self) -> bool:
         """Solve for the links; whether nothing else comes out than was applied."""

@@ -112,8 +112,8 @@ def pairs_of(
 ) -> Pairs:
     """The table for these keys; the most special key that fits a pair wins.
 
-    grounds: of the keys whose laws are not of pairs, but of a body on the ground: the geoms of that ground. Where such a
-        key wins, no law of a pair holds.
+    grounds: of the keys whose laws are not of pairs, but of a body on the ground: the geoms of that ground. Where such
+        a key wins, no law of a pair holds.
     """
     grounds = grounds or {}
     claims: list[_Claim] = []
