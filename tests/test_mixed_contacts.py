@@ -160,7 +160,8 @@ def test_a_law_that_steps_in_parts_beside_a_stack():
     model = model_of(cube + box("a", 0.05, 0.05, x=1.0) + box("b", 0.05, 0.15, x=1.0))
     sim = Simulation(model, laws={"cube": law, ("a", "*"): 0.6}, fit=0.05)
     alone = Simulation(model_of(cube), laws={"cube": law}, fit=0.05)
-    sim.step(200), alone.step(200)
+    sim.step(200)
+    alone.step(200)
     assert sim.contacts["cube"].steps == alone.contacts["cube"].steps > 0
     assert np.abs(sim.data.qpos[:7] - alone.data.qpos).max() < 1e-8
     start = sim.data.qpos[7:].copy()
@@ -247,7 +248,8 @@ def test_goes_on_bit_for_bit_from_a_copy_a_pickle_and_a_saved_state():
     sim.reset()
     assert sim.steps == sim.unsolved == sim.contacts["low"].steps == sim.contacts["up", "low"].steps == 0
     fresh = stacked()
-    sim.step(50), fresh.step(50)
+    sim.step(50)
+    fresh.step(50)
     assert (sim.save() == fresh.save()).all()
 
 

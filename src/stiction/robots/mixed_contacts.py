@@ -100,7 +100,7 @@ class MixedContacts:
     def memory(self) -> NDArray[np.float64]:
         """What the next step must know of the last (n, 8): impulses of bodies with laws, then of points."""
         impulses = self._step.core.last
-        marks = np.stack([np.full(len(impulses), _OF_LINK), np.arange(len(impulses))], axis=1)
+        marks = np.stack([np.full(len(impulses), _OF_LINK), np.arange(float(len(impulses)))], axis=1)
         return np.concatenate([np.hstack([marks, impulses]), self._points.memory])
 
     @memory.setter

@@ -45,7 +45,8 @@ class MixedStep(ContactStep):
         **options: Any,
     ) -> None:
         super().__init__(model, data, laws, fits, ground, **options)
-        self._points, self._tell = points, tell
+        self._points: Any = points  # its arrays have no types
+        self._tell = tell
         self._near_enough = _NEAR_ENOUGH * self.links.tolerance
         self.rounds = 0  # since the start
         self.is_solved = True  # whether all parts of the last step were
