@@ -29,6 +29,7 @@ Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescript
     c.no_autoreset = constant("mjDSBL_AUTORESET"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
+    c.quadratic = constant("mjCNSTRSTATE_QUADRATIC");
     c.integration = constant("mjSTATE_INTEGRATION");
     int* next = c.warnings;
     for (const char* kind : {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL", "CONTACTFULL", "CNSTRFULL"})
@@ -129,6 +130,24 @@ std::pair<Outcome, int> steps_of(PointStep& self, int count) {
     return {all, done};
 }
 
+/// One of the parts of a step.
+template <class Work> Outcome part_of(Work work) {
+    Outcome outcome = Outcome::DONE;
+    without_lock([&] { outcome = work(); });
+    return outcome;
+}
+
+nb::object response_of(PointStep& self, const std::vector<int>& bodies) {
+    for (const int body : bodies)
+        if (body < 0 || body >= self.engine.model.nbody) throw nb::index_error("There is no body of that number.");
+    const LinkResponse found = self.response(bodies);
+    const auto copy = [](const Matrix& A) {
+        const std::size_t rows = A.rows(), columns = A.columns();
+        return copy_of<double>({rows > 0 ? A[0] : nullptr, rows * columns}, {rows, columns});
+    };
+    return nb::make_tuple(copy_of<double>(found.V, {found.V.size()}), copy(found.R), copy(found.L), found.is_felt);
+}
+
 void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
     if (counts.size() != 4 + 3 * self.notes.size() + self.uncovered.size())
         throw nb::value_error("These counts are of other laws or bodies.");
@@ -173,20 +192,43 @@ void bind_mujoco(nb::module_& m) {
         .def("__init__",
              [](PointStep* self, std::uintptr_t model, std::uintptr_t data, const EngineDescription& description,
                 const Places& damping, int state_size, const std::vector<const PairLaw*>& laws,
-                std::vector<int> class_of, int classes, std::vector<int> table, std::vector<double> gaps,
+                std::vector<int> class_of, int classes, int unnamed, std::vector<int> table, std::vector<double> gaps,
                 const std::vector<std::tuple<int, int, double>>& pair_gaps, double softness) {
                  std::vector<PairLaw> own;
                  for (const PairLaw* law : laws) own.push_back(*law);
-                 PairTable all{std::move(class_of), classes, std::move(table), std::move(gaps), {}};
+                 PairTable all{std::move(class_of), classes, unnamed, std::move(table), std::move(gaps), {}};
                  for (const auto& [first, second, gap] : pair_gaps) all.pair_gaps[std::minmax(first, second)] = gap;
                  new (self) PointStep(engine_of(model, data, description, damping, state_size), std::move(own),
                                       std::move(all), softness);
              },
              nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
              nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
-             nb::arg("table"), nb::arg("gaps"), nb::arg("pair_gaps"), nb::arg("softness"))
+             nb::arg("unnamed"), nb::arg("table"), nb::arg("gaps"), nb::arg("pair_gaps"), nb::arg("softness"))
         .def("steps", &steps_of, nb::arg("count"),
              "As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.")
+        .def("begin", [](PointStep& self, bool is_first) { return part_of([&] { return self.begin(is_first); }); },
+             nb::arg("is_first"),
+             "Begin a step beside links with laws of their own: MuJoCo finds positions and contacts. Then find_beside, "
+             "solve_beside, take_back and again, end_beside. is_first: whether it is no later part of a step in parts")
+        .def("find_beside",
+             [](PointStep& self) {
+                 part_of([&] {
+                     self.find_beside();
+                     return Outcome::DONE;
+                 });
+             },
+             "MuJoCo finds velocities and constraints, without the contacts that are excluded by now.")
+        .def("solve_beside", [](PointStep& self) { return part_of([&] { return self.solve_beside(); }); },
+             "Solve for the points with the forces that are applied now, and advance.")
+        .def("response", &response_of, nb::arg("bodies"),
+             "After `solve_beside`: twists V (6 n,) of bodies, how impulses on them change the velocities of the joints, R "
+             "(dofs, 6 n), and their twists, L (6 n, 6 n), world axes; whether points or constraints feel these impulses.")
+        .def("take_back", &PointStep::take_back, "Back to the begin of the step.")
+        .def("advance_beside", [](PointStep& self) { return part_of([&] { return self.advance_beside(); }); },
+             "Once more with the impulses that were found, and the forces that are applied now.")
+        .def("end_beside", [](PointStep& self) { return part_of([&] { return self.end_beside(); }); },
+             "Note what became of the step, and take our forces off.")
+        .def("take_depth_back", &PointStep::take_depth_back, "At last: positions by which the depth of the points gets less.")
         .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
         .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
         .def("note", &note_of, nb::arg("law"))

@@ -65,17 +65,18 @@ void check_inertia(const Arrays& get, int dofs) {
 }
 
 Ground new_ground(Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
-                  const std::vector<bool>& endless, Input<double, -1, 3> centre, Input<double, -1, 3, 3> turn, Input<double, -1, 3> half,
-                  const std::vector<std::array<int, 6>>& faces, const std::vector<std::vector<bool>>& meets) {
+                  const std::vector<std::vector<bool>>& endless, Input<double, -1, 3> centre,
+                  Input<double, -1, 3, 3> turn, Input<double, -1, 3> half, const std::vector<std::array<int, 6>>& faces,
+                  const std::vector<std::vector<bool>>& meets) {
     const std::size_t n = axes.shape(0), boxes = centre.shape(0);
-    if (n == 0 || height.shape(0) != n || support.size() != n || endless.size() != n)
-        throw nb::value_error("axes, height, support and endless must have a row for each plane, and there must be one.");
+    if (n == 0 || height.shape(0) != n || support.size() != n)
+        throw nb::value_error("axes, height and support must have a row for each plane, and there must be one.");
     if (turn.shape(0) != boxes || half.shape(0) != boxes || faces.size() != boxes)
         throw nb::value_error("centre, turn, half and faces must have a row for each box.");
     std::vector<GroundPlane> planes;
     for (std::size_t p = 0; p < n; ++p) {
         const Rotation R = rotation_from(axes.data() + 9 * p);
-        planes.push_back({R, height.data()[p], support[p], endless[p], R.x.x == 1.0 && R.y.y == 1.0 && R.z.z == 1.0});
+        planes.push_back({R, height.data()[p], support[p], R.x.x == 1.0 && R.y.y == 1.0 && R.z.z == 1.0});
     }
     std::vector<GroundBox> all;
     for (std::size_t b = 0; b < boxes; ++b) {
@@ -85,12 +86,17 @@ Ground new_ground(Input<double, -1, 3, 3> axes, Input<double, -1> height, const 
         all.push_back({vector_from(centre.data() + 3 * b), rotation_from(turn.data() + 9 * b),
                        vector_from(half.data() + 3 * b), faces[b]});
     }
-    std::vector<char> may_touch;
-    for (const auto& link : meets) {
-        if (link.size() != boxes) throw nb::value_error("meets must have a value for each link and box.");
-        may_touch.insert(may_touch.end(), link.begin(), link.end());
-    }
-    return {std::move(planes), std::move(all), std::move(may_touch), static_cast<int>(meets.size())};
+    if (endless.size() != meets.size()) throw nb::value_error("endless and meets must have a row for each link.");
+    const auto flat = [](const std::vector<std::vector<bool>>& rows, std::size_t columns, const char* why) {
+        std::vector<char> values;
+        for (const auto& row : rows) {
+            if (row.size() != columns) throw nb::value_error(why);
+            values.insert(values.end(), row.begin(), row.end());
+        }
+        return values;
+    };
+    return {std::move(planes), std::move(all), flat(endless, n, "endless must have a value for each link and plane."),
+            flat(meets, boxes, "meets must have a value for each link and box."), static_cast<int>(meets.size())};
 }
 
 void new_robot_step(PythonRobotStep* self, std::shared_ptr<PythonLinks> links, nb::dict arrays,
@@ -157,15 +163,15 @@ void bind_robots(nb::module_& m) {
     nb::class_<Ground>(m, "Ground", "Planes and boxes that do not move, on which links stand.")
         .def("__init__",
              [](Ground* self, Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
-                const std::vector<bool>& endless, Input<double, -1, 3> centre, Input<double, -1, 3, 3> turn,
-                Input<double, -1, 3> half, const std::vector<std::array<int, 6>>& faces,
+                const std::vector<std::vector<bool>>& endless, Input<double, -1, 3> centre,
+                Input<double, -1, 3, 3> turn, Input<double, -1, 3> half, const std::vector<std::array<int, 6>>& faces,
                 const std::vector<std::vector<bool>>& meets) {
                  new (self) Ground(new_ground(axes, height, support, endless, centre, turn, half, faces, meets));
              },
              nb::kw_only(), nb::arg("axes"), nb::arg("height"), nb::arg("support"), nb::arg("endless"),
              nb::arg("centre"), nb::arg("turn"), nb::arg("half"), nb::arg("faces"), nb::arg("meets"),
              "axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: how far "
-             "it looks up, (p,); endless: whether more than faces of boxes carry, (p,). centre, turn, half: of each box, rows of turn are its axes, (b, 3), "
+             "it looks up, (p,); endless: whether a plane carries a link by more than faces of boxes, (n, p). centre, turn, half: of each box, rows of turn are its axes, (b, 3), "
              "(b, 3, 3), (b, 3); faces: the planes of +x, -x, +y ..., (b, 6); meets: whether a link may touch a box, (n, b).");
     nb::class_<Self>(m, "RobotStep", "The part of an engine's step in which links touch the ground.")
         .def("__init__", &new_robot_step, nb::arg("links"), nb::arg("arrays"), nb::kw_only(), nb::arg("body"),
@@ -184,11 +190,16 @@ void bind_robots(nb::module_& m) {
              "The first part of a round: how the links follow impulses; False where that must be tried out.")
         .def("set_linear", &Self::set_linear,
              "The same where it was tried out: V (6 n,), R (dofs, 6 n) and L (6 n, 6 n).")
+        .def("begin_with_last", &Self::begin_with_last, nb::arg("timestep"),
+             "Instead of a first round: apply forces that bring the impulses of the last step.")
+        .def("is_applied", &Self::is_applied,
+             "After `solve`: whether the solution does the same as the forces that are applied now.")
         .def("came_true", &Self::came_true,
              "The second part: whether what the last round foresaw has come true. If not, V_free and L are known.")
         .def("solve", &Self::solve, "The third part: Algorithm 2.")
-        .def("apply", &Self::apply,
-             "The fourth part: forces that bring the impulses of the solution. A value of Progress.")
+        .def("apply", &Self::apply, nb::arg("timestep"), nb::arg("round"), nb::arg("share") = 1.0,
+             "The fourth part: forces that bring the impulses of the solution, or from the second round on a share of the way "
+             "to them. A value of Progress.")
         .def("plan_rise", &Self::plan_rise,
              "After the last round: how what has sunk in is to rise.")
         .def("withdraw", [](Self& s) { s.robot->withdraw(); }, "Take our forces off, where a step cannot be finished.")
@@ -227,7 +238,17 @@ void bind_robots(nb::module_& m) {
         .def_prop_ro("foreseen",
                      [](const Self& s) { return copy_of<double>(s.robot->foreseen, {s.robot->foreseen.size()}); },
                      nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step.")
+        .def_prop_ro("error", [](const Self& s) { return s.robot->error; },
+                     "By which what was foreseen did not come true, relative to what the impulses change.")
         .def_prop_ro("notes", &notes_of, "What became of each link's contact, a view.")
+        .def_prop_ro("last",
+                     [](nb::handle_t<Self> s) {
+                         std::vector<Wrench>& last = nb::cast<Self&>(s).robot->last;
+                         static_assert(sizeof(Wrench) == 6 * sizeof(double));
+                         const std::size_t shape[2] = {last.size(), 6};
+                         return nb::ndarray<nb::numpy, double>(reinterpret_cast<double*>(last.data()), 2, shape, s);
+                     },
+                     "Impulse of each link in the last step, world axes, (n, 6), a view.")
         .def_prop_ro("rise", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).robot->rise); },
                      "Velocity of the joints that raises what has sunk in, a view.")
         .def_prop_ro("before", [](nb::handle_t<Self> s) { return view(s, nb::cast<Self&>(s).robot->before); },

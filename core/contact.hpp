@@ -233,4 +233,10 @@ class ContactMemory : public std::enable_shared_from_this<ContactMemory> {
 
 inline Workspace& Contacts::workspace() const { return memory_->workspace; }
 
+/// Count a step once, in whichever of its parts something happens.
+inline void count_once(bool& is_counted, bool now, std::int64_t& steps) {
+    steps += now && !is_counted;
+    is_counted = is_counted || now;
+}
+
 }  // namespace stiction

@@ -107,27 +107,32 @@ inline void solve_semidefinite(double* A, int stride, double* x, bool* free, int
     }
 }
 
-/// Solve A x = b for any regular A (n, n), which is overwritten; x: b before, the solution after.
-inline void solve_by_elimination(Matrix& A, double* x) {
+/// Solve A x = b for any regular A (n, n), which is overwritten; x: b before, the solution after. Where there are several
+/// right sides, they are the columns of x (n, columns).
+inline void solve_by_elimination(Matrix& A, double* x, int columns = 1) {
     const int n = A.rows();
+    const auto row = [x, columns](int k) { return x + static_cast<std::size_t>(k) * columns; };
+    const auto subtract = [columns](double* from, double share, const double* what) {
+        for (int c = 0; c < columns; ++c) from[c] -= share * what[c];
+    };
     for (int k = 0; k < n; ++k) {
         int pivot = k;  // the row with the greatest number in this column
         for (int r = k + 1; r < n; ++r)
             if (std::fabs(A[r][k]) > std::fabs(A[pivot][k])) pivot = r;
         if (pivot != k) {
             std::swap_ranges(A[k] + k, A[k] + n, A[pivot] + k);
-            std::swap(x[k], x[pivot]);
+            std::swap_ranges(row(k), row(k) + columns, row(pivot));
         }
         for (int r = k + 1; r < n; ++r) {
             if (A[r][k] == 0.0) continue;
             const double share = A[r][k] / A[k][k];
             for (int c = k + 1; c < n; ++c) A[r][c] -= share * A[k][c];
-            x[r] -= share * x[k];
+            subtract(row(r), share, row(k));
         }
     }
     for (int k = n - 1; k >= 0; --k) {
-        for (int c = k + 1; c < n; ++c) x[k] -= A[k][c] * x[c];
-        x[k] /= A[k][k];
+        for (int c = k + 1; c < n; ++c) subtract(row(k), A[k][c], row(c));
+        for (int c = 0; c < columns; ++c) row(k)[c] /= A[k][k];
     }
 }
 

@@ -27,10 +27,10 @@ double lowest_gap(const GroundPlane& plane, const Hull& hull, const Vector& posi
 }  // namespace
 
 int Ground::touched(int link, const Hull& hull, const Vector& position, const Rotation& R) {
-    if (boxes_.empty() && planes_.size() == 1) return 0;
+    if (boxes_.empty() && planes_.size() == 1 && is_endless(link, 0)) return 0;
     candidates_.clear();
     for (std::size_t p = 0; p < planes_.size(); ++p)
-        if (planes_[p].endless)
+        if (is_endless(link, p))
             if (const double gap = lowest_gap(planes_[p], hull, position, R); gap <= TOUCH)
                 candidates_.push_back({gap, static_cast<int>(p)});
     for (std::size_t b = 0; b < boxes_.size(); ++b) {
@@ -61,7 +61,7 @@ Ground::Candidate Ground::nearest_face(const GroundBox& box, const Hull& hull, c
 
 /// Whether all vertices of a body that lie below a plane are carried by it.
 bool Ground::carries(int plane, int link, const Hull& hull, const Vector& position, const Rotation& R) const {
-    if (planes_[plane].endless) return true;
+    if (is_endless(link, plane)) return true;
     return std::all_of(hull.vertices.begin(), hull.vertices.end(), [&](const Vector& v) {
         const Vector point = position + R * v;
         return gap_of(planes_[plane], hull, point) > TOUCH || lies_on_a_face(plane, link, point);

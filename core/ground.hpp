@@ -18,7 +18,6 @@ struct GroundPlane {
     Rotation axes;   ///< rows: x, y and the normal, in world axes
     double height;   ///< of the plane along its normal, from the world's origin [m]
     double support;  ///< how far its normal looks up, against gravity: from 1, level, to -1, a ceiling
-    bool endless;    ///< false: only the faces of boxes in it carry anything
     bool level;      ///< whether its axes are the world's
 };
 
@@ -32,9 +31,12 @@ struct GroundBox {
 
 class Ground {
   public:
-    /// meets: for each of so many links and each box, whether they may touch at all
-    Ground(std::vector<GroundPlane> planes, std::vector<GroundBox> boxes, std::vector<char> meets, int links)
-        : planes_(std::move(planes)), boxes_(std::move(boxes)), meets_(std::move(meets)), links_(links) {}
+    /// endless: for each of so many links and each plane, whether all of it carries; if not, only faces of boxes in it do
+    /// meets: for each link and each box, whether they may touch at all
+    Ground(std::vector<GroundPlane> planes, std::vector<GroundBox> boxes, std::vector<char> endless,
+           std::vector<char> meets, int links)
+        : planes_(std::move(planes)), boxes_(std::move(boxes)), endless_(std::move(endless)), meets_(std::move(meets)),
+          links_(links) {}
 
     int links() const { return links_; }
     const GroundPlane& plane(int number) const { return planes_[number]; }
@@ -54,10 +56,13 @@ class Ground {
 
     std::vector<GroundPlane> planes_;
     std::vector<GroundBox> boxes_;
-    std::vector<char> meets_;
+    std::vector<char> endless_, meets_;
     int links_;
     std::vector<Candidate> candidates_;
 
+    bool is_endless(int link, std::size_t plane) const {
+        return endless_[std::size_t(link) * planes_.size() + plane] != 0;
+    }
     bool may_touch(int link, std::size_t box) const { return meets_[std::size_t(link) * boxes_.size() + box] != 0; }
     Candidate nearest_face(const GroundBox& box, const Hull& hull, const Vector& position, const Rotation& R) const;
     bool carries(int plane, int link, const Hull& hull, const Vector& position, const Rotation& R) const;

@@ -84,6 +84,12 @@ class PythonRobotStep {
         stage_ = Stage::LINEAR;
     }
 
+    void begin_with_last(double timestep) {
+        expect({Stage::TOUCHED});
+        robot->begin_with_last(timestep);
+        stage_ = Stage::APPLIED, applied_ = true;
+    }
+
     bool came_true(int round) {
         expect({Stage::LINEAR}), expect_round(round);
         const bool is_true = robot->came_true(round);
@@ -96,16 +102,24 @@ class PythonRobotStep {
         robot->solve();
     }
 
-    int apply(double timestep, int round) {
+    bool is_applied() {
+        expect({Stage::FREE});
+        if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
+        const bool is_applied = robot->is_applied();
+        if (is_applied) stage_ = Stage::APPLIED;
+        return is_applied;
+    }
+
+    int apply(double timestep, int round, double share) {
         expect({Stage::FREE}), expect_round(round);
         if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
-        const Progress progress = robot->apply(timestep, constraints_.count > 0, round);
+        const Progress progress = robot->apply(timestep, constraints_.count > 0, round, share);
         stage_ = Stage::APPLIED, applied_ = true;
         return static_cast<int>(progress);
     }
 
     void plan_rise(double timestep) {
-        expect({Stage::APPLIED});
+        expect({Stage::FREE, Stage::APPLIED});
         robot->plan_rise(timestep);
         stage_ = Stage::PLANNED;
     }

@@ -23,7 +23,7 @@ bool all_below(std::span<const double> values, double most) {
 
 RobotStep::RobotStep(std::shared_ptr<Links> links, const EngineArrays& engine, std::vector<PlacedLink> placed,
                      Ground ground, double tolerance, std::vector<std::array<int, 2>> spins)
-    : notes(placed.size()), rise(engine.qvel.size()), before(engine.qpos.size()), links_(std::move(links)),
+    : notes(placed.size()), last(placed.size()), rise(engine.qvel.size()), before(engine.qpos.size()), links_(std::move(links)),
       engine_(engine), placed_(std::move(placed)), ground_(std::move(ground)), tolerance_(tolerance), spins_(std::move(spins)) {}
 
 bool RobotStep::is_finite() const { return all_below(engine_.qpos, GREATEST) && all_below(engine_.qvel, GREATEST); }
@@ -31,6 +31,7 @@ bool RobotStep::is_finite() const { return all_below(engine_.qpos, GREATEST) && 
 int RobotStep::touch(double timestep, bool is_first) {
     withdraw();  // where the last step was not finished
     links_->set_timestep(timestep);
+    std::copy(engine_.qpos.begin(), engine_.qpos.end(), before.begin());
     for (std::size_t i = 0; i < placed_.size(); ++i) {
         if (is_first) notes[i].begin_step();
         place(static_cast<int>(i));
@@ -38,6 +39,9 @@ int RobotStep::touch(double timestep, bool is_first) {
     const int n = links_->touch([&](int i) -> const Vector& { return placed_[i].position; },
                                 [&](int i) -> const Rotation& { return placed_[i].rotation; });
     touching_.clear();
+    std::vector<Wrench> before(placed_.size());
+    for (const Contact& c : links_->contacts()) before[c.index] = last[c.index];
+    last.swap(before);  // what does not touch has none
     for (Contact& c : links_->contacts()) {
         touching_.push_back(&placed_[c.index]);
         c.before = twist_of(engine_, placed_[c.index]);
@@ -99,16 +103,20 @@ bool RobotStep::find_linear(const EngineConstraints& constraints, double timeste
     return linear_.find(engine_, constraints, touching_, timestep, damps);
 }
 
+/// By how much twists (6 n,) differ from those that there are, relative to what the impulses change.
+double RobotStep::error_of(const std::vector<double>& twists) const {
+    const std::vector<double>& V = linear_.V;
+    double wrong = 0.0, size = 0.0;
+    for (std::size_t k = 0; k < V.size(); ++k) {
+        wrong = std::max(wrong, std::fabs(V[k] - twists[k]));
+        size = std::max(size, std::fabs(V[k] - V_free_[k]));
+    }
+    return wrong > 0.0 ? wrong / size : 0.0;
+}
+
 bool RobotStep::came_true(int round) {
     const std::vector<double>& V = linear_.V;
-    if (round > 0) {
-        double wrong = 0.0, size = 0.0;
-        for (std::size_t k = 0; k < V.size(); ++k) {
-            wrong = std::max(wrong, std::fabs(V[k] - foreseen[k]));
-            size = std::max(size, std::fabs(V[k] - V_free_[k]));
-        }
-        if (wrong <= FORESEEN * size) return true;
-    }
+    if (round > 0 && (error = error_of(foreseen)) <= FORESEEN) return true;
     V_free_ = V;  // less what the impulses do that are applied now
     if (round > 0) {
         scratch_.resize(V.size());
@@ -118,23 +126,54 @@ bool RobotStep::came_true(int round) {
     return false;
 }
 
-Progress RobotStep::apply(double timestep, bool answers, int round) {
+Progress RobotStep::apply(double timestep, bool answers, int round, double share) {
     const Solution& solution = links_->algorithm2().solution();
-    const Contacts contacts = links_->contacts();
     evaluations_ = solution.evaluations + (round > 0 ? evaluations_ : 0);
-    impulse_ = solution.impulse;
-    foreseen.resize(impulse_.size());
-    multiply(linear_.L, impulse_.data(), foreseen.data());
-    for (std::size_t k = 0; k < foreseen.size(); ++k) foreseen[k] += V_free_[k];
-    applied_.resize(contacts.size());
-    for (int i = 0; i < contacts.size(); ++i) {
+    if (share == 1.0)
+        impulse_ = solution.impulse;
+    else
+        for (std::size_t k = 0; k < impulse_.size(); ++k) impulse_[k] += share * (solution.impulse[k] - impulse_[k]);
+    foreseen = foreseen_with(impulse_);
+    apply_impulses(timestep, round == 0);
+    return !answers || round == MOST_ROUNDS - 1 ? Progress::DONE : Progress::AGAIN;
+}
+
+/// Apply forces that bring `impulse_`. is_first: whether none of ours are applied yet
+void RobotStep::apply_impulses(double timestep, bool is_first) {
+    applied_.resize(touching_.size());
+    for (std::size_t i = 0; i < touching_.size(); ++i) {
         double* forces = engine_.xfrc_applied + 6 * touching_[i]->body;
-        if (round == 0) std::copy(forces, forces + 6, applied_[i].begin());
+        if (is_first) std::copy(forces, forces + 6, applied_[i].begin());
         double impulse[6];
         write(touching_[i]->to_world(wrench_from(&impulse_[6 * i])), impulse);
         for (int k = 0; k < 6; ++k) forces[k] = applied_[i][k] + impulse[k] / timestep;
     }
-    return !answers || round == MOST_ROUNDS - 1 ? Progress::DONE : Progress::AGAIN;
+}
+
+void RobotStep::begin_with_last(double timestep) {
+    const Contacts contacts = links_->contacts();
+    impulse_.resize(6 * touching_.size());
+    for (std::size_t i = 0; i < touching_.size(); ++i)
+        write(touching_[i]->to_plane(last[contacts[static_cast<int>(i)].index]), &impulse_[6 * i]);
+    foreseen.assign(impulse_.size(), std::numeric_limits<double>::infinity());  // nothing was
+    V_free_.assign(impulse_.size(), 0.0);
+    evaluations_ = 0;
+    apply_impulses(timestep, true);
+}
+
+bool RobotStep::is_applied() {
+    const Solution& solution = links_->algorithm2().solution();
+    if (error_of(foreseen_with(solution.impulse)) > FORESEEN) return false;
+    evaluations_ += solution.evaluations;
+    return true;
+}
+
+/// Twists of the touching links after the step with these impulses, (6 n,).
+std::vector<double> RobotStep::foreseen_with(const std::vector<double>& impulse) const {
+    std::vector<double> twists(impulse.size());
+    multiply(linear_.L, impulse.data(), twists.data());
+    for (std::size_t k = 0; k < twists.size(); ++k) twists[k] += V_free_[k];
+    return twists;
 }
 
 void RobotStep::plan_rise(double timestep) {
@@ -146,7 +185,6 @@ void RobotStep::plan_rise(double timestep) {
         links_->algorithm2().balance().separate({CORRECTION / timestep, CORRECTION_SPEED}, scratch_.data());
         multiply(linear_.R, scratch_.data(), rise.data());
     }
-    std::copy(engine_.qpos.begin(), engine_.qpos.end(), before.begin());
 }
 
 bool RobotStep::finish(double timestep) {
@@ -166,9 +204,10 @@ bool RobotStep::finish(double timestep) {
         ContactNote& note = notes[c.index];
         note.add(solution.mode[i], c.kind, touching_[i]->to_world(wrench_from(&impulse_[6 * i])), impulse_[6 * i + 2]);
         note.evaluations += evaluations_, note.asked += evaluations_;
-        note.count(note.is_unsolved, !solution.solved, note.unsolved);
-        note.count(note.is_outside, solution.outside[i] != 0, note.outside);
+        count_once(note.is_unsolved, !solution.solved, note.unsolved);
+        count_once(note.is_outside, solution.outside[i] != 0, note.outside);
         note.asked_at = touching_[i]->to_world(c.velocity);
+        last[c.index] = touching_[i]->to_world(wrench_from(&solution.impulse[6 * i]));
     }
     return raised && qpos.size() > qvel.size();
 }
@@ -188,6 +227,9 @@ void RobotStep::take_positions() {
     std::copy(before.begin(), before.end(), qpos.begin());
 }
 
-void RobotStep::forget() { std::fill(notes.begin(), notes.end(), ContactNote{}); }
+void RobotStep::forget() {
+    std::fill(notes.begin(), notes.end(), ContactNote{});
+    std::fill(last.begin(), last.end(), Wrench{});
+}
 
 }  // namespace stiction

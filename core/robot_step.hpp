@@ -44,11 +44,6 @@ struct ContactNote {
         impulse = is_first ? its_impulse : impulse + its_impulse;
         pressed += normal;
     }
-    /// Count a step once, whichever part of it it was counted for.
-    static void count(bool& is_counted, bool now, std::int64_t& steps) {
-        steps += now && !is_counted;
-        is_counted = is_counted || now;
-    }
 };
 
 class RobotStep {
@@ -70,8 +65,13 @@ class RobotStep {
     /// Whether what the last round foresaw has come true; if not, `V_free` is known from here on.
     bool came_true(int round);
     void solve() { links_->solve(V_free_.data(), linear_.L, tolerance_); }
+    /// Instead of a first round: apply forces that bring the impulses of the last step.
+    void begin_with_last(double timestep);
+    /// Whether the solution that Links has brings about what the forces that are applied now do.
+    bool is_applied();
     /// Apply the solution that Links has. answers: whether anything of the engine answers to the impulses
-    Progress apply(double timestep, bool answers, int round);
+    /// share: of the way to it from the impulses that are applied now, after the first round
+    Progress apply(double timestep, bool answers, int round, double share = 1.0);
     /// After the last round: how what has sunk in is to rise.
     void plan_rise(double timestep);
 
@@ -97,7 +97,9 @@ class RobotStep {
     void turn_linear() { linear_.turn_to_planes(touching_); }
     std::span<double> V_free() { return V_free_; }
 
+    double error = 0.0;                  ///< by which what was foreseen did not come true, relative to what impulses change
     std::vector<ContactNote> notes;      ///< of each link
+    std::vector<Wrench> last;            ///< of each link: its impulse in the last step or part of one, world axes
     std::vector<double> rise, before;    ///< velocity of the joints that raises what has sunk in; qpos before the step
     std::vector<double> foreseen;        ///< twists (6 n,) of the touching links after the step, axes of their planes
 
@@ -115,6 +117,9 @@ class RobotStep {
     int evaluations_ = 0;
 
     void place(int link);
+    double error_of(const std::vector<double>& twists) const;
+    std::vector<double> foreseen_with(const std::vector<double>& impulse) const;
+    void apply_impulses(double timestep, bool is_first);
 };
 
 }  // namespace stiction

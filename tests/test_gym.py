@@ -17,17 +17,29 @@ from stiction.robots.gym import LearnedFeet, ThreadVectorEnv  # noqa: E402
 from stiction.robots.mujoco import body_of  # noqa: E402
 
 
-def hopper(**options):
-    """Gymnasium's hopper with Coulomb's law on its foot."""
+def hopper(others=None, **options):
+    """Gymnasium's hopper with Coulomb's law on its foot, and other laws."""
     env = gymnasium.make("Hopper-v5", **options)
     foot = body_of(env.unwrapped.model, "foot")  # type: ignore[attr-defined]
-    return LearnedFeet(env, laws={"foot": CoulombLaw(foot, 0.9, cone="round", softness=0.0)})
+    return LearnedFeet(env, laws={"foot": CoulombLaw(foot, 0.9, cone="round", softness=0.0), **(others or {})})
 
 
 def test_passes_gymnasiums_checker():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns of every wrapper, and of infinite bounds of the hopper itself
         check_env(hopper(), skip_render_check=True)
+
+
+def test_a_hopper_with_materials_on_the_rest_falls_on_them():
+    env = hopper({"*": 0.5})
+    env.unwrapped._terminate_when_unhealthy = False  # type: ignore[attr-defined]
+    env.reset(seed=0)
+    for _ in range(150):
+        observation, *_ = env.step(np.ones(3, np.float32))
+        assert np.isfinite(observation).all()
+    assert env.contacts["foot"].steps > 20
+    assert env.contacts["*"].steps > 5
+    assert not sum(env.simulation.uncovered.values())
 
 
 def test_foot_stands_by_its_law():

@@ -247,7 +247,7 @@ def test_only_what_a_body_may_touch_is_ground():
 def test_axes_of_a_plane(normal):
     """Right-handed, z along the normal, and x the world's x projected on the plane, where that can be."""
     n = np.array(normal) / np.linalg.norm(normal)
-    axes = Plane(n, 0.0, 1.0, True, set()).axes
+    axes = Plane(n, 0.0, 1.0, set(), set()).axes
     assert axes @ axes.T == pytest.approx(np.eye(3), abs=1e-12) and np.linalg.det(axes) == pytest.approx(1.0)
     assert axes[2] == pytest.approx(n)
     if abs(n[0]) < 0.9:

@@ -74,7 +74,7 @@ Data::Data(void* data, const Places& places) {
     at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
     at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
     at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
-    at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type");
+    at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type"), at(efc_state, "efc_state");
     at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind");
     at(sensordata, "sensordata");
 }

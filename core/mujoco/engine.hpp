@@ -48,6 +48,7 @@ struct Constants {
     int euler, implicit, implicitfast;  ///< integrators
     int no_actuation, no_eulerdamp, no_damper, no_sensor, no_autoreset, energy, sleep;  ///< flags of options
     int equality, friction_dof, friction_tendon, elliptic;  ///< kinds of constraints
+    int quadratic;       ///< the state of a constraint that acts as a spring
     int integration;     ///< all that a state is, for getState
     int warnings[6];     ///< of bad positions, velocities, accelerations, controls; of too many contacts, constraints
 };
@@ -60,7 +61,7 @@ struct Data {
         *const *site_xmat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof, *const *M, *const *qLD,
         *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J, *const *efc_R, *const *efc_D,
         *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
-    int *const *efc_type, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
+    int *const *efc_type, *const *efc_state, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
     char* const* contact;
     const double* time;
     const int* warning;  ///< pairs of numbers, the second is how often

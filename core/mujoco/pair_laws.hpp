@@ -25,11 +25,13 @@ struct PairLaw {
 struct PairTable {
     std::vector<int> class_of;  ///< of each geom
     int classes = 0;
+    int unnamed = 1;            ///< the first so many classes are of geoms that no law names
     std::vector<int> laws;      ///< for each pair of classes: 2 law + (0 if the first geom is the law's first, else 1), or -1
 
     std::vector<double> gaps;                         ///< of each geom, as the model has it by itself [m]
     std::map<std::pair<int, int>, double> pair_gaps;  ///< of pairs of geoms that the model names [m]
 
+    bool has_law(int geom) const { return class_of[geom] >= unnamed; }
     int law(int geom1, int geom2) const { return laws[class_of[geom1] * classes + class_of[geom2]]; }
     /// How far apart two surfaces may be that the model by itself lists as a contact [m].
     double gap(int geom1, int geom2) const {

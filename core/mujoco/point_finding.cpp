@@ -36,7 +36,7 @@ void PointStep::leave_out() {
             contact.exclude() = 1;
         } else if (!contact.exclude()) {
             for (const int g : {g1, g2})  // below zero: of something soft
-                if (g >= 0 && table_.class_of[g] > 0)  // it has a law with others
+                if (g >= 0 && table_.has_law(g))  // it has a law with others
                     scratch_[(*engine.model.geom_bodyid)[g]] = 1.0;
         }
     }

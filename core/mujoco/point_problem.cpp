@@ -20,7 +20,7 @@ void PointStep::free_motion() {
     const TreeFactor::Pattern pattern{*m.M_rowadr, *m.M_rownnz, *m.M_colind, m.nv};
     const double h = timestep();
     inertia_.take(pattern, *d.qLD, *d.qLDiagInv);
-    engine.functions.getState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
+    save_state();
     v_free_.resize(m.nv);
     v_before_.assign(*d.qvel, *d.qvel + m.nv);
     damped_ = true;

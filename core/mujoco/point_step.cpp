@@ -55,11 +55,11 @@ Outcome PointStep::refusal() const {
     return *engine.model.enableflags & known.sleep ? Outcome::SLEEP : Outcome::DONE;
 }
 
-Outcome PointStep::step() {
-    if (const Outcome why = refusal(); why != Outcome::DONE) return why;
-    before_ = {warnings(), *engine.data.time};
+/// Do part of a step, or all of it; where MuJoCo begins anew meanwhile, so do we.
+Outcome PointStep::guarded(const std::function<void()>& work) {
     try {
-        return whole_step();
+        work();
+        return outcome();
     } catch (const BadAcceleration&) {
         if (*engine.model.disableflags & engine.constants.no_autoreset)
             withdraw();
@@ -73,24 +73,42 @@ Outcome PointStep::step() {
     }
 }
 
-Outcome PointStep::whole_step() {
-    for (PairNote& note : notes) note.begin_step();
-    positions_and_velocities();
-    look_at_moved_bodies();
-    find_points();
-    if (!points.empty()) {
-        engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
-        free_motion();
-        choose_points();
-    }
+Outcome PointStep::step() {
+    if (const Outcome why = begin(true); why != Outcome::DONE) return why;
+    return guarded([&] {
+        find_velocities();
+        if (!points.empty()) look_for_pressing();
+        move();
+        conclude_step();
+        take_depth_back();
+    });
+}
+
+/// Find the motion without contact, and which points press.
+void PointStep::look_for_pressing() {
+    engine.run(engine.functions.fwdActuation), engine.run(engine.functions.fwdAcceleration);
+    free_motion();
+    choose_points();
+}
+
+Outcome PointStep::begin(bool is_first) {
+    if (const Outcome why = refusal(); why != Outcome::DONE) return why;
+    before_ = {warnings(), *engine.data.time};
+    for (PairNote& note : notes) note.begin_part(is_first);
+    if (is_first) has_touched_ = was_unsolved_ = false;
+    const Functions& f = engine.functions;
+    for (const Stage stage : {f.fwdKinematics, f.makeM, f.factorM, f.collision}) engine.run(stage);
+    return Outcome::DONE;
+}
+
+/// Solve for the points that press, and do the second half of MuJoCo's step with their impulses.
+void PointStep::move() {
+    is_solved_ = true;
     if (points.empty()) {
-        memory.clear();
         advance();
-        if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
-        return outcome();
+        return;
     }
     form_groups();
-    ++contact_steps;
     std::vector<TouchingPoint> best;
     double least = std::numeric_limits<double>::infinity();
     for (int round = 0; round < MOST_ROUNDS; ++round) {
@@ -110,24 +128,37 @@ Outcome PointStep::whole_step() {
         best = points, least = wrong;
         go_back();
     }
-    if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
-    withdraw();
-    finish();
-    if (lifts_) engine.functions.integratePos(engine.model_address, *engine.data.qpos, lift_.data(), timestep());
-    return outcome();
 }
 
-/// The first half of MuJoCo's step, as mj_step1 does it, but for the contacts with laws, which are left out.
-void PointStep::positions_and_velocities() {
+/// Note what became of the step, and take our forces off.
+void PointStep::conclude_step() {
+    if (forces_wanted) engine.run(engine.functions.rnePostConstraint);
+    if (points.empty()) {
+        memory.clear();
+        return;
+    }
+    count_once(has_touched_, true, contact_steps);
+    withdraw();
+    finish();
+}
+
+void PointStep::take_depth_back() {
+    if (!points.empty() && lifts_)
+        engine.functions.integratePos(engine.model_address, *engine.data.qpos, lift_.data(), timestep());
+}
+
+/// What is left of the first half of MuJoCo's step, as mj_step1 does it, but for the contacts with laws, which are left out.
+void PointStep::find_velocities() {
     const Functions& f = engine.functions;
     const bool energy = *engine.model.enableflags & engine.constants.energy;
-    for (const Stage stage : {f.fwdKinematics, f.makeM, f.factorM, f.collision}) engine.run(stage);
     leave_out();
     for (const Stage stage : {f.makeConstraint, f.island, f.projectConstraint, f.transmission, f.sensorPos}) engine.run(stage);
     if (energy) engine.run(f.energyPos);
     engine.run(f.fwdVelocity), engine.run(f.sensorVel);
     if (energy) engine.run(f.energyVel);
     if (*f.control && !(*engine.model.disableflags & engine.constants.no_actuation)) engine.run(*f.control);
+    look_at_moved_bodies();
+    find_points();
 }
 
 /// The second half of MuJoCo's step, with the impulses as they are.
@@ -173,6 +204,11 @@ double PointStep::kinetic_energy(const double* velocities) {
     double total = 0.0;
     for (int dof = 0; dof < engine.model.nv; ++dof) total += 0.5 * scratch_[dof] * velocities[dof];
     return total;
+}
+
+/// What `go_back` goes back to.
+void PointStep::save_state() {
+    engine.functions.getState(engine.model_address, engine.data_address, state_.data(), engine.constants.integration);
 }
 
 /// To the begin of the step.
@@ -221,10 +257,12 @@ void PointStep::finish() {
         note.moment[0] += moment.x, note.moment[1] += moment.y, note.moment[2] += moment.z;
         if (point.outside) outside[point.law] = 1;
     }
-    unsolved += !is_solved_;
+    count_once(was_unsolved_, !is_solved_, unsolved);
     for (std::size_t k = 0; k < notes.size(); ++k) {
-        notes[k].steps += touched[k], notes[k].outside += outside[k];
-        notes[k].unsolved += touched[k] && !is_solved_;
+        PairNote& note = notes[k];
+        count_once(note.has_touched, touched[k], note.steps);
+        count_once(note.is_outside, outside[k], note.outside);
+        count_once(note.is_unsolved, touched[k] && !is_solved_, note.unsolved);
     }
     if (!(*engine.model.disableflags & engine.constants.no_sensor)) tell_touch_sensors(touch_sensors, points, engine);
     remember();

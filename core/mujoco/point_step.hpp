@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "../point_friction.hpp"
@@ -26,10 +28,14 @@ struct PairNote {
     std::int64_t touching = 0, slipping = 0;  ///< points that press; of these, points that slip
     double force[3] = {}, moment[3] = {};     ///< impulse on the first body, its moment about the world's origin
     std::int64_t steps = 0, unsolved = 0, outside = 0;
+    bool has_touched = false, is_unsolved = false, is_outside = false;  ///< in any part of this step
 
-    void begin_step() {
+    /// Begin a step, or another part of one: impulses add up, points are those of the last part.
+    void begin_part(bool is_first) {
         touching = slipping = 0;
+        if (!is_first) return;
         std::fill_n(force, 3, 0.0), std::fill_n(moment, 3, 0.0);
+        has_touched = is_unsolved = is_outside = false;
     }
 };
 
@@ -42,6 +48,13 @@ struct Remembered {
     bool is_between(const TouchingPoint& point) const { return geom1 == point.geom1 && geom2 == point.geom2; }
 };
 
+/// How links follow impulses on them, with all that MuJoCo does and what holds at the points; twists are in world axes.
+struct LinkResponse {
+    std::vector<double> V;  ///< their twists now, (6 n,)
+    Matrix R, L;            ///< how impulses change the velocities of the joints (dofs, 6 n), and their twists (6 n, 6 n)
+    bool is_felt = false;   ///< whether any point or constraint answers to these impulses
+};
+
 class PointStep {
   public:
     PointStep(Engine engine, std::vector<PairLaw> laws, PairTable table, double softness);
@@ -49,6 +62,25 @@ class PointStep {
     /// One step. After RESET, MuJoCo has begun anew by itself; after BAD_CONTROL, it took a step without controls; after
     /// OVERFULL, a step without some contacts or constraints; after all others but DONE nothing has happened.
     Outcome step();
+
+    /// The parts of a step beside links with laws of their own, whose impulses are applied as forces on their bodies: begin,
+    /// find_beside, then solve_beside, take_back and again with other forces, and end_beside.
+    /// is_first: whether it is no later part of a step that is taken in parts
+    Outcome begin(bool is_first);
+    void find_beside();
+    /// Solve for the points with the forces that are applied now, and advance.
+    Outcome solve_beside();
+    /// How bodies follow impulses on them, by what presses and acts after `solve_beside`.
+    LinkResponse response(std::span<const int> bodies);
+    /// Back to the begin of the step, with the forces of which `solve_beside` knew.
+    void take_back();
+    /// After `solve_beside`, where the forces have changed since, but no point feels that.
+    Outcome advance_beside();
+    /// Note what became of the step, and take our forces off; take_depth_back follows.
+    Outcome end_beside();
+    /// Move the positions by which the depth of the points gets less.
+    void take_depth_back();
+
     void forget();
     /// Begin without what is remembered of the last step.
     void begin_anew();
@@ -81,6 +113,7 @@ class PointStep {
     bool damped_ = false;                      // whether these differ
     std::vector<double> v_free_, v_before_, state_, scratch_;
     SystemRows rows_, white_, white_M_;        // of all points (z, x, y each), then of MuJoCo's constraints
+    std::vector<TouchingPoint> found_;         // all points that may press, for `solve_beside`
     std::vector<TouchingPoint> waiting_;       // points that do not press
     std::vector<int> constraints_;             // numbers of the latter
     Trees trees_;
@@ -96,6 +129,7 @@ class PointStep {
     double work_ = 0.0;                        // of contact in the last step [J]
     std::vector<double> lift_;                 // velocities by which depth is taken back ...
     bool lifts_ = false;                       // ... if any is
+    bool has_touched_ = false, was_unsolved_ = false;  // in any part of this step
     int most_steps_ = 0, spent_steps_ = 0;     // of Newton's method, for the group at hand
     bool is_solved_ = true;                    // whether the impulses fulfil all laws
     std::vector<double> w_free_, w_before_, proximal_, previous_, mobility_;
@@ -114,7 +148,6 @@ class PointStep {
     /// MuJoCo found a number that it does not take, and has mostly begun anew: nothing of the step is left.
     struct BadAcceleration {};
 
-    void positions_and_velocities();
     void leave_out();
     void find_points();
     void look_at_moved_bodies();
@@ -174,7 +207,15 @@ class PointStep {
     void lift();
     void slow_down(std::vector<double>& velocities) const;
     Outcome refusal() const;
-    Outcome whole_step();
+    Outcome guarded(const std::function<void()>& work);
+    void find_velocities();
+    void look_for_pressing();
+    void move();
+    void conclude_step();
+    void save_state();
+    void write_twists(int body, SystemRows& rows) const;
+    void write_held(const TouchingPoint& point, std::vector<double>& yields);
+    int write_active_rows(std::span<const int> bodies, std::vector<double>& yields);
     Outcome outcome() const;
     Warnings warnings() const;
     double timestep() const { return *engine.model.timestep; }

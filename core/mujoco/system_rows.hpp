@@ -26,6 +26,12 @@ class SystemRows {
         starts_.push_back(static_cast<int>(dofs_.size()));
         return values_.data() + starts_[starts_.size() - 2];
     }
+    double* numbers(int row) { return values_.data() + starts_[row]; }
+    /// Take the last rows off.
+    void drop(int rows) {
+        starts_.resize(starts_.size() - rows);
+        dofs_.resize(starts_.back()), values_.resize(starts_.back());
+    }
     std::span<const int> dofs(int row) const { return {dofs_.data() + starts_[row], length(row)}; }
 
     /// The product of a row and a vector over all dofs.

@@ -587,7 +587,7 @@ class Ground:
         axes: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
         height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         support: Sequence[float],
-        endless: Sequence[bool],
+        endless: Sequence[Sequence[bool]],
         centre: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
         turn: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
         half: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
@@ -595,7 +595,7 @@ class Ground:
         meets: Sequence[Sequence[bool]],
     ) -> None:
         """
-        axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: how far it looks up, (p,); endless: whether more than faces of boxes carry, (p,). centre, turn, half: of each box, rows of turn are its axes, (b, 3), (b, 3, 3), (b, 3); faces: the planes of +x, -x, +y ..., (b, 6); meets: whether a link may touch a box, (n, b).
+        axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: how far it looks up, (p,); endless: whether a plane carries a link by more than faces of boxes, (n, p). centre, turn, half: of each box, rows of turn are its axes, (b, 3), (b, 3, 3), (b, 3); faces: the planes of +x, -x, +y ..., (b, 6); meets: whether a link may touch a box, (n, b).
         """
 
 class RobotStep:
@@ -660,6 +660,16 @@ class RobotStep:
         The same where it was tried out: V (6 n,), R (dofs, 6 n) and L (6 n, 6 n).
         """
 
+    def begin_with_last(self, timestep: float) -> None:
+        """
+        Instead of a first round: apply forces that bring the impulses of the last step.
+        """
+
+    def is_applied(self) -> bool:
+        """
+        After `solve`: whether the solution does the same as the forces that are applied now.
+        """
+
     def came_true(self, arg: int, /) -> bool:
         """
         The second part: whether what the last round foresaw has come true. If not, V_free and L are known.
@@ -668,9 +678,9 @@ class RobotStep:
     def solve(self) -> None:
         """The third part: Algorithm 2."""
 
-    def apply(self, arg0: float, arg1: int, /) -> int:
+    def apply(self, timestep: float, round: int, share: float = 1.0) -> int:
         """
-        The fourth part: forces that bring the impulses of the solution. A value of Progress.
+        The fourth part: forces that bring the impulses of the solution, or from the second round on a share of the way to them. A value of Progress.
         """
 
     def plan_rise(self, arg: float, /) -> None:
@@ -716,8 +726,18 @@ class RobotStep:
         """Twists (6 n,) of the touching links after the step."""
 
     @property
+    def error(self) -> float:
+        """
+        By which what was foreseen did not come true, relative to what the impulses change.
+        """
+
+    @property
     def notes(self) -> NDArray[numpy.void]:
         """What became of each link's contact, a view."""
+
+    @property
+    def last(self) -> NDArray[numpy.float64]:
+        """Impulse of each link in the last step, world axes, (n, 6), a view."""
 
     @property
     def rise(self) -> NDArray[numpy.float64]:
@@ -780,6 +800,7 @@ class PointStep:
         laws: Sequence[PairLaw],
         class_of: Sequence[int],
         classes: int,
+        unnamed: int,
         table: Sequence[int],
         gaps: Sequence[float],
         pair_gaps: Sequence[tuple[int, int, float]],
@@ -789,6 +810,40 @@ class PointStep:
         """
         As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.
         """
+
+    def begin(self, is_first: bool) -> Outcome:
+        """
+        Begin a step beside links with laws of their own: MuJoCo finds positions and contacts. Then find_beside, solve_beside, take_back and again, end_beside. is_first: whether it is no later part of a step in parts
+        """
+
+    def find_beside(self) -> None:
+        """
+        MuJoCo finds velocities and constraints, without the contacts that are excluded by now.
+        """
+
+    def solve_beside(self) -> Outcome:
+        """
+        Solve for the points with the forces that are applied now, and advance.
+        """
+
+    def response(self, bodies: Sequence[int]) -> object:
+        """
+        After `solve_beside`: twists V (6 n,) of bodies, how impulses on them change the velocities of the joints, R (dofs, 6 n), and their twists, L (6 n, 6 n), world axes; whether points or constraints feel these impulses.
+        """
+
+    def take_back(self) -> None:
+        """Back to the begin of the step."""
+
+    def advance_beside(self) -> Outcome:
+        """
+        Once more with the impulses that were found, and the forces that are applied now.
+        """
+
+    def end_beside(self) -> Outcome:
+        """Note what became of the step, and take our forces off."""
+
+    def take_depth_back(self) -> None:
+        """At last: positions by which the depth of the points gets less."""
 
     def is_finite(self) -> bool:
         """Whether the state consists of numbers that MuJoCo takes."""

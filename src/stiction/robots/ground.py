@@ -1,6 +1,6 @@
 """What the bodies of a MuJoCo model can stand on by a law: planes and faces of boxes that are fixed to the world."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +22,14 @@ class Plane:
 
     normal: world axes, (3,); height: along the normal, from the world's origin [m]
     support: how far the normal looks up, against gravity: from 1, level, to -1, a ceiling
-    endless: whether it is a plane of the model; if not, only faces of boxes lie in it
-    geoms: the model's geoms in it
+    floors: geoms in it that are planes of the model; where there are none, only faces of boxes lie in it
+    geoms: all of the model's geoms in it
     """
 
     normal: NDArray[np.float64]
     height: float
     support: float
-    endless: bool
+    floors: set[int]
     geoms: set[int]
 
     @property
@@ -50,7 +50,9 @@ class Ground:
 
     boxes: the model's geoms that are boxes; faces: numbers of the planes of their faces, +x, -x, +y ..., (b, 6)
     centre, turn, half: of the boxes; rows of turn are their axes, (b, 3), (b, 3, 3), (b, 3)
+    endless: whether each link stands on each plane wherever it touches it, (n, p); if not, only on faces of boxes
     meets: whether each link may touch each box, (n, b)
+    is_one_plane: whether a link that touches the ground touches this plane, so that there is nothing to choose
     """
 
     planes: list[Plane]
@@ -59,12 +61,9 @@ class Ground:
     centre: NDArray[np.float64]
     turn: NDArray[np.float64]
     half: NDArray[np.float64]
+    endless: NDArray[np.bool_]
     meets: NDArray[np.bool_]
-
-    @property
-    def is_one_plane(self) -> bool:
-        """Whether a link that touches the ground touches this plane, so that there is nothing to choose."""
-        return len(self.planes) == 1 and not self.boxes
+    is_one_plane: bool
 
     @property
     def core(self) -> _core.Ground:
@@ -73,7 +72,7 @@ class Ground:
             axes=np.array([plane.axes for plane in self.planes]),
             height=np.array([plane.height for plane in self.planes]),
             support=[plane.support for plane in self.planes],
-            endless=[plane.endless for plane in self.planes],
+            endless=self.endless.tolist(),
             centre=self.centre,
             turn=self.turn,
             half=self.half,
@@ -82,33 +81,58 @@ class Ground:
         )
 
 
-def find_ground(model: Any, bodies: Sequence[int]) -> Ground:
-    """What these bodies can stand on: all planes, and the boxes that the model lets them touch, fixed to the world."""
+def fixed_ground(model: Any) -> list[int]:
+    """The geoms on which a body may stand by its law: planes and boxes that are fixed to the world."""
+    fixed = model.body_weldid[model.geom_bodyid] == 0
+    return np.flatnonzero(fixed & np.isin(model.geom_type, [_PLANE, _BOX])).tolist()
+
+
+def find_ground(model: Any, bodies: Sequence[int], covers: Callable[[int, int], bool] | None = None) -> Ground:
+    """What these bodies can stand on: all planes, and the boxes that the model lets them touch, fixed to the world.
+
+    covers: whether a law of their own holds between two geoms; what it holds on is no ground
+    """
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
-    fixed = [g for g in range(model.ngeom) if model.body_weldid[model.geom_bodyid[g]] == 0]
+    own = [contact_geoms(model, body) for body in bodies]
+
+    def carries(link: int, g: int) -> bool:
+        return covers is None or not any(covers(one, g) for one in own[link])
+
+    links = range(len(bodies))
+    fixed = fixed_ground(model)
     boxes = [g for g in fixed if model.geom_type[g] == _BOX]
-    meets = np.array([[_may_touch(model, body, g) for g in boxes] for body in bodies]).reshape(len(bodies), len(boxes))
+    meets = np.array([[_may_touch(model, bodies[i], g) and carries(i, g) for g in boxes] for i in links])
+    meets = meets.reshape(len(bodies), len(boxes))
     kept = np.flatnonzero(meets.any(axis=0))
     boxes, meets = [boxes[k] for k in kept], meets[:, kept]
     turn = data.geom_xmat[boxes].reshape(-1, 3, 3).transpose(0, 2, 1).copy()
     half, centre = model.geom_size[boxes].copy(), data.geom_xpos[boxes].copy()
     pull = model.opt.gravity
     planes = _Planes(_unit(-pull) if pull.any() else np.array([0.0, 0.0, 1.0]))
-    for g in fixed:
-        if model.geom_type[g] == _PLANE:
-            planes.add(data.geom_xmat[g].reshape(3, 3)[:, 2], data.geom_xpos[g], g, endless=True)
+    floors = [g for g in fixed if model.geom_type[g] == _PLANE and any(carries(i, g) for i in links)]
+    for g in floors:
+        planes.add(data.geom_xmat[g].reshape(3, 3)[:, 2], data.geom_xpos[g], g, endless=True)
     faces = []
     for k, g in enumerate(boxes):
         normals = _NORMALS @ turn[k]
         middles = centre[k] + normals * np.repeat(half[k], 2)[:, None]
         faces.append([planes.add(normal, middle, g) for normal, middle in zip(normals, middles)])
-    if not planes.found:
+    if not planes.found and covers is None:
         raise checks.InputError(
             "A law needs something to stand on, a plane or a box that is fixed to the world and that its body may "
             "touch; the model has none."
         )
-    return Ground(planes.found, boxes, faces, centre, turn, half, meets)
+    endless = np.array([[any(carries(i, g) for g in plane.floors) for plane in planes.found] for i in links])
+    endless = endless.reshape(len(bodies), len(planes.found))
+    lost = [body for i, body in enumerate(bodies) if not endless[i].any() and not meets[i].any()]
+    if covers is not None and lost:
+        raise checks.InputError(
+            f"The body {model.body(lost[0]).name or lost[0]!r} has a law of its own, but nothing to stand on by it: on "
+            "all planes and boxes that are fixed to the world and that it may touch, materials hold, or there are none."
+        )
+    one = len(planes.found) == 1 and not boxes and all(carries(i, g) for i in links for g in planes.found[0].geoms)
+    return Ground(planes.found, boxes, faces, centre, turn, half, endless, meets, one)
 
 
 class _Planes:
@@ -125,11 +149,11 @@ class _Planes:
         height = float(normal @ point)
         for number, plane in enumerate(self.found):
             if np.abs(plane.normal - normal).max() < _SAME and abs(plane.height - height) < _SAME:
-                plane.endless |= endless
+                plane.floors |= {geom} if endless else set()
                 plane.geoms.add(geom)
                 return number
         support = round(float(normal @ self.up), 9)  # planes that differ by rounding only look up alike
-        self.found.append(Plane(normal.copy(), height, support, endless, {geom}))
+        self.found.append(Plane(normal.copy(), height, support, {geom} if endless else set(), {geom}))
         return len(self.found) - 1
 
 

@@ -1,6 +1,6 @@
 """Bodies that touch the ground by laws learned for them: Algorithm 2 inside MuJoCo's steps."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,32 +30,55 @@ class LinkPlan:
     tolerance: float
 
     @classmethod
-    def of(cls, model: Any, laws: Mapping[Hashable, Law], *, method: str, tolerance: float, fit: float) -> "LinkPlan":
-        """The plan for these laws; the model is prepared for it."""
-        for key in laws:
-            if isinstance(key, tuple):
-                raise checks.InputError(
-                    f"The law of {key!r} was learned for one body on the ground: its key must be that body, not a pair."
-                )
+    def of(
+        cls,
+        model: Any,
+        laws: Mapping[Hashable, Law],
+        *,
+        method: str,
+        tolerance: float,
+        fit: float,
+        covers: Callable[[int, int], bool] | None = None,
+    ) -> "LinkPlan":
+        """The plan for these laws. covers: whether a material holds between two geoms, so that these laws do not"""
+        check_keys(laws)
         fits = [body_fit.fit(model, key, law.body, fit) for key, law in laws.items()]
         check_timestep(model.opt.timestep, laws)
-        ground = find_ground(model, [one.body for one in fits])
-        if ground.is_one_plane:  # else each step looks which plane is touched
-            geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
-            mjcf.leave_out(model, geoms, ground.planes[0].geoms)
-        return cls(fits, ground, method, tolerance)
+        return cls(fits, find_ground(model, [one.body for one in fits], covers), method, tolerance)
+
+    def prepare(self, model: Any) -> None:
+        """Change the model so that MuJoCo leaves these contacts to the laws, where that can be told beforehand."""
+        if self.ground.is_one_plane:  # else each step looks which plane is touched
+            geoms = {g for one in self.fits for g in mjcf.contact_geoms(model, one.body)}
+            mjcf.leave_out(model, geoms, self.ground.planes[0].geoms)
 
     def begin(self, model: Any, data: Any, laws: dict[Hashable, Law]) -> "LinkContacts":
         """Make what the native core needs, on a model that is prepared."""
         return LinkContacts(model, data, laws, self)
 
 
+def check_keys(laws: Iterable[Hashable]) -> None:
+    """Refuse laws learned for one body that have a pair as their key."""
+    for key in laws:
+        if isinstance(key, tuple):
+            raise checks.InputError(
+                f"The law of {key!r} was learned for one body on the ground: its key must be that body, not a pair."
+            )
+
+
 class LinkContacts:
     """The bodies with laws of a simulation, and what a step does with their contacts."""
 
-    def __init__(self, model: Any, data: Any, laws: dict[Hashable, Law], plan: LinkPlan) -> None:
+    def __init__(
+        self,
+        model: Any,
+        data: Any,
+        laws: dict[Hashable, Law],
+        plan: LinkPlan,
+        make_step: Callable[..., ContactStep] = ContactStep,
+    ) -> None:
         self._model, self._data, self._laws = model, data, laws
-        self._step = ContactStep(
+        self.step_part = self._step = make_step(
             model, data, list(laws.values()), plan.fits, plan.ground, method=plan.method, tolerance=plan.tolerance
         )
         self.links = self._step.links

@@ -29,8 +29,10 @@ from stiction.robots import body_fit, mjcf
 from stiction.robots.body_contact import BodyContact as BodyContact
 from stiction.robots.link_contacts import LinkPlan
 from stiction.robots.links import TOLERANCE
+from stiction.robots.mixed_contacts import MixedPlan
 from stiction.robots.mjcf import body_of as body_of
 from stiction.robots.pair_contact import PairContact as PairContact
+from stiction.robots.pairs import pairs_of
 from stiction.robots.point_contacts import PointPlan
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
@@ -54,6 +56,9 @@ class Simulation:
           plane: z along its normal, x the world's x projected on the plane. A law that bounces does so here, too. One
           that cuts its own steps where corners arrive, as `cube` does, takes any time step, in equal parts that are no
           longer than its own: MuJoCo makes as many shorter steps. Gravity and the ground's height are the model's.
+        Both go together: they are solved for in turn within a step until each fits the other. A key with a law counts
+        as the body with its ground, so that a more special key with a material, such as ("foot", "ramp"), takes the
+        ramp from the law of "foot".
     model: an MjModel, or an MjSpec, which is compiled. It is changed: contacts with materials are listed a little
         before they touch (`geom_gap`), and bodies with laws of their own are left out of MuJoCo's contacts with the
         ground.
@@ -85,13 +90,17 @@ class Simulation:
             mjcf.check_data(model, data)
         mjcf.prepare(model)
         known = known_laws(laws)
+        of_points, of_links = {"softness": softness, "gap": gap}, {"method": method, "tolerance": tolerance, "fit": fit}
         if all(isinstance(law, Material) for law in known.values()):
-            plan = PointPlan.of(model, known, classes=classes, softness=softness, gap=gap)
+            plan = PointPlan.of(model, known, pairs=pairs_of(model, list(known), classes), **of_points)
+        elif not any(isinstance(law, Material) for law in known.values()):
+            plan = LinkPlan.of(model, known, **of_links)
+            plan.prepare(model)
         else:
-            plan = LinkPlan.of(model, known, method=method, tolerance=tolerance, fit=fit)
+            plan = MixedPlan.of(model, known, classes=classes, of_points=of_points, of_links=of_links)
         self._begin(model, mujoco.MjData(model) if data is None else data, known, plan)
 
-    def _begin(self, model: Any, data: Any, laws: dict[Hashable, Any], plan: PointPlan | LinkPlan) -> None:
+    def _begin(self, model: Any, data: Any, laws: dict[Hashable, Any], plan: PointPlan | LinkPlan | MixedPlan) -> None:
         """Make what the native core needs for a model that is prepared."""
         self._model, self._data, self._laws, self._plan = model, data, laws, plan
         self.contact_part: Any = plan.begin(model, data, laws)
@@ -229,15 +238,7 @@ def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
     if not laws:
         raise checks.InputError("laws must name at least one body, got none.")
     adapted = {id(value): _law(value) for value in laws.values()}
-    known = {key: adapted[id(value)] for key, value in laws.items()}
-    materials = [key for key, law in known.items() if isinstance(law, Material)]
-    others = [key for key, law in known.items() if not isinstance(law, Material)]
-    if materials and others:
-        raise checks.InputError(
-            f"A simulation has either materials or laws learned for bodies, not both: {materials[0]!r} has a material, "
-            f"{others[0]!r} a law of its own."
-        )
-    return known
+    return {key: adapted[id(value)] for key, value in laws.items()}
 
 
 def _law(value: Any) -> Law | Material:

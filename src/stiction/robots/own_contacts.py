@@ -31,29 +31,43 @@ class OwnContacts:
         self._said: set[int] = set()
 
     def look(self, counts: bool = True) -> None:
-        """Leave out the contacts with planes on which links stand in this step, and count links that touch more."""
-        contact = self._data.contact
-        pair = contact.geom
-        link = self._link[pair]
-        if (link < 0).all():
+        """Leave out the contacts with planes on which links stand in this step, and count links that touch more.
+
+        MuJoCo has made its constraints before, and makes them anew where some are left out.
+        """
+        if (self._link[self._data.contact.geom] < 0).all():
             return
-        stands = self._in_plane[
-            self._core.planes[link], pair[:, ::-1]
-        ]  # the first on the second, the second on the first
-        taken = (stands & (link >= 0)).any(axis=1)
-        others = np.unique(link[(contact.exclude == 0) & ~taken])
+        left_out = self.leave_out()
         if counts:
-            self._count(others[others >= 0])
-        if taken.any():
-            contact.exclude[taken], contact.efc_address[taken] = 1, -1
+            self.count()
+        if left_out:
             model, data = self._model, self._data
             mujoco.mj_makeConstraint(model, data)
             mujoco.mj_island(model, data)
             mujoco.mj_projectConstraint(model, data)
             mujoco.mj_fwdVelocity(model, data)
 
-    def _count(self, links: Any) -> None:
-        """Links that touch what their laws do not cover."""
+    def leave_out(self) -> bool:
+        """Exclude the contacts with planes on which links stand in this step; whether there are any."""
+        contact = self._data.contact
+        pair = contact.geom
+        link = self._link[pair]
+        if (link < 0).all():
+            return False
+        stands = self._in_plane[
+            self._core.planes[link], pair[:, ::-1]
+        ]  # the first on the second, the second on the first
+        taken = (stands & (link >= 0)).any(axis=1)
+        if not taken.any():
+            return False
+        contact.exclude[taken], contact.efc_address[taken] = 1, -1
+        return True
+
+    def count(self) -> None:
+        """Count links that touch what no law covers."""
+        contact = self._data.contact
+        others = np.unique(self._link[contact.geom][contact.exclude == 0])
+        links = others[others >= 0]
         self._notes["uncovered"][links] += 1
         for link in set(links.tolist()) - self._said:
             self._said.add(link)
@@ -61,5 +75,5 @@ class OwnContacts:
             warnings.warn(
                 f"The body {name!r} touches something that its law does not cover, from t = {self._data.time:g} s on: "
                 "there, MuJoCo's own contact acts, and `uncovered` counts such steps.",
-                stacklevel=7,
+                stacklevel=8,
             )

@@ -6,7 +6,7 @@ anything. "body:NAME", "geom:NAME", "material:NAME" and "class:NAME" say which i
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,49 +91,83 @@ class Pairs:
     """Which law holds between geoms: see the core's PairTable.
 
     sides: of each law, what its key names
+    unnamed: the first so many classes are of geoms that no key names
     """
 
     class_of: list[int]
     classes: int
     table: list[int]
     sides: tuple[tuple[Side, Side], ...]
+    unnamed: int
 
     def covers(self, geom1: int, geom2: int) -> bool:
         """Whether a law holds between two geoms."""
         return self.table[self.class_of[geom1] * self.classes + self.class_of[geom2]] >= 0
 
 
-def pairs_of(model: Any, keys: Sequence[Hashable], classes: Mapping[str, set[int]]) -> Pairs:
-    """The table for these keys; the most special key that fits a pair wins."""
-    sides = []
+def pairs_of(
+    model: Any,
+    keys: Sequence[Hashable],
+    classes: Mapping[str, set[int]],
+    grounds: Mapping[Hashable, frozenset[int]] | None = None,
+) -> Pairs:
+    """The table for these keys; the most special key that fits a pair wins.
+
+    grounds: of the keys whose laws are not of pairs, but of a body on the ground: the geoms of that ground. Where such
+        a key wins, no law of a pair holds.
+    """
+    grounds = grounds or {}
+    claims: list[_Claim] = []
+    sides: list[tuple[Side, Side]] = []
     for key in keys:
-        if isinstance(key, tuple) and len(key) != 2:
-            raise checks.InputError(f"A pair needs two names, got {len(key)}: {key!r:.80}.")
-        first, second = key if isinstance(key, tuple) else (key, ANYTHING)
-        sides.append((side_of(model, first, classes), side_of(model, second, classes)))
-        if not sides[-1][0].geoms or not sides[-1][1].geoms:
-            raise checks.InputError(f"The key {key!r} names no geom.")
-    member = np.array([[g in side.geoms for pair in sides for side in pair] for g in range(model.ngeom)], dtype=bool)
-    named = np.array([side.rank > 0 for pair in sides for side in pair], dtype=bool)
+        if key in grounds:
+            claims.append(_Claim(side_of(model, key, classes), Side(grounds[key], 0, ()), None))
+            continue
+        first, second = _sides(model, key, classes)
+        claims.append(_Claim(first, second, len(sides)))
+        sides.append((first, second))
+    both = [side for claim in claims for side in (claim.first, claim.second)]
+    member = np.array([[g in side.geoms for side in both] for g in range(model.ngeom)], dtype=bool)
+    named = np.array([side.rank > 0 and claim.law is not None for claim in claims for side in claim[:2]], dtype=bool)
     patterns, class_of = np.unique(member, axis=0, return_inverse=True)
-    # Class 0 is that of geoms without a law of their own, which only "*" names.
+    # First the classes of geoms without a law of their own, which only "*" names; there is one at least.
     has_law = (patterns & named).any(axis=1)
+    if has_law.all():
+        patterns, has_law = np.vstack([patterns, patterns[:1] & False]), np.append(has_law, False)
     order = np.argsort(has_law, kind="stable")
     place = np.empty(len(order), dtype=int)
-    place[order] = np.arange(len(order)) + (1 if has_law.all() else 0)
-    patterns = patterns[order] if not has_law.all() else np.vstack([patterns[:1] & False, patterns[order]])
-    size = len(patterns)
-    table = [_law_of(patterns[a], patterns[b], sides) for a in range(size) for b in range(size)]
-    return Pairs(place[class_of.reshape(-1)].tolist(), size, table, tuple(sides))
+    place[order] = np.arange(len(order))
+    patterns = patterns[order]
+    table = [_law_of(a, b, claims) for a in patterns for b in patterns]
+    unnamed = int((~has_law).sum())
+    return Pairs(place[class_of.reshape(-1)].tolist(), len(patterns), table, tuple(sides), unnamed)
 
 
-def _law_of(a: Any, b: Any, sides: Sequence[tuple[Side, Side]]) -> int:
+class _Claim(NamedTuple):
+    """What a key names, and the number of its law among those of pairs."""
+
+    first: Side
+    second: Side
+    law: int | None
+
+
+def _sides(model: Any, key: Hashable, classes: Mapping[str, set[int]]) -> tuple[Side, Side]:
+    if isinstance(key, tuple) and len(key) != 2:
+        raise checks.InputError(f"A pair needs two names, got {len(key)}: {key!r:.80}.")
+    names = key if isinstance(key, tuple) else (key, ANYTHING)
+    first, second = (side_of(model, name, classes) for name in names)
+    if not first.geoms or not second.geoms:
+        raise checks.InputError(f"The key {key!r} names no geom.")
+    return first, second
+
+
+def _law_of(a: Any, b: Any, claims: Sequence[_Claim]) -> int:
     """2 law + (0 if the first geom is the law's first, else 1), or -1, for geoms of two patterns."""
     best, rank = -1, -1
-    for k, (first, second) in enumerate(sides):
+    for k, (first, second, law) in enumerate(claims):
         straight, crossed = a[2 * k] and b[2 * k + 1], b[2 * k] and a[2 * k + 1]
         # A pair that names both sides is more special than one that leaves the other open; of equals the first wins.
         own = 10 * ((first.rank > 0) + (second.rank > 0)) + first.rank + second.rank
         if (straight or crossed) and own > rank:
-            best, rank = 2 * k + (0 if straight else 1), own
+            best, rank = -1 if law is None else 2 * law + (0 if straight else 1), own
     return best

@@ -1,7 +1,7 @@
 """Materials on pairs of geoms, at MuJoCo's own contact points: see core/mujoco/point_step.hpp."""
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,7 +15,7 @@ from stiction.laws.material import Material
 from stiction.robots import engine, mjcf, point_warnings
 from stiction.robots.mjcf import mujoco
 from stiction.robots.pair_contact import PairContact
-from stiction.robots.pairs import Pairs, pairs_of
+from stiction.robots.pairs import Pairs
 
 LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
 FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step
@@ -50,12 +50,11 @@ class PointPlan:
         model: Any,
         laws: Mapping[Hashable, Material],
         *,
-        classes: Mapping[str, set[int]],
+        pairs: Pairs,
         softness: float,
         gap: float | None,
     ) -> "PointPlan":
-        """The plan for these materials; the model is prepared for it."""
-        pairs = pairs_of(model, list(laws), classes)
+        """The plan for these materials; the model is prepared for it. pairs: where they hold"""
         usual = max(LEAST_GAP, FORESEEN_SPEED * model.opt.timestep)
         gap = usual if gap is None else checks.positive("gap [m]", gap)
         softness = checks.non_negative("softness", softness)
@@ -77,8 +76,10 @@ def foresee(model: Any, pairs: Pairs, gap: float) -> None:
     nearer than the margin.
     """
     # Gaps of two geoms add up. Between geoms that no key names there may be a law, too: by the key "*".
-    unnamed = gap / 2 if pairs.table[0] >= 0 else 0.0
-    wanted = np.where(np.array(pairs.class_of, dtype=int) > 0, gap, unnamed)
+    class_of = np.array(pairs.class_of, dtype=int)
+    table = np.array(pairs.table).reshape(pairs.classes, pairs.classes)
+    unnamed = gap / 2 * (table[: pairs.unnamed, : pairs.unnamed] >= 0).any(axis=1)
+    wanted = np.append(unnamed, np.full(pairs.classes - pairs.unnamed, gap))[class_of]
     model.geom_gap[:] = np.maximum(model.geom_gap, wanted)
     reach = model.geom_margin + model.geom_gap
     np.maximum.at(model.body_margin, model.geom_bodyid, reach)
@@ -129,6 +130,7 @@ class PointContacts:
             laws=[native_law(material) for material in laws.values()],
             class_of=pairs.class_of,
             classes=pairs.classes,
+            unnamed=pairs.unnamed,
             table=pairs.table,
             gaps=plan.gaps,
             pair_gaps=plan.pair_gaps,
@@ -142,16 +144,20 @@ class PointContacts:
         """Time steps, all in one call of the core. before: how many the simulation has made, for messages"""
         outcome, done = self.core.steps(count)
         if outcome != _core.Outcome.DONE:
-            self._tell(outcome, before + done)
+            self.tell(outcome, before + done)
+        self.warn()
+
+    def warn(self, but: Collection[Hashable] = ()) -> None:
+        """Warn once of what was seen in the steps so far. but: bodies of which others warn"""
         if self.core.any_uncovered and not self._said:
-            self._say()
+            self._say([name for name in self.uncovered if name not in but])
         if not self._said_unsolved and self.core.unsolved != self._unsolved:
             self._unsolved = self.core.unsolved
             when = f"until t = {self._data.time:g} s"
             counts = self.core.unsolved, self.core.contact_steps
-            self._said_unsolved = point_warnings.tell_of_unsolved(*counts, when, stacklevel=3)
+            self._said_unsolved = point_warnings.tell_of_unsolved(*counts, when, stacklevel=4)
 
-    def _tell(self, outcome: _core.Outcome, steps: int) -> None:
+    def tell(self, outcome: _core.Outcome, steps: int) -> None:
         """Raise or warn of what went wrong in a step."""
         if outcome == _core.Outcome.NO_NUMBERS:
             mjcf.raise_lost_numbers(self._model, self._data, steps)
@@ -164,14 +170,16 @@ class PointContacts:
             return
         raise checks.InputError(_REFUSALS[outcome].format(timestep=self._model.opt.timestep))
 
-    def _say(self) -> None:
-        """Warn once of contacts that no law covers."""
+    def _say(self, bodies: Sequence[Hashable]) -> None:
+        """Warn once of contacts of these bodies that no law covers, if there are any."""
+        if not bodies:
+            return
         self._said = True
-        names = ", ".join(repr(name) for name in self.uncovered)
+        names = ", ".join(repr(name) for name in bodies)
         warnings.warn(
             f"The body {names} has a law, but touches something that its law does not cover: there, MuJoCo's own "
             "contact acts, and `uncovered` counts such steps.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def forget(self) -> None:

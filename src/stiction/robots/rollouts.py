@@ -104,6 +104,7 @@ def _in_python(
             model, data = sim.model, sim.data
             mujoco.mj_resetData(model, data)
             mujoco.mj_setState(model, data, initial[k], _PHYSICS)
+            sim.forget()  # another motion, by whichever thread
             if warmstart is not None:
                 data.qacc_warmstart[:] = warmstart[k]
             last, seen = initial[k], np.zeros(model.nsensordata)
