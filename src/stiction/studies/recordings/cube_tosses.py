@@ -19,16 +19,10 @@ from stiction.bodies.state import State
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import load
 from stiction.learning.identify.fit_law import fit_law
-from stiction.learning.identify.forecast import TossErrors, calibrated, coverage, toss_errors
+from stiction.learning.identify.forecast import TossErrors, toss_errors
+from stiction.learning.identify.from_recordings import identify
 from stiction.learning.identify.gauss_newton import Parameter
-from stiction.learning.identify.identify import (
-    STAGES,
-    Motions,
-    fit,
-    fitted_body,
-    horizon,
-    roll_law,
-)
+from stiction.learning.identify.identify import Motions, fit, fitted_body, horizon, roll_law
 from stiction.learning.recordings.flight_estimate import flight_estimate
 from stiction.learning.recordings.read import import_recordings
 from stiction.learning.recordings.recorded import Recordings
@@ -41,11 +35,9 @@ from stiction.studies.recordings.toss_costs import costs
 from stiction.studies.recordings.toss_rivals import rivals
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
-CALIBRATION = 96  # fitted tosses whose forecasts tell the law's spread
 EFFICIENCY = (8, 16, 32, 64, 128, 320)
 SHIPPED = "stiction, the law cube that ships"
 DRAWS, FEW = 3, 32  # so many draws of the tosses where they are at most FEW: which ones they are matters then
-PEER_STAGES = [replace(stage, most=32) for stage in STAGES[:-1]] + [replace(STAGES[-1], iterations=4)]
 
 
 @dataclass(frozen=True)
@@ -145,17 +137,18 @@ class _Fits:
 
     def __init__(self, body: Body, recordings: Recordings, train, held, starts: Starts, seed: int) -> None:
         self.body, self.starts, self.seed = body, starts, seed
-        self.train, self.tosses = train, recordings.tosses
+        self.train, self.tosses, self.groups = train, recordings.tosses, recordings.groups
         self.held_tosses: Tosses = recordings.tosses[held]
         self.errors: dict[tuple[str, str], TossErrors] = {}  # of each model and start
         self.forecasts: dict[str, Motions] = {}  # of each model, from the flight
 
     def everything(self, size: Scale, progress) -> dict[str, Any]:
         """All parts of the study, as figures for JSON."""
-        self.law = self.identified(size.ours, progress, "ours")
-        self.law, about = calibrated(self.law, [(self.law, self.some(CALIBRATION))])
+        tosses, groups = self.some(size.ours), self.groups[self.chosen(size.ours)]
+        found = identify(tosses, self.body, held_out=self.held_tosses, groups=groups, effects=False, progress=progress)
+        self.law = found.law
         ours = self.figures_of_law(self.law, "stiction")
-        rows = [{"model": "stiction", "fitted_tosses": len(self.some(size.ours)), **ours}]
+        rows = [{"model": "stiction", "fitted_tosses": len(tosses), **ours}]
         shipped = cast(ImpactLaw, load("cube"))
         figures = self.figures_of_law(shipped, SHIPPED)
         rows.append({"model": SHIPPED, "fitted_tosses": shipped.info["fitted_tosses"], **figures})
@@ -168,8 +161,7 @@ class _Fits:
             "efficiency": [self.efficiency(n, progress, size, ours) for n in size.efficiency],
             "ablation": [self.ablation(name, size.ablation, progress) for name in ABLATIONS],
             "coverage": {
-                "calibration": {str(k): v for k, v in about["coverage"].items()},
-                "validation": {str(k): v for k, v in coverage(self.law, self.held_tosses, self.starts.fit).items()},
+                "validation": {str(k): v for k, v in found.coverage.items()},
                 "spread": list(self.law.spread),
             },
             "costs": costs(
@@ -244,7 +236,6 @@ class _Fits:
             parameters,
             tosses,
             SIDE,
-            stages=PEER_STAGES,
             progress=lambda stage, done, most: progress(name, done, most),
         )
         values = dict(zip((p.name for p in parameters), found.values.tolist()))
