@@ -104,7 +104,7 @@ class PythonRobotStep {
 
     bool is_applied() {
         expect({Stage::FREE});
-        if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
+        expect_solution();
         const bool is_applied = robot->is_applied();
         if (is_applied) stage_ = Stage::APPLIED;
         return is_applied;
@@ -112,7 +112,7 @@ class PythonRobotStep {
 
     int apply(double timestep, int round, double share) {
         expect({Stage::FREE}), expect_round(round);
-        if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
+        expect_solution();
         const Progress progress = robot->apply(timestep, constraints_.count > 0, round, share);
         stage_ = Stage::APPLIED, applied_ = true;
         return static_cast<int>(progress);
@@ -120,6 +120,7 @@ class PythonRobotStep {
 
     void plan_rise(double timestep) {
         expect({Stage::FREE, Stage::APPLIED});
+        expect_solution();
         robot->plan_rise(timestep);
         stage_ = Stage::PLANNED;
     }
@@ -146,6 +147,9 @@ class PythonRobotStep {
                                   "solve, apply, and again from find_linear on; plan_rise, finish.");
     }
     /// Raise unless this is a number of a round that fits: 0 before forces were applied, more afterwards.
+    void expect_solution() const {
+        if (!links->has_begun()) throw nb::value_error("There is no solution of this step yet: solve first.");
+    }
     void expect_round(int round) const {
         if (round < 0 || round >= MOST_ROUNDS || (round > 0) != applied_)
             throw nb::value_error("Rounds of a step are counted from 0, and each but the last applies its forces.");

@@ -71,7 +71,7 @@ AFTER = {
     ("touch",): {"contact_part", "find_linear", "set_linear", "set_constraints"},
     ("touch", "find_linear"): {"came_true", "set_constraints"},
     ("touch", "find_linear", "came_true"): {"solve", "set_constraints"},
-    ("touch", "find_linear", "came_true", "solve"): {"solve", "apply", "set_constraints"},
+    ("touch", "find_linear", "came_true", "solve"): {"solve", "apply", "set_constraints", "plan_rise"},
     ("touch", "find_linear", "came_true", "solve", "apply"): {
         "a later round", "find_linear", "set_linear", "set_constraints", "plan_rise",
     },
