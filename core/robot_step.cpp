@@ -39,9 +39,9 @@ int RobotStep::touch(double timestep, bool is_first) {
     const int n = links_->touch([&](int i) -> const Vector& { return placed_[i].position; },
                                 [&](int i) -> const Rotation& { return placed_[i].rotation; });
     touching_.clear();
-    std::vector<Wrench> before(placed_.size());
-    for (const Contact& c : links_->contacts()) before[c.index] = last[c.index];
-    last.swap(before);  // what does not touch has none
+    std::vector<Wrench> kept(placed_.size());
+    for (const Contact& c : links_->contacts()) kept[c.index] = last[c.index];
+    last.swap(kept);  // what does not touch has none
     for (Contact& c : links_->contacts()) {
         touching_.push_back(&placed_[c.index]);
         c.before = twist_of(engine_, placed_[c.index]);
