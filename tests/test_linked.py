@@ -13,9 +13,8 @@ from stiction.learning.jointed.rolling import SUBSTEPS, roll_plainly
 from stiction.simulators.linked import Contact, links_of
 
 ELBOW = Path(__file__).parents[1] / "examples" / "elbow.xml"
-STEP = (
-    0.0068 / SUBSTEPS
-)  # at which Bullet finds the corners of the flat drop below while they are not deep: deeper, it bounces less
+# At this step Bullet finds the corners of the flat drop below while they are not deep: deeper, it bounces less.
+STEP = 0.0068 / SUBSTEPS
 NUMBERS = {
     "link1.com_x": 0.003,
     "link1.shift_x": 0.002,

@@ -58,7 +58,7 @@ def test_restitution_depends_on_the_approach():
 
 
 def test_a_constant_factor_is_other_friction_everywhere():
-    """In rollouts, of samples too, step by step and inside MuJoCo."""
+    """In rollouts, of samples too, and step by step."""
     half = LAW.with_residual(Residual(Material(0.5))).with_spread((0.05, 0.1, 0.05))
     m = LAW.material
     same = LAW.with_material(friction=0.5 * m.friction, friction_loaded=0.5 * m.friction_loaded)

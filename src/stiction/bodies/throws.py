@@ -81,6 +81,7 @@ def draw_each(
     body: Body, ranges: ThrowRanges, sources: Sequence[np.random.Generator], in_plane: NDArray[np.bool_]
 ) -> State:
     """One throw from each source of random numbers, as one batch (n,); in_plane: as for `draw`, shape (n,)."""
+    # As throws that are put together one by one: quaternions are made of length 1 once more, which may change a bit.
     return stacked([_thrown(body, ranges, sources, in_plane)])
 
 

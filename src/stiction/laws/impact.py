@@ -209,7 +209,7 @@ class ImpactLaw(NativeLaw):
     def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "ImpactLaw":
         """The law that `to_parts` described."""
         body, material = Body.from_dict(description.pop("body")), ImpactMaterial(**description.pop("material"))
-        # Files of earlier versions have arrays for the weights of a network, which are empty in those that ship.
+        # Files of earlier versions have arrays for the weights of a network, which are empty in those that shipped.
         own = {name: array for name, array in tensors.items() if name not in _OF_NETWORK or array.size}
         about = description.pop("residual", None)
         if about is not None:

@@ -12,6 +12,7 @@ from stiction.robots.mjcf import body_number, contact_geoms, matrix_of, mujoco
 
 TOLERANCE = 0.01  # relative difference that a body may have from the law's
 _DIRECTIONS = 400  # in which shapes are compared
+_GEOM = mujoco.mjtGeom
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,7 @@ def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
         frame = matrix_of(model.geom_quat[g]), model.geom_pos[g]
         candidates.append(frame)
         mesh = model.geom_dataid[g]
-        if (
-            model.geom_type[g] == mujoco.mjtGeom.mjGEOM_MESH
-        ):  # MuJoCo has moved the file's axes to the mesh's principal ones
+        if model.geom_type[g] == _GEOM.mjGEOM_MESH:  # MuJoCo has moved the file's axes to the mesh's principal ones
             back = matrix_of(model.mesh_quat[mesh]).T
             turn = frame[0] @ back
             candidates.append((turn, frame[1] - turn @ model.mesh_pos[mesh]))
@@ -102,23 +101,23 @@ def _support(model, g: int, directions: NDArray[np.float64]) -> NDArray[np.float
     """How far a geom reaches in each direction (n, 3), from the origin of its body's frame, (n,)."""
     kind, size = model.geom_type[g], model.geom_size[g]
     local = directions @ matrix_of(model.geom_quat[g])
-    if kind == mujoco.mjtGeom.mjGEOM_BOX:
+    if kind == _GEOM.mjGEOM_BOX:
         far = np.abs(local) @ size
-    elif kind == mujoco.mjtGeom.mjGEOM_MESH:
+    elif kind == _GEOM.mjGEOM_MESH:
         mesh = model.geom_dataid[g]
         first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
         far = (local @ model.mesh_vert[first : first + count].T).max(axis=1)
-    elif kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+    elif kind == _GEOM.mjGEOM_CYLINDER:
         far = size[0] * np.hypot(local[:, 0], local[:, 1]) + size[1] * np.abs(local[:, 2])
-    elif kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
+    elif kind == _GEOM.mjGEOM_CAPSULE:
         far = size[0] + size[1] * np.abs(local[:, 2])
-    elif kind == mujoco.mjtGeom.mjGEOM_SPHERE:
+    elif kind == _GEOM.mjGEOM_SPHERE:
         far = np.full(len(local), size[0])
-    elif kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
+    elif kind == _GEOM.mjGEOM_ELLIPSOID:
         far = np.linalg.norm(local * size, axis=1)
     else:
         raise checks.InputError(
             f"A law needs geoms that are a box, mesh, cylinder, capsule, sphere or ellipsoid; geom {g} of its body is "
-            f"of type {mujoco.mjtGeom(kind).name}."
+            f"of type {_GEOM(kind).name}."
         )
     return far + directions @ model.geom_pos[g]

@@ -48,7 +48,6 @@ class MixedStep(ContactStep):
         self._points: Any = points  # its arrays have no types
         self._tell = tell
         self._near_enough = _NEAR_ENOUGH * self.links.tolerance
-        self.rounds = 0  # since the start
         self.is_solved = True  # whether all parts of the last step were
 
     def step(self) -> None:
@@ -95,7 +94,6 @@ class MixedStep(ContactStep):
         for _ in range(MOST_ROUNDS):
             if outcome == _core.Outcome.RESET:
                 return outcome
-            self.rounds += 1
             *linear, is_felt = points.response(bodies)
             core.set_linear(*linear)
             is_solved = core.came_true(_LATER) or self._slides_nearly_so() or self._agrees()

@@ -36,7 +36,7 @@ def read_columns(path: Path) -> dict[str, NDArray[np.float64]]:
 
 
 def _read_csv(path: Path) -> Any:
-    """The table in a CSV file; columns may also be parted by semicolons or tabs, numbers then have decimal commas."""
+    """The table in a CSV file; columns may also be parted by semicolons or tabs, with decimal commas."""
     from pyarrow import csv, types
 
     with path.open(encoding="utf-8", errors="replace") as file:

@@ -41,7 +41,8 @@ def identify_jointed(
 ) -> JointedIdentified:
     """Fit masses, shape, joints and contact of a jointed part to recorded motions of it.
 
-    data: a .npz, .csv or .parquet file, or what `prepare` made of it; mjcf: the part as measured, with a free base
+    data: a .npz, .csv or .parquet file; or what `prepare` made of it, which says the part and the tosses by itself
+    mjcf: the part as measured, with a free base
     tosses: fit this many only, drawn with `seed`; what is held out judges the result
     spread: also find the uncertainty of forecasts
     """

@@ -51,7 +51,6 @@ class Scale:
 
 
 SCALES = {"quick": Scale(12, 8), "usual": Scale(300, 80), "full": Scale(300, 80)}
-PEER_STAGES = [*(replace(stage, most=32) for stage in STAGES[:-1]), replace(STAGES[-1], iterations=4)]
 
 
 def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
@@ -135,7 +134,7 @@ class _Fits:
         drag = self.law.drag if peer.drags else 0.0
         predict = peer_predictor(peer, self.box, self.gravity(drag), drag)
         shown = lambda stage, done, most: self.progress(f"{name}: {stage}", done, most)  # noqa: E731
-        found = fit(predict, parameters, self.fitted, SIDE, stages=PEER_STAGES, errors=False, progress=shown)
+        found = fit(predict, parameters, self.fitted, SIDE, errors=False, progress=shown)
         values = dict(zip((p.name for p in parameters), found.values.tolist()))
         return predict(values, self.judged, self.steps)
 
