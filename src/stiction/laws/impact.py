@@ -74,12 +74,11 @@ class ImpactMaterial:
         if abs(self.restitution_fall) > MOST_FALL:
             raise checks.InputError(f"restitution_fall must lie within {MOST_FALL:g}, got {self.restitution_fall:g}.")
 
-    def restitution_at(self, speed: ArrayLike) -> NDArray[np.float64]:
-        """Share of its approach speed [m/s] at which a corner leaves again, any shape."""
+    def restitution_at(self, speed: ArrayLike, factor: ArrayLike = 1.0) -> NDArray[np.float64]:
+        """Share of its approach speed [m/s] at which a corner leaves again, any shape; factor: of `restitution`."""
         v = np.maximum(np.asarray(speed, dtype=np.float64), 1e-9)
-        found = (
-            self.restitution * (v / RESTITUTION_SPEED) ** -self.restitution_fall * (1 - self.restitution_threshold / v)
-        )
+        e0 = np.minimum(self.restitution * np.asarray(factor), 1.0)
+        found = e0 * (v / RESTITUTION_SPEED) ** -self.restitution_fall * (1 - self.restitution_threshold / v)
         return np.clip(found, 0.0, 1.0)
 
     def friction_at(self, speed: ArrayLike, force: ArrayLike) -> NDArray[np.float64]:
@@ -165,8 +164,8 @@ class ImpactLaw(NativeLaw):
 
     def restitution_at(self, speed: ArrayLike) -> NDArray[np.float64]:
         """Share of its approach speed [m/s] at which a corner leaves again, with the residual."""
-        found = self.material.restitution_at(speed)
-        return found if self.residual is None else np.minimum(found * self.residual.restitution_factor(speed), 1.0)
+        factor = 1.0 if self.residual is None else self.residual.restitution_factor(speed)
+        return self.material.restitution_at(speed, factor)
 
     def drawn(self, number: int, seed: int) -> "ImpactLaw":
         """Laws for `number` bodies, drawn from this law's uncertainty."""

@@ -7,7 +7,7 @@ flights show.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from stiction.laws.impact import ImpactLaw
 from stiction.learning.identify.forecast import coverage
 from stiction.learning.identify.from_recordings import identify
 from stiction.learning.identify.gauss_newton import Parameter
-from stiction.learning.identify.identify import STAGES, Motions, fit, horizon, roll_law
+from stiction.learning.identify.identify import Motions, fit, horizon, roll_law
 from stiction.learning.recordings.read import import_recordings
 from stiction.learning.recordings.tosses import Tosses, errors
 from stiction.studies.outputs import Study, joined
