@@ -7,7 +7,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from stiction import Body, CoulombLaw, InputError, rollout
+from stiction import AugmentedLaw, Body, CoulombLaw, InputError, evaluate, rollout
 from stiction.bodies.trajectory_table import columns_of
 from stiction.cli import main
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
@@ -308,7 +308,18 @@ def test_a_toss_is_forecast_at_its_frames(recordings):
     drawn = recordings[0].forecast("cube", samples=5, seed=1)
     assert drawn.position.shape == (5, 100, 3) and np.ptp(drawn.position[:, -1], axis=0).max() > 1e-4
     with pytest.raises(InputError, match=r"learned for steps of 0.002 s and holds for no other, got 0.0022"):
-        recordings[0].forecast("box")
+        recordings[0].forecast(AugmentedLaw.untrained(SIZE, seed=0))
+
+
+def test_a_law_of_another_body_forecasts_nothing(recordings):
+    for call in (
+        lambda: recordings[0].start("box"),
+        lambda: recordings[0].forecast(CoulombLaw(Body.box((0.12, 0.08, 0.05), 0.37), 0.2, timestep=1 / RATE)),
+        lambda: coverage("box", recordings),
+        lambda: evaluate(LAW, data=replace(recordings, body=Body.box((0.1, 0.1, 0.2), 0.37))),
+    ):
+        with pytest.raises(InputError, match=r"The law is for Body\(.*\), but these are tosses of Body\(box .*\)\."):
+            call()
 
 
 def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
@@ -320,7 +331,9 @@ def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
     refused = {
         "has no spread, so that its forecasts have no regions": lambda: coverage(LAW, recordings),
         "does not know its own uncertainty": lambda: coverage(CoulombLaw(SIZE, timestep=1 / RATE), recordings),
-        "is for steps of 0.002 s, but frames are 0.006757 s apart": lambda: coverage("box", recordings),
+        "is for steps of 0.002 s, but frames are 0.006757 s apart": lambda: coverage(
+            AugmentedLaw.untrained(SIZE, seed=0), recordings
+        ),
         "levels must lie between 0 and 1": lambda: coverage("cube", recordings, (0.5, 1.5)),
         "recordings must come from stiction.recordings.read, got list": lambda: coverage("cube", [1]),  # type: ignore
         "samples must be a whole number of at least 8": lambda: coverage("cube", recordings, samples=2),

@@ -48,7 +48,8 @@ def side_of(model: Any, name: Hashable, classes: Mapping[str, set[int]]) -> Side
         found = _number(model, kind, name, classes)
         if found is not None:
             return _of(kind, found, model, classes)
-    raise checks.InputError(f"The model has no body, geom, material or class {name!r}.{_hint(model, 'body', classes)}")
+    known = _hint(model, "body", classes) + _hint(model, "geom", classes)
+    raise checks.InputError(f"The model has no body, geom, material or class {name!r}.{known}")
 
 
 def _number(model: Any, kind: str, name: str, classes: Mapping[str, set[int]]) -> int | str | None:

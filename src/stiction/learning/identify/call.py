@@ -10,7 +10,7 @@ from stiction.learning.identify.forecast import REGIONS, SAMPLES
 from stiction.learning.identify.forecast import coverage as coverage_of
 from stiction.learning.identify.from_recordings import Identified, identify_recordings
 from stiction.learning.recordings.recorded import Recordings
-from stiction.learning.recordings.tosses import check_plane
+from stiction.learning.recordings.tosses import check_body
 from stiction.simulation.rollout import law_of
 
 _SAME_STEP = 0.01  # relative difference between a law's time step and a frame interval that are one and the same
@@ -75,7 +75,7 @@ def coverage(
         raise checks.InputError(
             f"{known!r} has no spread, so that its forecasts have no regions: use an identified law."
         )
-    check_plane(recordings.body, known.body)
+    check_body(recordings.body, known.body)
     if abs(known.timestep / recordings.timestep - 1) > _SAME_STEP:
         raise checks.InputError(
             f"The law is for steps of {known.timestep:.4g} s, but frames are {recordings.timestep:.4g} s apart."

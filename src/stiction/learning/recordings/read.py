@@ -35,7 +35,7 @@ _LEAST_FLIGHT = 4  # frames; a toss with fewer does not tell its start
 
 def import_recordings(
     path: str | Path,
-    body: Body,
+    body: Body | None = None,
     how: Conventions | None = None,
     *,
     columns: dict[str, str] | None = None,

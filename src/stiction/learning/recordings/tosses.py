@@ -16,6 +16,7 @@ from stiction.learning.recordings.flight import Flights
 from stiction.learning.recordings.start_errors import Noise, draw, moved, noise_of, start_covariances
 from stiction.simulation.rollout import law_of, rollout
 
+LIKENESS = 1.3  # factor by which a law's body may be larger or smaller than what was measured
 OUT_OF_PLANE = [1, 3, 5, 7, 9, 11]  # errors of a start that a planar body cannot have
 
 
@@ -45,6 +46,17 @@ def check_plane(recorded: Body | None, used: Body) -> None:
     if recorded is not None and recorded.planar != used.planar:
         seen, other = ("a plane", "space") if recorded.planar else ("space", "a plane")
         raise checks.InputError(f"These tosses were recorded in {seen}, but {used!r} moves in {other}.")
+
+
+def check_body(recorded: Body | None, used: Body) -> None:
+    """Refuse the body of a law that cannot be what was recorded: fits change its size, but not by much."""
+    check_plane(recorded, used)
+    if recorded is None:
+        return
+    own, its = (np.ptp(body.vertices, axis=0) + 2 * body.rounding for body in (recorded, used))
+    seen = [0, 2] if recorded.planar else [0, 1, 2]
+    if (np.abs(np.log(its[seen] / own[seen])) > np.log(LIKENESS)).any():
+        raise checks.InputError(f"The law is for {used!r}, but these are tosses of {recorded!r}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +126,7 @@ class Toss(Frames):
         body = self.body if known is None else known.body
         if body is None:
             raise checks.InputError("This toss does not say what was tossed: give its law, toss.start(law).")
-        check_plane(self.body, body)
+        check_body(self.body, body)
         return (body, GRAVITY, 0.0) if known is None else (body, known.gravity, known.drag)
 
     def forecast(self, law: Any, *, samples: int | None = None, seed: int = 0) -> Trajectory:
@@ -127,7 +139,7 @@ class Toss(Frames):
         seed: of the samples
         """
         law, interval = law_of(law), self._interval()
-        check_plane(self.body, law.body)
+        check_body(self.body, law.body)
         parts = max(1, round(interval / law.timestep))  # time steps from frame to frame
         how = {"timestep": interval / parts, "every": parts}
         if samples is None:

@@ -14,7 +14,7 @@ from stiction.learning.identify.from_recordings import open_recordings
 from stiction.learning.identify.identify import width_of
 from stiction.learning.identify.words import share_of
 from stiction.learning.recordings.recorded import Recordings
-from stiction.learning.recordings.tosses import check_plane
+from stiction.learning.recordings.tosses import check_body
 
 EARLY = 25  # frames after the first touch, before chance decides
 
@@ -48,7 +48,7 @@ def figures_of(name: str, law: ImpactLaw, data: Recordings | str | Path | None, 
     if data is None:
         raise checks.InputError(f"{name} was identified from recordings: give some to evaluate it on (data).")
     recordings = data if isinstance(data, Recordings) else open_recordings(data, law.body.reshaped(rounding=0.0))
-    check_plane(recordings.body, law.body)
+    check_body(recordings.body, law.body)
     rows = np.flatnonzero(recordings.held_out)
     rows = rows if len(rows) else np.arange(len(recordings))
     tosses = recordings.tosses[rows]
