@@ -183,8 +183,8 @@ def _poor(means: dict[str, float], still: dict[str, float] | None) -> list[str]:
         ]
     if means["position"] > POOR[0] or means["rotation"] > POOR[1]:
         return [
-            "These forecasts are poor. Where a part tumbles until chance decides, that is all there is: see whether the "
-            f"first frames after the touch are forecast well. Else {check}"
+            "These forecasts are poor. Where a part tumbles until chance decides, that is all there is: see whether "
+            f"the first frames after the touch are forecast well. Else {check}"
         ]
     return []
 
