@@ -119,8 +119,8 @@ def _middle(ready: Prepared, models: Sequence[Fitted], scale: float, seed: int) 
 
 def _middle_table(models: Sequence[Compared]) -> Table:
     note = (
-        f"Of {SAMPLES} samples of each toss, the mean in each frame: where motions part, the best guess is no motion. "
-        "MuJoCo's samples differ as ours do, in friction, bounce, ground and start."
+        f"Of {SAMPLES} samples of each toss, the mean in each frame: where motions part, the best guess need not be a "
+        "motion. MuJoCo's samples differ as ours do, in friction, bounce, ground and start."
     )
     return Table("The middle of samples as a forecast", *_rows(models), note)
 
