@@ -43,7 +43,7 @@ lint: $(BUILT) ## check style, types and the direction of imports
 	@$(BIN)/lint-imports --no-logo
 
 stub: $(BUILT) ## write the core's type stub again, after a change of its bindings
-	@$(BIN)/python -m nanobind.stubgen -q -m stiction._core.baseline -p core/stub.patterns -o $(STUB)
+	@$(BIN)/python -m nanobind.stubgen -q -m stiction._core.baseline -p core/python/stub.patterns -o $(STUB)
 	@$(BIN)/ruff check -q --fix $(STUB) && $(BIN)/ruff format -q $(STUB)
 
 sanitize: $(BUILT) ## run the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer

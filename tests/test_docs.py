@@ -54,7 +54,7 @@ def test_what_a_page_names_exists(page):
 def test_the_table_of_the_paper_names_most_of_the_core():
     named = {path for path, _ in mentions(ROOT / "docs/paper_to_code.md")}
     assert len(named) > 50
-    assert {"core/algorithm1.cpp", "core/algorithm2.cpp", "paper.py"} <= named
+    assert {"core/contact/algorithm1.cpp", "core/multibody/algorithm2.cpp", "paper.py"} <= named
 
 
 def test_every_file_of_the_core_is_on_its_map():

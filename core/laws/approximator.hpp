@@ -7,10 +7,10 @@
 #include <variant>
 #include <vector>
 
-#include "../contact.hpp"
-#include "kernel_machine.hpp"
-#include "networks.hpp"
-#include "trees.hpp"
+#include "contact/contact.hpp"
+#include "laws/kernel_machine.hpp"
+#include "laws/networks.hpp"
+#include "laws/trees.hpp"
 
 namespace stiction {
 

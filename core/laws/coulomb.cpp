@@ -1,11 +1,11 @@
-#include "coulomb.hpp"
+#include "laws/coulomb.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "friction_box.hpp"
-#include "friction_cone.hpp"
-#include "point_impulses.hpp"
+#include "friction/friction_box.hpp"
+#include "friction/friction_cone.hpp"
+#include "friction/point_impulses.hpp"
 
 namespace stiction {
 namespace {

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "../dense.hpp"
-#include "../law.hpp"
+#include "math/dense.hpp"
+#include "laws/law.hpp"
 
 namespace stiction {
 

@@ -1,11 +1,11 @@
-#include "describe.hpp"
+#include "laws/describe.hpp"
 
 #include <cmath>
 
-#include "../algorithm1.hpp"
-#include "../normal_impulse.hpp"
-#include "patch_view.hpp"
-#include "state_inputs.hpp"
+#include "contact/algorithm1.hpp"
+#include "contact/normal_impulse.hpp"
+#include "laws/patch_view.hpp"
+#include "laws/state_inputs.hpp"
 
 namespace stiction {
 namespace {

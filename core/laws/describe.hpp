@@ -7,8 +7,8 @@
 
 #include <memory>
 
-#include "../contact.hpp"
-#include "points.hpp"
+#include "contact/contact.hpp"
+#include "friction/points.hpp"
 
 namespace stiction {
 

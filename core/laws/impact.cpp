@@ -1,12 +1,12 @@
-#include "impact.hpp"
+#include "laws/impact.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "../algorithm1.hpp"
-#include "../normal_impulse.hpp"
-#include "dissipation.hpp"
+#include "contact/algorithm1.hpp"
+#include "contact/normal_impulse.hpp"
+#include "friction/dissipation.hpp"
 
 namespace stiction {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "../law.hpp"
-#include "residual.hpp"
+#include "laws/law.hpp"
+#include "laws/residual.hpp"
 
 namespace stiction {
 

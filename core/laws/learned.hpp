@@ -1,10 +1,10 @@
 // Laws that were learned: the data-augmented law of the paper, and its purely data-driven baseline.
 #pragma once
 
-#include "../algorithm1.hpp"
-#include "../law.hpp"
-#include "approximator.hpp"
-#include "describe.hpp"
+#include "contact/algorithm1.hpp"
+#include "laws/law.hpp"
+#include "laws/approximator.hpp"
+#include "laws/describe.hpp"
 
 namespace stiction {
 

@@ -1,15 +1,15 @@
-#include "material.hpp"
+#include "laws/material.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 
-#include "../loads.hpp"
-#include "../normal_impulse.hpp"
-#include "../static_impulse.hpp"
-#include "point_impulses.hpp"
-#include "points.hpp"
+#include "contact/loads.hpp"
+#include "contact/normal_impulse.hpp"
+#include "contact/static_impulse.hpp"
+#include "friction/point_impulses.hpp"
+#include "friction/points.hpp"
 
 namespace stiction {
 namespace {

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <span>
 
-#include "../law.hpp"
-#include "../point_friction.hpp"
-#include "friction_map.hpp"
-#include "point_impulses.hpp"
+#include "laws/law.hpp"
+#include "friction/point_friction.hpp"
+#include "friction/friction_map.hpp"
+#include "friction/point_impulses.hpp"
 
 namespace stiction {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "../simd.hpp"
+#include "math/simd.hpp"
 
 namespace stiction {
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <span>
 
-#include "describe.hpp"
-#include "points.hpp"
+#include "laws/describe.hpp"
+#include "friction/points.hpp"
 
 namespace stiction {
 

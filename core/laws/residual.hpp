@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../math.hpp"
-#include "friction_map.hpp"
+#include "math/vectors.hpp"
+#include "friction/friction_map.hpp"
 
 namespace stiction {
 

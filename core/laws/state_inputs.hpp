@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../contact.hpp"
-#include "describe.hpp"
+#include "contact/contact.hpp"
+#include "laws/describe.hpp"
 
 namespace stiction {
 

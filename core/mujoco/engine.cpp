@@ -1,4 +1,4 @@
-#include "engine.hpp"
+#include "mujoco/engine.hpp"
 
 #include <algorithm>
 #include <csetjmp>

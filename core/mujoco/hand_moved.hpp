@@ -9,7 +9,7 @@
 #include <cmath>
 #include <vector>
 
-#include "../math.hpp"
+#include "math/vectors.hpp"
 
 namespace stiction::mujoco {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "../contact.hpp"
-#include "../laws/friction_map.hpp"
-#include "../math.hpp"
+#include "contact/contact.hpp"
+#include "friction/friction_map.hpp"
+#include "math/vectors.hpp"
 
 namespace stiction::mujoco {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "point_step.hpp"
+#include "mujoco/point_step.hpp"
 
 namespace stiction::mujoco {
 namespace {

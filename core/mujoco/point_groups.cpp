@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "point_step.hpp"
+#include "mujoco/point_step.hpp"
 
 namespace stiction::mujoco {
 namespace {

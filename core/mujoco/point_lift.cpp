@@ -4,8 +4,8 @@
 #include <limits>
 #include <numeric>
 
-#include "../step.hpp"
-#include "point_step.hpp"
+#include "stepping/step.hpp"
+#include "mujoco/point_step.hpp"
 
 namespace stiction::mujoco {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "point_step.hpp"
+#include "mujoco/point_step.hpp"
 
 namespace stiction::mujoco {
 

@@ -11,13 +11,13 @@
 #include <span>
 #include <vector>
 
-#include "../point_friction.hpp"
-#include "engine.hpp"
-#include "hand_moved.hpp"
-#include "pair_laws.hpp"
-#include "system_rows.hpp"
-#include "touch_sensors.hpp"
-#include "trees.hpp"
+#include "friction/point_friction.hpp"
+#include "mujoco/engine.hpp"
+#include "mujoco/hand_moved.hpp"
+#include "mujoco/pair_laws.hpp"
+#include "mujoco/system_rows.hpp"
+#include "mujoco/touch_sensors.hpp"
+#include "mujoco/kinematic_trees.hpp"
 
 namespace stiction::mujoco {
 

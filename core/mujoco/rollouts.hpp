@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "../threads.hpp"
-#include "point_step.hpp"
+#include "stepping/threads.hpp"
+#include "mujoco/point_step.hpp"
 
 namespace stiction::mujoco {
 

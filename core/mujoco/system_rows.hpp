@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "../dense.hpp"
-#include "tree_factor.hpp"
+#include "math/dense.hpp"
+#include "mujoco/tree_factor.hpp"
 
 namespace stiction::mujoco {
 

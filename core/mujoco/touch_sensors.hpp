@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine.hpp"
-#include "pair_laws.hpp"
+#include "mujoco/engine.hpp"
+#include "mujoco/pair_laws.hpp"
 
 namespace stiction::mujoco {
 

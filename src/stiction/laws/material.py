@@ -7,7 +7,7 @@ other shape, mass and inertia, and for other time steps. `material.on(body)` mak
 
 D is a Fourier series of the direction theta in which the body slips over the ground [rad], S and L are smooth curves of
 the slip speed v [m/s], taken at the begin of a step, and of the load N of the point [N], an impulse divided by the time
-step. The points of a patch then act together as physics has it: see core/point_friction.hpp.
+step. The points of a patch then act together as physics has it: see core/friction/point_friction.hpp.
 """
 
 from collections.abc import Callable

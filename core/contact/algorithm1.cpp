@@ -1,0 +1,158 @@
+#include "contact/algorithm1.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "contact/energy.hpp"
+#include "contact/normal_impulse.hpp"
+#include "contact/static_impulse.hpp"
+
+namespace stiction {
+
+void algorithm1(Law& law, const Contacts& contacts) {
+    law.classify(contacts);  // line 2: c <- C(q, v1)
+    for (Contact& c : contacts)
+        if (c.mode == Mode::DETACH && c.lowest_separation(c.velocity) < 0.0)
+            c.mode = Mode::DYNAMIC;  // guard: what still approaches does not detach
+    law.friction(contacts);  // line 8: p_f <- R(q, v1)
+    for (Contact& c : contacts) {
+        if (c.mode == Mode::STATIC)  // lines 3-6
+            c.mode = stop_patch(c, law.softness);
+        else if (c.mode == Mode::DYNAMIC)  // lines 7-11
+            c.mode = slide_patch(c, within_reason(c, c.friction), law.softness);
+        else  // lines 12-14
+            c.impulse = {};
+    }
+}
+
+void Law::respond(const Contacts& contacts) { algorithm1(*this, contacts); }
+
+namespace {
+
+constexpr double AGREES = 1e-9;   // relative difference at which two normal impulses are the same
+constexpr double ABSURD = 1e20;   // friction of so many times the momentum at hand is none
+constexpr double OUTSIDE = 1e-10; // a centre of pressure so far off the patch, relative to the body, is outside of it
+constexpr int SIDES = 64;         // from which a patch of many points is looked at
+
+/// p = T_f p_f + T_n p_n, with the friction scaled.
+Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double softness) {
+    Wrench p = friction_wrench(c.centre, p_f, scale);
+    const Twist v2 = c.after(p);                            // line 9
+    const Normal p_n = normal_impulse(c, v2, softness);     // line 10
+    p.linear.z += p_n.p_z;                                  // line 11
+    p.angular.x += p_n.m_x;
+    p.angular.y += p_n.m_y;
+    return p;
+}
+
+/// Kinetic energy that an impulse adds, p . (v1 + M^-1 p / 2) [J], beyond what rounding explains.
+double energy_gained(const Contact& c, const Wrench& p) {
+    const Twist& v = c.velocity;
+    const Twist sum = v + c.after(p);
+    const auto size = [](const Vector& a, const Vector& b) {
+        return std::fabs(a.x * b.x) + std::fabs(a.y * b.y) + std::fabs(a.z * b.z);
+    };
+    return finite_gain(0.5 * dot(p, sum) - ENERGY_SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular)));
+}
+
+/// The same of an impulse that must press; infinite if it does not.
+double gain_of_press(const Contact& c, const Wrench& p) {
+    return p.linear.z > 0.0 ? energy_gained(c, p) : std::numeric_limits<double>::infinity();
+}
+
+/// p with the friction scaled down until the contact presses and adds no energy.
+Wrench scaled_down(Contact& c, const Friction& p_f, double softness, double gained_at_all) {
+    Wrench p = with_normal(c, p_f, 0.0, softness);
+    double gained_at_none = energy_gained(c, p);
+    if (c.restitution.e0 > 0.0 && !(gained_at_none <= 0.0)) {  // vertices that bounce unequally can gain energy
+        c.restitution.e0 = 0.0;
+        p = with_normal(c, p_f, 0.0, softness);
+        gained_at_none = energy_gained(c, p);
+    }
+    if (!(p.linear.z > 0.0)) return p;
+    const auto gained = [&](double share) { return gain_of_press(c, with_normal(c, p_f, share, softness)); };
+    const double share = largest_share(gained, gained_at_none, gained_at_all);
+    return share > 0.0 ? with_normal(c, p_f, share, softness) : p;
+}
+
+}  // namespace
+
+Mode stop_patch(Contact& c, double softness) {
+    const Wrench p = static_impulse(c);
+    const Friction p_f = friction_part(c, p);
+    const Wrench pushed = with_normal(c, p_f, 1.0, softness);
+    const double close = AGREES * std::fabs(p.linear.z);
+    c.friction = p_f;
+    if (p.linear.z > 0.0 && std::fabs(pushed.linear.z - p.linear.z) <= close &&
+        std::fabs(pushed.angular.x - p.angular.x) <= close * c.diameter &&
+        std::fabs(pushed.angular.y - p.angular.y) <= close * c.diameter) {
+        c.impulse = p;
+        return Mode::STATIC;
+    }
+    return slide_patch(c, p_f, softness);
+}
+
+Mode slide_patch(Contact& c, const Friction& p_f, double softness) {
+    c.impulse = with_normal(c, p_f, 1.0, softness);
+    const double gained = gain_of_press(c, c.impulse);
+    if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, softness, gained);
+    if (c.impulse.linear.z > 0.0) return Mode::DYNAMIC;
+    c.impulse = {};
+    return Mode::DETACH;
+}
+
+Friction within_reason(const Contact& c, const Friction& f) {
+    const auto size = [](const Vector& v) { return std::fabs(v.x) + std::fabs(v.y) + std::fabs(v.z); };
+    const double speed = size(c.velocity.linear) + c.diameter * size(c.velocity.angular);
+    const double forces = std::fabs(f.p_x) + std::fabs(f.p_y);
+    const double torques = std::fabs(f.m_z) + std::fabs(f.m_x) + std::fabs(f.m_y);
+    // Momentum is speed / mobility; both sides are multiplied so that nothing is divided.
+    const bool is_absurd = !((c.diameter * forces + torques) * c.mobility.linear.z <= ABSURD * c.diameter * speed);
+    return is_absurd ? Friction{} : f;
+}
+
+bool presses_within(const Contact& c, const Wrench& p) {
+    const Wrench rest = p - friction_wrench(c.centre, friction_part(c, p));
+    const double x = -rest.angular.y / rest.linear.z, y = rest.angular.x / rest.linear.z;
+    const auto is_beyond = [&](double a, double b) {  // in the direction (-a, -b), where a x + b y is smallest
+        const Vector farthest = c.point(c.lowest(a, b));
+        return !(a * (x - farthest.x) + b * (y - farthest.y) >= -OUTSIDE * c.diameter * norm(a, b));
+    };
+    if (c.count > MANY) {
+        for (int k = 0; k < SIDES; ++k)
+            if (const double angle = 2 * std::numbers::pi * k / SIDES; is_beyond(std::cos(angle), std::sin(angle))) return false;
+        return true;
+    }
+    if (is_beyond(1.0, 0.0) || is_beyond(-1.0, 0.0) || is_beyond(0.0, 1.0) || is_beyond(0.0, -1.0)) return false;
+    for (int i = 0; i < c.count; ++i)  // the sides of the patch are among the lines through two of its points
+        for (int k = 0; k < i; ++k) {
+            const Vector side = c.point(i) - c.point(k);
+            if (is_beyond(-side.y, side.x) || is_beyond(side.y, -side.x)) return false;
+        }
+    return true;
+}
+
+Wrench friction_wrench(const Vector& centre, const Friction& f, double scale) {
+    if (!std::isfinite(f.p_x + f.p_y + f.m_z + f.m_x + f.m_y)) return {};
+    const double x = scale * f.p_x, y = scale * f.p_y;
+    return {{x, y, 0.0},
+            {scale * f.m_x - centre.z * y, scale * f.m_y + centre.z * x, scale * f.m_z + centre.x * y - centre.y * x}};
+}
+
+Friction friction_part(const Contact& c, const Wrench& p) {
+    const double m_z = p.angular.z - (c.centre.x * p.linear.y - c.centre.y * p.linear.x);
+    return tilted(c, {p.linear.x, p.linear.y, m_z});
+}
+
+Friction tilted(const Contact& c, Friction f) {
+    const Vector& a = c.axis;
+    const double flat = a.x * a.x + a.y * a.y;
+    if (flat > 0.0) {  // the forces that make the spin act across the line at its ends
+        f.m_x -= f.m_z * a.z * a.x / flat;
+        f.m_y -= f.m_z * a.z * a.y / flat;
+    }
+    return f;
+}
+
+}  // namespace stiction

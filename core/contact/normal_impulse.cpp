@@ -1,0 +1,159 @@
+#include "contact/normal_impulse.hpp"
+
+#include <optional>
+
+#include "contact/soft_loads.hpp"
+
+namespace stiction {
+namespace {
+
+constexpr double ROUNDING = 1e-12;
+
+Normal one_vertex(const Contact& c, const Twist& v, Targets targets) {
+    const Vector p = c.point(0);
+    const double missing = targets.of(c, 0, p) - v.rise(p.x, p.y);
+    if (!(missing > 0.0)) return {};
+    const double n = missing / c.mobility.rise(p.x, p.y, p.x, p.y);
+    return {n, n * p.y, -n * p.x};
+}
+
+/// Nothing where the two vertices rise too much alike for a closed form.
+///
+/// The unknowns are the sum of both loads, and that of the second, which moves a part of the sum by q - p: on the edge of
+/// a thin plate the vertices lie close together, and only the way between them tells their responses apart.
+std::optional<Normal> two_vertices(const Contact& c, const Twist& v, Targets targets) {
+    const Vector p = c.point(0), q = c.point(1), way = q - p;
+    const double up = v.rise(p.x, p.y), gained = way.y * v.angular.x - way.x * v.angular.y;
+    const double target = targets.of(c, 0, p), other = targets.of(c, 1, q);
+    const double a = target - up, more = other - target - gained;  // what is missing in the first, and more in the other
+    const double slack = ROUNDING * std::max({std::fabs(up), std::fabs(up + gained), target, other});
+    if (!(std::max(a, a + more) > slack)) return Normal{};
+    const Mobility& W = c.mobility;
+    const double own = W.rise(p.x, p.y, p.x, p.y), its = W.rise(q.x, q.y, q.x, q.y);
+    const double both = W.tilt(p.x, p.y, way.x, way.y), between = W.tilt(way.x, way.y, way.x, way.y);
+    const double determinant = own * between - both * both;
+    if (!(determinant > 1e-9 * own * between)) return {};
+    double sum = (a * between - more * both) / determinant, second = (more * own - a * both) / determinant;
+    if (second < 0.0 || second > sum) {  // then one vertex alone carries, and lifts the other
+        const bool first = a > 0.0 && more * own <= both * a;
+        sum = first ? a / own : (a + more) / its;
+        second = first ? 0.0 : sum;
+    }
+    return Normal{sum, sum * p.y + second * way.y, -sum * p.x - second * way.x};
+}
+
+/// Whether (x, y) lies on the inner side of the polygon of `number` contact points, corner(0), corner(1) ...
+template <class Corner> bool is_within(double x, double y, int number, Corner corner) {
+    Vector before = corner(number - 1);
+    for (int k = 0; k < number; ++k) {
+        const Vector now = corner(k);
+        // Seen from above, the vertices of a face that looks down run clockwise.
+        if (!((now.x - before.x) * (y - before.y) - (now.y - before.y) * (x - before.x) <= 0.0)) return false;
+        before = now;
+    }
+    return true;
+}
+
+/// Whether (x, y) lies within the polygon of the patch's vertices; of many, within that of some of them.
+bool is_within(const Contact& c, double x, double y) {
+    const int n = static_cast<int>(c.count);
+    if (n <= MANY) return is_within(x, y, n, [&](int k) { return c.point(k); });
+    return is_within(x, y, FEW, [&](int k) { return c.corners[k]; }) ||
+           is_within(x, y, MANY, [&](int k) { return c.calculated_point(k * n / MANY); });
+}
+
+/// A face that presses as a whole. Nothing where part of it would have to pull, that is, where the centre of pressure
+/// lies outside of it, or where the targets are not linear.
+std::optional<Normal> whole_face(const Contact& c, const Twist& before, Targets targets) {
+    double u = before.linear.z, v = before.angular.x, w = before.angular.y;
+    if (targets.rate > 0.0) {
+        const DepthPlane depth(c);
+        const Vector p = c.point(c.lowest(-depth.f, depth.e));  // where it is shallowest
+        if (targets.rate * (depth.d + depth.e * p.y - depth.f * p.x) >= targets.cap) {
+            u -= targets.cap;
+        } else if (targets.rate * c.depth <= targets.cap) {
+            u -= targets.rate * depth.d, v -= targets.rate * depth.e, w -= targets.rate * depth.f;
+        } else {
+            return {};
+        }
+    } else if (c.restitution.e0 > 0.0) {
+        return {};
+    }
+    const Tensor& I = c.mobility.angular;
+    const double determinant = I.xx * I.yy - I.xy * I.xy;
+    const double p_z = -u / c.mobility.linear.z;
+    const double m_x = (I.xy * w - I.yy * v) / determinant, m_y = (I.xy * v - I.xx * w) / determinant;
+    if (p_z > 0.0 && is_within(c, -m_y / p_z, m_x / p_z)) return Normal{p_z, m_x, m_y};
+    return {};
+}
+
+/// A soft patch of many vertices.
+Normal many_springs(const Contact& c, const Twist& before, double softness, Targets targets) {
+    thread_local SoftLoads springs;  // only for its memory
+    springs.begin(1);
+    const Tensor& I = c.mobility.angular;
+    const double W[3][3] = {{c.mobility.linear.z, 0.0, 0.0}, {0.0, I.xx, I.xy}, {0.0, I.xy, I.yy}};
+    for (int r = 0; r < 3; ++r) std::copy_n(W[r], 3, springs.W[r]);
+    for (int k = 0; k < c.count; ++k) {
+        const Vector p = c.point(k);
+        springs.add(0, p.x, p.y, targets.of(c, k, p) - before.rise(p.x, p.y));
+    }
+    const std::span<const double> s = springs.solve(softness);
+    return {s[0], s[1], s[2]};
+}
+
+/// Any other patch, by the dual active-set method.
+class Search {
+  public:
+    Search(const Contact& contact, const Twist& before, Targets targets) : c(contact), before(before), targets(targets) {}
+
+    Normal solve(double softness) {
+        const auto response = [&](const Vertex& a, const Vertex& b) { return c.mobility.rise(a.x, a.y, b.x, b.y); };
+        const auto worst = [&](const Loads<MOST_LOADED>&) { return most_violated(); };
+        solve_frictionless(loads, softness, static_cast<int>(c.count), worst, response);
+        return total();
+    }
+
+  private:
+    const Contact& c;
+    const Twist& before;
+    const Targets targets;
+    Loads<MOST_LOADED> loads;
+
+    Normal total() const {
+        Normal sum;
+        for (int k = 0; k < loads.size(); ++k) add_load(sum, loads.load(k), loads.vertex(k).x, loads.vertex(k).y);
+        return sum;
+    }
+
+    Violation most_violated() const {
+        const Normal sum = total();
+        Twist now = before;
+        now.linear.z += c.mobility.linear.z * sum.p_z;
+        now.angular.x += c.mobility.angular.xx * sum.m_x + c.mobility.angular.xy * sum.m_y;
+        now.angular.y += c.mobility.angular.xy * sum.m_x + c.mobility.angular.yy * sum.m_y;
+        Violation worst;
+        look_for_violation(c, 0, now, targets, loads, worst);
+        return worst;
+    }
+};
+
+}  // namespace
+
+Normal normal_impulse(const Contact& c, const Twist& before, double softness, Targets targets) {
+    if (softness == 0.0) {
+        std::optional<Normal> quick;
+        if (c.count == 1)
+            quick = one_vertex(c, before, targets);
+        else if (c.count == 2)
+            quick = two_vertices(c, before, targets);
+        else if (c.face >= 0 && c.kind == Kind::SURFACE)
+            quick = whole_face(c, before, targets);
+        if (quick) return *quick;
+    } else if (c.count > MOST_LOADED) {
+        return many_springs(c, before, softness, targets);
+    }
+    return Search(c, before, targets).solve(softness);
+}
+
+}  // namespace stiction

@@ -1,0 +1,149 @@
+// The equations of PointFriction as Newton's method sees them: what is left of them, and their derivatives.
+#include <algorithm>
+#include <cmath>
+
+#include "friction/point_friction.hpp"
+
+namespace stiction {
+
+/// Find which impulses are known and what is left of all equations; the greatest residual [m/s].
+double PointFriction::look() {
+    const int n = A.rows(), first = 3 * size();
+    step_.resize(n);
+    std::fill(place_.begin(), place_.end(), 0);
+    for (int k = 0; k < size(); ++k) equations(k);
+    for (int row = first; row < n; ++row) bounded_equation(row);
+    double worst = 0.0;
+    const double scale = other_ > speed_ ? speed_ / other_ : 1.0;  // rows with bounds have velocities of their own size
+    for (int row = 0; row < n; ++row) {
+        const double error = std::fabs(residual_[row]) * (row < first ? 1.0 : scale);
+        if (!(error <= worst)) worst = error;  // what is no number is the worst
+    }
+    return worst;
+}
+
+/// The equation w = 0.
+void PointFriction::stop(int row) {
+    residual_[row] = w_[row];
+    if (is_unknown(row)) add_response(row, 1.0, row);
+}
+
+/// The equation x = value, in units of velocity.
+void PointFriction::hold(int row, double value) {
+    const double stiff = A[row - row % 3][row - row % 3];
+    residual_[row] = stiff * (x[row] - value);
+    if (is_unknown(row)) add_derivative(row, stiff, row);
+}
+
+/// The same for a value that depends on nothing: it need not be solved for.
+void PointFriction::know(int row, double value) {
+    const double stiff = row < 3 * size() ? A[row - row % 3][row - row % 3] : A[row][row];
+    residual_[row] = stiff * (x[row] - value);
+    if (!deriving_)
+        place_[row] = -1, step_[row] = value;
+    else if (place_[row] >= 0)
+        add_derivative(row, stiff, row);
+}
+
+void PointFriction::add_response(int row, double factor, int of) {
+    const double* response = A[of];
+    double* out = J_[place_[row]];
+    for (std::size_t c = 0; c < unknown_.size(); ++c) out[c] += factor * response[unknown_[c]];
+}
+
+void PointFriction::add_derivative(int row, double value, int by) {
+    if (place_[by] >= 0) J_[place_[row]][place_[by]] += value;
+}
+
+/// The equations of one point.
+void PointFriction::equations(int k) {
+    const int z = 3 * k;
+    slips_[k] = 0;
+    const double pushed = x[z] - w_[z] / A[z][z];  // the normal impulse, were the point alone
+    // While derivatives are taken, it is as it was before: open or not.
+    const bool closed = deriving_ ? place_[z] >= 0 : pushed > 0.0;
+    if (closed) {
+        stop(z);
+    } else {
+        know(z, 0.0);
+        if (points[k].fixed < 0.0) {  // with no load of its own, it has no friction
+            know(z + 1, 0.0), know(z + 2, 0.0);
+            return;
+        }
+    }
+    if (map(k).cone == Cone::BOX)
+        box_equations(k, pushed);
+    else
+        cone_equations(k, pushed);
+}
+
+/// With g = f / stretch and y = stretch w, a point slips where t = g - r y leaves |g| <= limit, and then
+/// g = limit t / |t|, which also opposes the slip.
+void PointFriction::cone_equations(int k, double pushed) {
+    const int z = 3 * k;
+    const double stiff = A[z][z], r = gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
+    const bool mobile[2] = {moves(z + 1), moves(z + 2)};
+    double t[2] = {};
+    for (int d = 0; d < 2; ++d)
+        if (mobile[d]) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
+    const double size = std::sqrt(t[0] * t[0] + t[1] * t[1]);
+    const double along[2] = {size > 0.0 ? t[0] / size : 1.0, size > 0.0 ? t[1] / size : 0.0};
+    const Limit most = limit(k, pushed, -along[0], -along[1]);
+    slips_[k] = size > most.size;
+    const double at_n = most.size + most.by_load * (x[z] - pushed);  // the limit at n, if that is not yet solved for
+    const double across[2] = {-along[1], along[0]};
+    for (int d = 0; d < 2; ++d) {
+        const int row = z + 1 + d;
+        if (!mobile[d]) {
+            know(row, 0.0);
+        } else if (!slips_[k]) {
+            stop(row);
+        } else {
+            hold(row, stretch[d] * at_n * along[d]);
+            if (!is_unknown(row)) continue;
+            add_derivative(row, -stiff * stretch[d] * most.by_load * along[d], z);
+            // The direction of t turns with that part of its change that lies across it.
+            const double bend = stiff * stretch[d] * (most.by_turn * along[d] + most.size * across[d]) / size;
+            for (int e = 0; e < 2; ++e) {
+                if (!mobile[e]) continue;
+                add_response(row, r * bend * across[e] * stretch[e], z + 1 + e);
+                add_derivative(row, -bend * across[e] / stretch[e], z + 1 + e);
+            }
+        }
+    }
+}
+
+/// Each axis by itself: it slips where t = f - w / A leaves its limits.
+void PointFriction::box_equations(int k, double pushed) {
+    const int z = 3 * k;
+    for (int d = 0; d < 2; ++d) {
+        const int row = z + 1 + d;
+        if (!moves(row)) {
+            know(row, 0.0);
+            continue;
+        }
+        const double t = x[row] - w_[row] / A[row][row], side = t > 0 ? 1.0 : -1.0;
+        const double stretch = d == 0 ? map(k).stretch_x : map(k).stretch_y;
+        const Limit most = limit(k, pushed, d == 0 ? -side : 0.0, d == 0 ? 0.0 : -side);
+        if (std::fabs(t) > stretch * most.size) {
+            slips_[k] = 1;
+            hold(row, side * stretch * (most.size + most.by_load * (x[z] - pushed)));
+            if (is_unknown(row)) add_derivative(row, -A[z][z] * side * stretch * most.by_load, z);
+        } else {
+            stop(row);
+        }
+    }
+}
+
+/// A row with bounds: at one of them, or w = 0.
+void PointFriction::bounded_equation(int row) {
+    const Bounds& bounds = bounded[row - 3 * size()];
+    const double alone = x[row] - w_[row] / A[row][row];
+    const bool at_rest = deriving_ ? place_[row] >= 0 : alone > bounds.low && alone < bounds.high;
+    if (at_rest)
+        stop(row);
+    else
+        know(row, std::clamp(alone, bounds.low, bounds.high));
+}
+
+}  // namespace stiction

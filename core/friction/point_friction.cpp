@@ -1,0 +1,284 @@
+#include "friction/point_friction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "friction/friction_box.hpp"
+
+namespace stiction {
+namespace {
+
+/// One way to use Newton's method.
+struct Way {
+    double gain;      // scale of slip in the equations; great for points that slip slowly
+    bool cautious;    // whether steps that lead away are shortened; bold ones find what cautious ones cannot reach
+    int iterations;
+};
+constexpr Way WAYS[] = {{0.1, true, 12}, {3.0, false, 30}, {100.0, true, 12}};
+constexpr Way BOLD_WAYS[] = {{3.0, false, 12}, {30.0, false, 12}};  // each after sweeps of its own
+constexpr int ROUNDS = 6;            // of sweeps and all these ways
+constexpr int SWEEPS = 5, MORE_SWEEPS = 20, MOST_SWEEPS = 80;  // before the first; later, each time twice as many as before
+constexpr int COLD = 2, RAISED = 3;  // rounds that begin from no impulses, and with friction that is raised from none
+constexpr double SOLVED = 1e-12;     // share of the greatest velocity that may be left of the equations ...
+constexpr double NEARLY = 1e-11;     // ... that is let pass after a round, where points share a load in many ways ...
+constexpr double ACCEPTED = 1e-9;    // ... and in the end
+
+}  // namespace
+
+void PointFriction::resize(int number, int others) {
+    const int n = 3 * number + others;
+    A.resize(n, n);
+    for (auto* part : {&b, &x, &w_, &residual_, &best_, &swept_}) part->assign(n, 0.0);
+    place_.assign(n, -1);
+    points.assign(number, {});
+    bounded.assign(others, {0.0, 0.0});
+    slips_.assign(number, 0);
+}
+
+bool PointFriction::solve() {
+    begin();
+    if (const double left = look(); left <= SOLVED * speed_) {  // what rests; from step to step it rests ever better
+        least_ = left;
+        sweep();
+        return true;
+    }
+    if (bold ? try_boldly() : try_all()) return true;
+    x = best_;
+    update_velocities();
+    return look() <= ACCEPTED * speed_;
+}
+
+double PointFriction::measure() {
+    begin();
+    least_ = look();
+    return error();
+}
+
+void PointFriction::begin() {
+    if (!symmetric) {
+        columns_.resize(A.rows(), A.rows());
+        for (int r = 0; r < A.rows(); ++r)
+            for (int c = 0; c < A.rows(); ++c) columns_[c][r] = A[r][c];
+    }
+    measure_speeds();
+    gain_ = 1.0, share_ = 1.0, steps_ = 0;
+    least_ = std::numeric_limits<double>::infinity();
+    update_velocities();
+}
+
+bool PointFriction::try_all() {
+    for (int round = 0; round < ROUNDS && steps_ < most_steps; ++round) {
+        if (round == COLD) std::fill(x.begin(), x.end(), 0.0);
+        if (round == RAISED) raise_friction();
+        if (try_from(round == 0 ? SWEEPS : std::min(MORE_SWEEPS << round, MOST_SWEEPS))) return true;
+        if (least_ <= NEARLY * speed_ || pivot()) break;
+    }
+    return false;
+}
+
+bool PointFriction::try_boldly() {
+    int sweeps = MORE_SWEEPS;
+    for (const Way& way : BOLD_WAYS) {
+        for (int k = 0; k < sweeps; ++k) sweep();
+        swept_ = x, gain_ = way.gain;
+        const bool solved = newton(way.iterations, way.cautious);
+        gain_ = 1.0;
+        if (solved) return true;
+        if (steps_ >= most_steps || least_ <= NEARLY * speed_) break;
+        x = swept_, sweeps = MOST_SWEEPS;
+        update_velocities();
+    }
+    return false;
+}
+
+/// Sweeps, then Newton's method in one way after another.
+bool PointFriction::try_from(int sweeps) {
+    update_velocities();
+    for (int k = 0; k < sweeps; ++k) sweep();
+    swept_ = x;
+    for (const Way& way : WAYS) {
+        gain_ = way.gain;
+        if (newton(way.iterations, way.cautious)) return true;
+        x = swept_;
+        if (steps_ >= most_steps) break;
+    }
+    gain_ = 1.0;
+    return false;
+}
+
+/// Go from the solution without friction to one with more and more of it.
+void PointFriction::raise_friction() {
+    std::fill(x.begin(), x.end(), 0.0);
+    for (double share : {0.0, 0.25, 0.5, 0.75}) {
+        share_ = share;
+        const double least = least_;
+        const std::vector<double> best = best_;
+        least_ = std::numeric_limits<double>::infinity();
+        update_velocities();
+        for (int k = 0; k < SWEEPS; ++k) sweep();
+        if (!newton(WAYS[0].iterations, WAYS[0].cautious)) x = best_;
+        least_ = least, best_ = best;
+    }
+    share_ = 1.0;
+}
+
+/// Try Dantzig's method, which needs no start, where all limits are known numbers. False where they are not.
+bool PointFriction::pivot() {
+    const auto is_box = [](const SlidingPoint& point) { return point.fixed >= 0.0 && point.map->cone == Cone::BOX; };
+    if (!bounded.empty() || !std::all_of(points.begin(), points.end(), is_box)) return false;
+    std::vector<double> low(x.size(), 0.0), high(x.size(), std::numeric_limits<double>::infinity());
+    for (int k = 0; k < size(); ++k) {
+        const double along = map(k).stretch_x, across = map(k).stretch_y;
+        low[3 * k + 1] = -along * limit(k, 0.0, 1.0, 0.0).size, high[3 * k + 1] = along * limit(k, 0.0, -1.0, 0.0).size;
+        low[3 * k + 2] = -across * limit(k, 0.0, 0.0, 1.0).size, high[3 * k + 2] = across * limit(k, 0.0, 0.0, -1.0).size;
+    }
+    x = limited_impulses(A, b, low, high);
+    update_velocities();
+    if (const double error = look(); error < least_) least_ = error, best_ = x;
+    return true;
+}
+
+void PointFriction::measure_speeds() {
+    const int first = 3 * size(), n = A.rows();
+    speed_ = other_ = 0.0;
+    for (int row = 0; row < n; ++row) {
+        double& greatest = row < first ? speed_ : other_;
+        greatest = std::max(greatest, std::fabs(b[row]));
+    }
+    if (first == 0) speed_ = other_;
+    // What falls together has no speed of its own: it gets it from what one of the two stands on.
+    for (int c = first; c < n; ++c) {
+        const Bounds& most = bounded[c - first];
+        const double alone = std::clamp(-b[c] / A[c][c], most.low, most.high);
+        for (int row = 0; row < first; ++row) speed_ = std::max(speed_, std::fabs(A[row][c] * alone));
+    }
+}
+
+/// Column by column: most points of a pile do not press, and the sums of all rows grow side by side.
+void PointFriction::update_velocities() {
+    const int n = A.rows();
+    std::copy(b.begin(), b.end(), w_.begin());
+    for (int c = 0; c < n; ++c) {
+        if (x[c] == 0.0) continue;
+        const double* column = column_of(c);
+        for (int row = 0; row < n; ++row) w_[row] += column[row] * x[c];
+    }
+}
+
+void PointFriction::add_impulse(int row, double change) {
+    if (change == 0.0) return;
+    x[row] += change;
+    const double* column = column_of(row);
+    for (int r = 0; r < A.rows(); ++r) w_[r] += change * column[r];
+}
+
+/// One point after another is brought to rest, as far as a push and its friction can; then the other rows.
+void PointFriction::sweep() {
+    for (int k = 0; k < size(); ++k) {
+        const int z = 3 * k;
+        add_impulse(z, std::max(0.0, x[z] - w_[z] / A[z][z]) - x[z]);
+        if (map(k).cone == Cone::BOX)
+            sweep_box(k);
+        else
+            sweep_cone(k);
+    }
+    for (std::size_t k = 0; k < bounded.size(); ++k) {
+        const int row = static_cast<int>(3 * points.size() + k);
+        add_impulse(row, std::clamp(x[row] - w_[row] / A[row][row], bounded[k].low, bounded[k].high) - x[row]);
+    }
+}
+
+void PointFriction::sweep_box(int k) {
+    const int z = 3 * k;
+    const double stretch[2] = {map(k).stretch_x, map(k).stretch_y};
+    for (int d = 0; d < 2; ++d) {
+        const int row = z + 1 + d;
+        if (!moves(row)) continue;
+        const double t = x[row] - w_[row] / A[row][row], along = t > 0 ? -1.0 : 1.0;  // of slip
+        const double most = stretch[d] * limit(k, x[z], d == 0 ? along : 0.0, d == 0 ? 0.0 : along).size;
+        add_impulse(row, std::min(std::max(t, -most), most) - x[row]);
+    }
+}
+
+void PointFriction::sweep_cone(int k) {
+    const int z = 3 * k;
+    const double r = gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
+    double t[2] = {};
+    for (int d = 0; d < 2; ++d)
+        if (moves(z + 1 + d)) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
+    const double size = std::sqrt(t[0] * t[0] + t[1] * t[1]);
+    double share = 0.0;
+    if (size > 0.0) {
+        const double most = limit(k, x[z], -t[0] / size, -t[1] / size).size;
+        share = size > most ? most / size : 1.0;
+    }
+    const double change[2] = {share * stretch[0] * t[0] - x[z + 1], share * stretch[1] * t[1] - x[z + 2]};
+    for (int d = 0; d < 2; ++d) add_impulse(z + 1 + d, change[d]);
+}
+
+bool PointFriction::newton(int iterations, bool cautious) {
+    update_velocities();
+    double error = look();
+    for (int iteration = 0;; ++iteration) {
+        if (!std::isfinite(error)) return false;
+        if (error < least_) least_ = error, best_ = x;
+        if (error <= SOLVED * speed_) return true;
+        if (iteration == iterations || steps_ >= most_steps) return false;
+        from_ = x;
+        if (!improve()) return false;
+        error = shorten(cautious ? error : std::numeric_limits<double>::infinity());
+    }
+}
+
+/// Shorten the last step until less is left of the equations than before, or take the share of it that leaves least;
+/// what is left then.
+double PointFriction::shorten(double before) {
+    update_velocities();
+    double error = look();
+    if (error <= before) return error;
+    to_ = x;
+    double best = 1.0, least = error;
+    const auto go = [&](double share) {
+        for (std::size_t r = 0; r < x.size(); ++r) x[r] = from_[r] + share * (to_[r] - from_[r]);
+        update_velocities();
+        return error = look();
+    };
+    for (double share : {0.5, 0.25, 0.1, 0.03}) {
+        if (go(share) < least) best = share, least = error;
+        if (error < before) return error;
+    }
+    return go(best);
+}
+
+/// One Newton step; false if it leads out of the numbers.
+bool PointFriction::improve() {
+    ++steps_;
+    const int n = A.rows();
+    // What is known, such as the impulses of open points, is set at once; the rest is solved for.
+    unknown_.clear();
+    for (int row = 0; row < n; ++row) {
+        if (place_[row] < 0) {
+            add_impulse(row, step_[row] - x[row]);
+        } else {
+            place_[row] = static_cast<int>(unknown_.size());
+            unknown_.push_back(row);
+        }
+    }
+    const int m = static_cast<int>(unknown_.size());
+    J_.resize(m, m);
+    deriving_ = true;
+    for (int k = 0; k < size(); ++k) equations(k);
+    for (int row = 3 * size(); row < n; ++row) bounded_equation(row);
+    deriving_ = false;
+    for (int k = 0; k < m; ++k) step_[k] = residual_[unknown_[k]];
+    solve_by_elimination(J_, step_.data());
+    for (int k = 0; k < m; ++k) {
+        double& value = x[unknown_[k]];
+        value -= step_[k];
+        if (!std::isfinite(value)) return false;
+    }
+    return true;
+}
+
+}  // namespace stiction

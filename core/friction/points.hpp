@@ -1,0 +1,207 @@
+// A few points that stand for a patch: how they share the normal impulse, and Coulomb friction at them by sweeps.
+//
+// All of it serves one contact (T = double) and several side by side (T = Wide).
+#pragma once
+
+#include <span>
+
+#include "contact/contact.hpp"
+#include "math/dense.hpp"
+#include "laws/law.hpp"
+
+namespace stiction {
+
+/// Of a patch with more vertices, the extreme ones in EXTREMES directions stand for all.
+constexpr int MOST_POINTS = 5, EXTREMES = 4;
+constexpr int MOST_SHARING = 8;  ///< points among which a load is shared, at most
+constexpr double OVER_RELAXATION = 1.3;
+
+template <class T> struct PatchPoint {
+    Vec3<T> place;     ///< relative to the centre of mass [m]
+    T load;            ///< its share of the frictionless normal impulse [N s]
+    Vec3<T> velocity;  ///< without friction [m/s]
+    Vec3<T> impulse;   ///< that it gets [N s]
+    Vec3<T> relax;     ///< by how much an impulse must change for each unit of velocity
+    T speed;           ///< of slip before contact, where it is asked for [m/s]
+};
+
+/// How many points stand for the patch of a contact.
+/// most: vertices of a patch that are all taken
+inline int number_of_points(const Contact& c, int most = MOST_POINTS) {
+    if (c.kind == Kind::POINT) return 1;
+    return c.count <= most ? static_cast<int>(c.count) : EXTREMES;
+}
+
+/// Visit the points that stand for a patch, visit(number, place): all vertices, or the extreme ones of many.
+/// x, y: direction in which the first of the extreme ones lies; where the load is, so that they can carry it
+template <class Visit> void for_points(const Contact& c, double x, double y, Visit visit, int most = MOST_POINTS) {
+    if (c.kind == Kind::POINT) return visit(0, c.centre);
+    const int n = number_of_points(c, most);
+    for (int d = 0; d < n; ++d) {
+        if (c.count <= most) {
+            visit(d, c.point(d));
+        } else {
+            visit(d, c.point(c.lowest(-x, -y)));
+            const double quarter = x;  // a quarter turn on
+            x = -y, y = quarter;
+        }
+    }
+}
+
+/// A friction or a direction along the ground.
+template <class T> struct Along {
+    T x, y;
+};
+
+/// The direction from a patch's centre towards its centre of pressure; x where the two are one.
+inline Along<double> towards_load(const Contact& c, const Normal& p) {
+    constexpr double central = 1e-6;  // share of a patch's radius within which a load is in its centre
+    const double x = -p.m_y / p.p_z - c.centre.x, y = p.m_x / p.p_z - c.centre.y;
+    if (x * x + y * y > (central * c.radius) * (central * c.radius)) return {x, y};
+    return {1.0, 0.0};
+}
+
+/// How fast a point moves along x, y and z for a unit impulse on it in that direction.
+template <class T> Vec3<T> own_response(const MobilityOf<T>& W, const Vec3<T>& p) {
+    const Symmetric3<T>& I = W.angular;
+    // The arm of a unit impulse along x is (0, z, -y), along y (-z, 0, x) and along z (y, -x, 0).
+    return {W.linear.x + p.z * (I.yy * p.z - I.yz * p.y) - p.y * (I.yz * p.z - I.zz * p.y),
+            W.linear.y + p.x * (I.zz * p.x - I.xz * p.z) - p.z * (I.xz * p.x - I.xx * p.z),
+            W.linear.z + p.y * (I.xx * p.y - I.xy * p.x) - p.x * (I.xy * p.y - I.yy * p.x)};
+}
+
+/// Share a normal impulse (p_z, m_x, m_y) among points: loads that add up to it, none a pull.
+///
+/// Each load is weighted by the point's own response, as by a contact that yields a little: among all ways to share
+/// the load among more than three points, the one that soft contacts take.
+template <class T> void share_load(std::span<PatchPoint<T>> points, const MobilityOf<T>& W, const Vec3<T>& normal) {
+    const T nothing(0.0), small = T(1e-12) * normal.x;  // loads below are rounding
+    const int k = static_cast<int>(points.size());
+    if (k == 1) {
+        points[0].load = select(normal.x > nothing, normal.x, nothing);
+        return;
+    }
+    T weight[MOST_SHARING];
+    for (int j = 0; j < k; ++j) {
+        const Vec3<T>& p = points[j].place;
+        weight[j] = T(1.0) / (W.linear.z + p.y * (W.angular.xx * p.y - W.angular.xy * p.x) -
+                              p.x * (W.angular.xy * p.y - W.angular.yy * p.x));
+    }
+    for (int round = 0; round < k; ++round) {
+        Symmetric3<T> A{nothing, nothing, nothing, nothing, nothing, nothing};
+        for (int j = 0; j < k; ++j) {  // sums over the points that push of weight a a^T, with a = (1, y, -x)
+            const T x = points[j].place.x, y = points[j].place.y, w = weight[j];
+            A.xx = A.xx + w, A.xy = A.xy + w * y, A.xz = A.xz - w * x;
+            A.yy = A.yy + w * y * y, A.zz = A.zz + w * x * x, A.yz = A.yz - w * x * y;
+        }
+        const Vec3<T> s = solve(A, normal);
+        T worst(-1.0), least = -small;
+        for (int j = 0; j < k; ++j) {
+            const T own = (s.x + s.y * points[j].place.y - s.z * points[j].place.x) * weight[j];
+            points[j].load = select(own > small, own, nothing);
+            const auto lower = own < least;
+            worst = select(lower, T(1.0 * j), worst), least = select(lower, own, least);
+        }
+        if (!any(worst > T(-1.0))) break;
+        for (int j = 0; j < k; ++j)  // who would have to pull most is left out
+            weight[j] = select(worst == T(1.0 * j), nothing, weight[j]);
+    }
+}
+
+/// Order points by their loads, heaviest first.
+template <class T> void order_by_load(std::span<PatchPoint<T>> points) {
+    const int k = static_cast<int>(points.size());
+    for (int n = 1; n < k; ++n)
+        for (int m = n; m > 0; --m) {
+            PatchPoint<T>&a = points[m - 1], &b = points[m];
+            const auto lighter = a.load < b.load;
+            if (!any(lighter)) break;
+            const T heavier = select(lighter, b.load, a.load);
+            b.load = select(lighter, a.load, b.load), a.load = heavier;
+            for (T Vec3<T>::* axis : {&Vec3<T>::x, &Vec3<T>::y, &Vec3<T>::z}) {
+                const T p = a.place.*axis, q = b.place.*axis;
+                a.place.*axis = select(lighter, q, p), b.place.*axis = select(lighter, p, q);
+            }
+        }
+}
+
+/// A friction brought into its limits along x and y: into a box, or along the line to the origin into an ellipse, where
+/// a point without load has none.
+template <class T> Along<T> limited(const Along<T>& f, const T& most_x, const T& most_y, bool round) {
+    const T nothing(0.0);
+    if (!round) {
+        const auto between = [](const T& a, const T& most) {
+            const T low = select(a > most, most, a);
+            return select(low < -most, -most, low);
+        };
+        return {between(f.x, most_x), between(f.y, most_y)};
+    }
+    const T a = f.x * most_y, b = f.y * most_x, most = most_x * most_y, excess = a * a + b * b;
+    T scale = select(excess > most * most, most / root(excess), T(1.0));
+    scale = select(most > nothing, scale, nothing);
+    return {f.x * scale, f.y * scale};
+}
+
+/// Coulomb's law at points by projected Gauss-Seidel sweeps: one point after another is brought to rest as far as a push and
+/// friction can.
+template <class T> class FrictionSweep {
+  public:
+    /// points: with velocity, impulse and relax; velocity (3 k) and response (3 k, 3 k) of all points side by side
+    FrictionSweep(std::span<PatchPoint<T>> points, T* velocity, const T* response, RoughFriction friction)
+        : points_(points), velocity_(velocity), response_(response), friction_(friction) {}
+
+    /// Whether anything is left to do: whether the first sweep would change an impulse.
+    auto moves() const {
+        auto changed = T(0.0) > T(0.0);
+        for (int j = 0; j < static_cast<int>(points_.size()); ++j) {
+            const auto [x, y] = along(j);
+            const T z = upward(j, velocity_[3 * j + 2]);
+            changed = either(changed, either(either(x != T(0.0), y != T(0.0)), z != T(0.0)));
+        }
+        return changed;
+    }
+
+    void sweep() {
+        const int k = static_cast<int>(points_.size()), n = 3 * k;
+        for (int j = 0; j < k; ++j) {
+            const auto [x, y] = along(j);
+            const T* row = response_ + 3 * n * j;  // of all velocities to a unit along x, then y, then z
+            T speed = multiply_add(row[n + 3 * j + 2], y, velocity_[3 * j + 2]);
+            speed = multiply_add(row[3 * j + 2], x, speed);
+            const T z = upward(j, speed);
+            Vec3<T>& f = points_[j].impulse;
+            f.x += x, f.y += y, f.z += z;
+            for (int m = 0; m < n; ++m) {
+                T u = multiply_add(row[n + m], y, velocity_[m]);
+                u = multiply_add(row[m], x, u);
+                velocity_[m] = multiply_add(row[2 * n + m], z, u);
+            }
+        }
+    }
+
+  private:
+    std::span<PatchPoint<T>> points_;
+    T* velocity_;
+    const T* response_;
+    RoughFriction friction_;
+
+    /// By how much friction changes: to what would stop the point, a little beyond, brought into its limits. A box is
+    /// limited by the load without friction, a cone by the present one.
+    Along<T> along(int j) const {
+        const PatchPoint<T>& p = points_[j];
+        const Along<T> stop{multiply_add(velocity_[3 * j], p.relax.x, p.impulse.x),
+                            multiply_add(velocity_[3 * j + 1], p.relax.y, p.impulse.y)};
+        const T load = friction_.round ? p.impulse.z : p.load;
+        const auto [x, y] = limited(stop, T(friction_.mu_x) * load, T(friction_.mu_y) * load, friction_.round);
+        return {x - p.impulse.x, y - p.impulse.y};
+    }
+
+    /// By how much the normal impulse of a point that rises at `speed` changes; it never becomes a pull.
+    T upward(int j, T speed) const {
+        const PatchPoint<T>& p = points_[j];
+        const T f = multiply_add(speed, p.relax.z, p.impulse.z);
+        return select(f > T(0.0), f, T(0.0)) - p.impulse.z;
+    }
+};
+
+}  // namespace stiction

@@ -1,0 +1,297 @@
+#include "multibody/algorithm2.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "contact/algorithm1.hpp"
+#include "contact/labels.hpp"
+#include "contact/normal_impulse.hpp"
+#include "contact/static_impulse.hpp"
+
+namespace stiction {
+namespace {
+
+constexpr double LOOSE = 5.0;         // times the tolerance is taken where a search does not settle at once
+constexpr int MOST_EVALUATIONS = 40;  // of the law in one step; then the best friction so far is taken
+constexpr int ORDINARY = 8;           // evaluations after which a search is no ordinary one
+constexpr int STOPS = 2;              // times that a link may be assumed to be static again
+
+/// A length that makes torques comparable to forces [m].
+double arm_of(const Contact& c) { return std::max(c.radius, 0.01 * c.diameter); }
+
+/// The five numbers of a friction, torques divided by an arm.
+std::array<double, 5> in_forces(const Friction& f, double arm) {
+    return {f.p_x, f.p_y, f.m_z / arm, f.m_x / arm, f.m_y / arm};
+}
+
+}  // namespace
+
+const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free,
+                                  const Matrix& L, double tolerance) {
+    if (!begin(laws, contacts, V_free, L)) return solution_;
+    // A lone link begins where a rough law has it, if that lets it slide: this may spare a question.
+    if (size() == 1 && knows_rough_law() && slide_roughly()) {
+        assumed_[0].is_static = false;
+        links_[0].stopped_again = STOPS - 1;  // it has not been stopped yet
+    } else {
+        has_start_ = at_start_ = false;
+        for (Assumption& link : assumed_) link.friction = {};
+    }
+    int& evaluations = solution_.evaluations;
+    bool solved = false;
+    while (evaluations < MOST_EVALUATIONS && !solved) {
+        balance_links();                            // p of what is assumed
+        ask_at(solution_.impulse.data());     // V1 = V_free + (L - M_b^-1) p
+        classify();                   // c = C(V1)
+        ++evaluations;
+        if (release() || stop_again()) continue;  // C does not agree with what was assumed
+        ask_friction();               // p_f = R(V1)
+        const double size = write_mismatch(), error = search_.error();
+        solved = error <= (evaluations < ORDINARY ? tolerance : LOOSE * tolerance) * size;
+        if (solved) {
+            if (at_start_ && error > 0.0) {  // a rough law's friction is near enough, but the law knows better
+                for (int i = 0; i < this->size(); ++i)
+                    if (!assumed_[i].is_static) assumed_[i].friction = links_[i].wanted;
+                balance_links();
+            }
+            break;
+        }
+        if (search_.improves()) remember_best();
+        if (evaluations % ORDINARY == 0) {  // it does not settle: again from where it was best, with shorter steps
+            search_.return_to_best();
+            search_.shorten(std::ldexp(1.0, -(evaluations / ORDINARY)));
+        }
+        const std::span<const double> x = search_.next();
+        for (int i = 0; i < this->size(); ++i) {
+            const double arm = arm_of(contacts_[i]), *own = x.data() + 5 * i;
+            assumed_[i].friction = {own[0], own[1], arm * own[2], arm * own[3], arm * own[4]};
+        }
+        at_start_ = false;
+    }
+    if (!solved && search_.has_best()) {
+        return_to_best();
+        balance_links();
+    }
+    solved = solved && forced_links_stop(LOOSE * tolerance);
+    solution_.solved = guard_work() && solved;
+    for (int i = 0; i < size(); ++i) {
+        solution_.mode[i] = assumed_[i].is_static               ? Mode::STATIC
+                            : solution_.impulse[6 * i + 2] > 0.0 ? Mode::DYNAMIC
+                                                                 : Mode::DETACH;
+    }
+    note_outcome();
+    return solution_;
+}
+
+bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free,
+                       const Matrix& L) {
+    const int n = contacts.size();
+    laws_ = laws, contacts_ = contacts, V_free_ = V_free, L_ = &L;
+    solution_.impulse.assign(6 * n, 0.0);
+    solution_.mode.assign(n, Mode::DETACH), solution_.outside.assign(n, false);
+    solution_.evaluations = 0, solution_.solved = true;
+    links_.assign(n, {}), assumed_.assign(n, {}), rough_.resize(n), slidable_.resize(n), change_.resize(6 * n);
+    softness_ = 0.0;
+    for (const auto& [law, first, count] : laws) {
+        softness_ = std::max(softness_, law->softness);
+        for (int i = first; i < first + count; ++i) links_[i].law = law, rough_[i] = law->rough();
+    }
+    has_start_ = at_start_ = start_is_known_ = false;
+    balance_.begin(contacts, V_free, L, softness_);
+    bool any = false;
+    arrival_.resize(6 * n);
+    for (int i = 0; i < n; ++i) {
+        Contact& c = contacts_[i];
+        c.in_system = true;
+        c.free = twist_from(V_free + 6 * i);
+        write(c.before, &arrival_[6 * i]);
+        links_[i].pressed = contacts[i].lowest_separation(twist_from(V_free + 6 * i)) < 0.0;
+        links_[i].stopped_again = n == 1 ? STOPS : 0;  // one that was static alone would be no more so again
+        assumed_[i].is_static = links_[i].pressed;
+        any = any || links_[i].pressed;
+    }
+    if (!any) return false;
+    note_bounces();
+    for (int i = 0; i < n; ++i) slidable_[i] = balance_.slidable(i);
+    search_.begin(5 * n);
+    return true;
+}
+
+void Algorithm2::note_outcome() {
+    if (softness_ > 0.0) multiply(*L_, solution_.impulse.data(), change_.data());
+    for (int i = 0; i < size() && softness_ > 0.0; ++i) {
+        Contact& c = contacts_[i];
+        c.impulse = wrench_from(&solution_.impulse[6 * i]), c.mode = solution_.mode[i];
+        const Twist after = twist_from(V_free_ + 6 * i) + twist_from(&change_[6 * i]);
+        solution_.mode[i] = recorded_mode(c, after, links_[i].law->softness);
+    }
+    for (const auto& [law, first, count] : laws_)
+        for (int i = 0; i < count; ++i)
+            solution_.outside[first + i] = law->outside(contacts_.part(first, count), i);
+}
+
+void Algorithm2::handle(const double* p) {
+    ask_at(p);
+    for (const auto& [law, first, count] : laws_)
+        if (count > 0) algorithm1(*law, contacts_.part(first, count));
+}
+
+bool Algorithm2::knows_rough_law() const {
+    return std::all_of(rough_.begin(), rough_.end(), [](const RoughFriction& rough) { return rough.mu_x >= 0.0; });
+}
+
+/// Write V1 = V_free + (L - M_b^-1) p of every link into its contact: the twist it would have without its own p.
+void Algorithm2::ask_at(const double* p) {
+    multiply(*L_, p, change_.data());
+    for (int i = 0; i < size(); ++i) {
+        const Twist all = twist_from(V_free_ + 6 * i) + twist_from(change_.data() + 6 * i);
+        contacts_[i].velocity = all - contacts_[i].mobility * wrench_from(p + 6 * i);
+    }
+}
+
+/// The modes that H takes at the V1 of the contacts, and which links ask for R's friction. Static links want the
+/// friction that stops their patches; forced ones R's, whatever C says.
+void Algorithm2::classify() {
+    for (const auto& [law, first, count] : laws_)
+        if (count > 0) law->classify(contacts_.part(first, count));
+    for (int i = 0; i < size(); ++i) {
+        Contact& c = contacts_[i];
+        Link& link = links_[i];
+        if (c.mode == Mode::DETACH && c.lowest_separation(c.velocity) < 0.0)
+            c.mode = Mode::DYNAMIC;  // guard of Algorithm 1: what still approaches does not detach
+        const bool is_static = c.mode == Mode::STATIC;
+        link.asks = c.mode == Mode::DYNAMIC || (is_static && link.forced);
+        link.wanted = {};
+        solution_.mode[i] = c.mode;
+        if (is_static && !link.forced) {
+            if (stop_patch(c, link.law->softness) != Mode::STATIC)
+                solution_.mode[i] = Mode::DYNAMIC;  // to stop it one would have to pull: only friction is kept
+            link.wanted = c.friction;
+        }
+        // A link that the law would stop where it slides, but lets slide where it is stopped, slides: no mode is right.
+        if (!assumed_[i].is_static && solution_.mode[i] == Mode::STATIC)
+            link.forced = ++link.found_static > ORDINARY;
+    }
+}
+
+/// R's friction of the links that ask for it; of all links only what has an effect.
+void Algorithm2::ask_friction() {
+    for (int i = 0; i < size(); ++i) contacts_[i].mode = links_[i].asks ? Mode::DYNAMIC : Mode::DETACH;
+    for (const auto& [law, first, count] : laws_)
+        if (count > 0) law->friction(contacts_.part(first, count));
+    for (int i = 0; i < size(); ++i) {
+        if (links_[i].asks) links_[i].wanted = within_reason(contacts_[i], contacts_[i].friction);
+        if (balance_.share() > 0.0) links_[i].wanted = slidable_[i] * links_[i].wanted;
+    }
+}
+
+/// Give all links the friction of a rough law; whether anything slides by it.
+bool Algorithm2::slide_roughly() {
+    if (!start_is_known_) start_slides_ = start_.find(contacts_, V_free_, balance_.mobility(), rough_, slidable_);
+    start_is_known_ = has_start_ = at_start_ = true;
+    for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best = start_.friction()[i];
+    return start_slides_;
+}
+
+/// Let links slide that were assumed to be static and that the law does not stop; whether to begin anew with them.
+bool Algorithm2::release() {
+    bool any = false, pulls = false;
+    const bool knows_rough_law = this->knows_rough_law();
+    for (int i = 0; i < size(); ++i) {
+        if (!assumed_[i].is_static || solution_.mode[i] == Mode::STATIC) continue;
+        any = true;
+        assumed_[i] = {false, friction_part(contacts_[i], wrench_from(&solution_.impulse[6 * i]))};
+        if (!knows_rough_law) {
+            // Asked at this V1, stopping the patch takes just this impulse: the free link shows whether it pushes.
+            pulls = pulls || stop_patch(contacts_[i], 0.0) != Mode::STATIC;
+        }
+    }
+    if (!any) return false;
+    search_.begin(5 * size());
+    if (has_start_) {  // a link that slid, was stopped and must slide after all: as it did
+        for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best;
+    } else if (knows_rough_law) {  // what stops a patch may be more than any friction: begin where a rough law has it
+        slide_roughly();
+        if (balance_.share() > 0.0)  // feet that push against each other: stopped as a rough law would
+            for (int i = 0; i < size(); ++i) assumed_[i].is_static = links_[i].pressed && size() > 1;
+    }
+    return has_start_ || pulls;  // a V1 of an impulse that pulls cannot be
+}
+
+/// Assume links to be static again that slide by a friction at which the law says so: all at first, later one after
+/// another. Whether there is any.
+bool Algorithm2::stop_again() {
+    bool any = false;
+    for (int i = 0; i < size(); ++i) {
+        Link& link = links_[i];
+        if (assumed_[i].is_static || solution_.mode[i] != Mode::STATIC) continue;
+        const bool first = link.stopped_again == 0;
+        if (!first && (any || link.stopped_again >= STOPS)) continue;
+        assumed_[i].is_static = any = true;
+        ++link.stopped_again;
+        if (!first) break;
+    }
+    if (!any) return false;
+    search_.begin(5 * size());
+    remember_best();
+    return true;
+}
+
+/// Tell the search the friction of the sliding links and how far the law wants it elsewhere; a size to compare with.
+double Algorithm2::write_mismatch() {
+    double total = 0.0;
+    for (int i = 0; i < size(); ++i) {
+        double *x = search_.x.data() + 5 * i, *F = search_.F.data() + 5 * i;
+        total += std::fabs(solution_.impulse[6 * i + 2]);
+        if (assumed_[i].is_static) {
+            std::fill(x, x + 5, 0.0), std::fill(F, F + 5, 0.0);
+            continue;
+        }
+        const Friction &given = assumed_[i].friction, &wanted = links_[i].wanted;
+        const double arm = arm_of(contacts_[i]);
+        const auto now = in_forces(given, arm);
+        const auto miss = in_forces({wanted.p_x - given.p_x, wanted.p_y - given.p_y, wanted.m_z - given.m_z,
+                                     wanted.m_x - given.m_x, wanted.m_y - given.m_y}, arm);
+        for (int k = 0; k < 5; ++k) x[k] = now[k], F[k] = miss[k], total += std::fabs(now[k]);
+    }
+    return total;
+}
+
+/// Whether the links that slide by force, though the law says static, get just the impulses that stop them.
+bool Algorithm2::forced_links_stop(double tolerance) {
+    for (int i = 0; i < size(); ++i) {
+        if (!links_[i].forced || solution_.mode[i] != Mode::STATIC) continue;
+        const Wrench stop = static_impulse(contacts_[i]), given = wrench_from(&solution_.impulse[6 * i]);
+        const auto greatest = [](const Wrench& p) {
+            return std::max({std::fabs(p.linear.x), std::fabs(p.linear.y), std::fabs(p.linear.z),
+                             std::fabs(p.angular.x), std::fabs(p.angular.y), std::fabs(p.angular.z)});
+        };
+        if (!(greatest(given - stop) <= tolerance * greatest(stop))) return false;
+    }
+    return true;
+}
+
+/// Let the laws say how links bounce, asked about them as they would be without contact.
+void Algorithm2::note_bounces() {
+    bounces_ = false;
+    for (const auto& [law, first, count] : laws_) {
+        if (count == 0 || !law->bounces()) continue;
+        const Contacts own = contacts_.part(first, count);
+        for (Contact& c : own) c.velocity = c.free;
+        law->classify(own);
+        for (const Contact& c : own)
+            for (int k = 0; k < c.count && c.restitution.e0 > 0.0; ++k)
+                bounces_ = bounces_ || Targets::rebound(c, c.point(k)) > 0.0;
+    }
+}
+
+void Algorithm2::remember_best() {
+    for (int i = 0; i < size(); ++i) links_[i].best = assumed_[i].friction;
+}
+
+void Algorithm2::return_to_best() {
+    for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best;
+}
+
+}  // namespace stiction

@@ -1,0 +1,55 @@
+// Where Algorithm 2 begins: friction of all links together by a rough Coulomb law, with a few projected sweeps.
+//
+// A light foot of a heavy robot is asked about its own small momentum, so that the law's answers move its friction by
+// small steps only. Coulomb's law for the whole system has no such trouble, and leaves the law a short way to go.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "contact/contact.hpp"
+#include "multibody/coupled.hpp"
+#include "math/dense.hpp"
+#include "laws/law.hpp"
+
+namespace stiction {
+
+class StartingPoint {
+  public:
+    /// Find friction of all links; whether any point that carries load slides by it.
+    ///
+    /// V: twists without contact, (6 n,); L: see Balance::mobility
+    /// rough: the law of each link; slidable: what of a friction each link can feel
+    bool find(const Contacts& contacts, const double* V, const Matrix& L, std::span<const RoughFriction> rough,
+              std::span<const Slidable> slidable);
+
+    /// Friction at the centre of each patch.
+    std::span<const Friction> friction() const { return friction_; }
+
+  private:
+    /// A point that stands for its patch, with others: see laws/points.hpp.
+    struct Point {
+        int link;
+        Vector place;         // relative to the centre of mass
+        Vector own;           // 1 / how fast it moves for a unit impulse along x, y and z; 0 without mobility
+        Vector pushed;        // its velocity for a unit impulse along z
+        Vector impulse;
+        double *x, *y, *z;    // how all twists follow a unit impulse along x, y and z
+    };
+    struct Fastest {
+        double up = 0.0, along = 0.0;
+    };
+
+    std::vector<Point> points_;
+    std::vector<double> twist_;     // of all links, with the impulses so far
+    std::vector<double> response_;  // of all twists to all points
+    std::vector<Friction> friction_;
+
+    void add_point(int link, const Vector& place, const Matrix& L);
+    Vector velocity(const Point& point, const double* twists) const;
+    template <int Size>
+    bool sweep(std::span<const RoughFriction> rough, std::span<const Slidable> slidable);
+    Fastest fastest(double least) const;
+};
+
+}  // namespace stiction

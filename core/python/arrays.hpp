@@ -1,0 +1,86 @@
+// NumPy arrays as the bindings take and give them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "math/vectors.hpp"
+
+namespace stiction {
+
+namespace nb = nanobind;
+
+/// An array of numbers from Python, of any number of axes; it is converted where it must be, and only read.
+template <class T, int... Shape>
+using Input = nb::ndarray<const T, nb::shape<Shape...>, nb::c_contig, nb::device::cpu>;
+/// An array that is written to: it must be just of this type and shape.
+template <class T, int... Shape> using Output = nb::ndarray<T, nb::shape<Shape...>, nb::c_contig, nb::device::cpu>;
+
+/// A new NumPy array that owns its numbers.
+template <class T> nb::ndarray<nb::numpy, T> new_array(const std::vector<std::size_t>& shape, T** data) {
+    std::size_t size = 1;
+    for (std::size_t n : shape) size *= n;
+    auto memory = std::make_unique<T[]>(size);
+    *data = memory.get();
+    nb::capsule owner(memory.release(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
+}
+
+/// A new NumPy array with these numbers.
+template <class T> auto copy_of(std::span<const T> values, const std::vector<std::size_t>& shape) {
+    T* out;
+    auto result = new_array<T>(shape, &out);
+    std::copy(values.begin(), values.end(), out);
+    return result;
+}
+
+/// A large new NumPy array, to be filled. NumPy makes it, since it asks the system for large pages: to get memory in
+/// small ones takes as long as to fill it.
+template <class T> nb::object unfilled_array(const std::vector<std::size_t>& shape, T** data) {
+    static_assert(std::is_same_v<T, double> || std::is_same_v<T, std::int8_t>);
+    nb::list sizes;
+    for (std::size_t n : shape) sizes.append(n);
+    nb::object array =
+        nb::module_::import_("numpy").attr("empty")(sizes, std::is_same_v<T, double> ? "float64" : "int8");
+    *data = nb::cast<nb::ndarray<T, nb::c_contig, nb::device::cpu>>(array).data();
+    return array;
+}
+
+/// All numbers of an array, row after row.
+template <class Array> auto numbers_of(const Array& array) {
+    return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
+}
+
+/// Refused with one sentence: Python raises stiction's InputError, see module.cpp.
+struct Refusal : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// The fields of a struct that Python sees, as a NumPy dtype.
+class Fields {
+  public:
+    Fields& add(const char* name, const char* format, std::size_t offset) {
+        names_.append(name), formats_.append(format), offsets_.append(offset);
+        return *this;
+    }
+    nb::object dtype(std::size_t itemsize) const {
+        nb::dict all;
+        all["names"] = names_, all["formats"] = formats_, all["offsets"] = offsets_, all["itemsize"] = itemsize;
+        return nb::module_::import_("numpy").attr("dtype")(all);
+    }
+
+  private:
+    nb::list names_, formats_, offsets_;
+};
+
+inline Tensor tensor_from(const double* x) { return {x[0], x[1], x[2], x[4], x[5], x[8]}; }
+
+}  // namespace stiction

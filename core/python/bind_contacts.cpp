@@ -1,0 +1,316 @@
+// Bodies and their contacts, for Python: hulls, patches, and what physics settles exactly.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+
+#include "contact/algorithm1.hpp"
+#include "python/arrays.hpp"
+#include "python/owned_contacts.hpp"
+#include "contact/labels.hpp"
+#include "contact/normal_impulse.hpp"
+#include "geometry/patch.hpp"
+#include "contact/static_impulse.hpp"
+#include "stepping/step.hpp"
+
+namespace stiction {
+namespace {
+
+/// The fields of a Contact that Python sees, as a NumPy dtype.
+nb::object contact_dtype() {
+    Fields fields;
+    fields.add("index", "i8", offsetof(Contact, index));
+    fields.add("rotation", "(3,3)f8", offsetof(Contact, rotation));
+    fields.add("height", "f8", offsetof(Contact, height));
+    fields.add("velocity", "6f8", offsetof(Contact, velocity));
+    fields.add("before", "6f8", offsetof(Contact, before));
+    fields.add("inverse_mass", "3f8", offsetof(Contact, mobility));
+    fields.add("kind", "i8", offsetof(Contact, kind));
+    fields.add("depth", "f8", offsetof(Contact, depth));
+    fields.add("count", "i8", offsetof(Contact, count));
+    fields.add("centre", "3f8", offsetof(Contact, centre));
+    fields.add("axis", "3f8", offsetof(Contact, axis));
+    fields.add("radius", "f8", offsetof(Contact, radius));
+    fields.add("diameter", "f8", offsetof(Contact, diameter));
+    fields.add("timestep", "f8", offsetof(Contact, timestep));
+    fields.add("fall", "f8", offsetof(Contact, fall));
+    fields.add("restitution", "3f8", offsetof(Contact, restitution));
+    fields.add("mode", "i8", offsetof(Contact, mode));
+    fields.add("friction", "5f8", offsetof(Contact, friction));
+    fields.add("impulse", "6f8", offsetof(Contact, impulse));
+    const std::size_t notes = offsetof(Contact, description);
+    fields.add("features", (std::to_string(MOST_FEATURES) + "f8").c_str(), notes + offsetof(Description, features));
+    fields.add("guess", "3f8", notes + offsetof(Description, guess));
+    fields.add("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));
+    fields.add("unit_length", "f8", notes + offsetof(Description, unit_length));
+    fields.add("turn", "4f8", notes + offsetof(Description, turn));
+    return fields.dtype(sizeof(Contact));
+}
+
+/// All contacts as one structured array, a view. It can only be read: the core relies on what is in it.
+nb::object record_of(const OwnedContacts& contacts) {
+    static nb::object* dtype = new nb::object(contact_dtype());  // lives as long as the process
+    const std::size_t shape[1] = {static_cast<std::size_t>(contacts.size()) * sizeof(Contact)};
+    nb::ndarray<nb::numpy, const std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(contacts.begin()), 1, shape, nb::cast(contacts.memory));
+    nb::object numpy = nb::module_::import_("numpy");
+    return nb::cast(bytes).attr("view")(*dtype).attr("view")(numpy.attr("recarray"));
+}
+
+/// M^-1 of all contacts, (n, 6, 6).
+auto inverse_inertia(const OwnedContacts& contacts) {
+    double* out;
+    auto result = new_array<double>({std::size_t(contacts.size()), 6, 6}, &out);
+    std::fill(out, out + 36 * contacts.size(), 0.0);
+    for (const Contact& c : contacts) {
+        const Mobility& W = c.mobility;
+        const double angular[9] = {W.angular.xx, W.angular.xy, W.angular.xz, W.angular.xy, W.angular.yy,
+                                   W.angular.yz, W.angular.xz, W.angular.yz, W.angular.zz};
+        out[0] = W.linear.x, out[7] = W.linear.y, out[14] = W.linear.z;
+        for (int k = 0; k < 9; ++k) out[6 * (3 + k / 3) + 3 + k % 3] = angular[k];
+        out += 36;
+    }
+    return result;
+}
+
+auto points_of(const OwnedContacts& contacts, int i) {
+    const Contact& c = contacts.at(i);
+    double* out;
+    auto result = new_array<double>({std::size_t(c.count), 3}, &out);
+    for (int k = 0; k < c.count; ++k) write(c.point(k), out + 3 * k);
+    return result;
+}
+
+auto vertices_of(const OwnedContacts& contacts, int i) {
+    const Contact& c = contacts.at(i);
+    std::int64_t* out;
+    auto result = new_array<std::int64_t>({std::size_t(c.count)}, &out);
+    for (int k = 0; k < c.count; ++k) out[k] = c.vertex(k);
+    return result;
+}
+
+std::vector<Vector> vectors_from(const Input<double, -1, 3>& rows) {
+    std::vector<Vector> out;
+    for (std::size_t k = 0; k < rows.shape(0); ++k) out.push_back(vector_from(rows.data() + 3 * k));
+    return out;
+}
+
+/// Line 1 and detection for states at the centre of mass; the bodies that touch.
+OwnedContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
+                                   Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
+                                   Input<double, 3> gravity, double touch) {
+    const int n = static_cast<int>(position.shape(0));
+    if (quaternion.shape(0) != position.shape(0) || twist.shape(0) != position.shape(0))
+        throw nb::value_error("position, quaternion and twist must have as many rows.");
+    auto memory = std::make_shared<ContactMemory>(n, static_cast<int>(hull->vertices.size()), hull);
+    const Setting setting{timestep, vector_from(gravity.data())};
+    for (int i = 0; i < n; ++i) {
+        Moving moving{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+                      twist_from(twist.data() + 6 * i)};
+        begin_body(setting, *hull, *memory, i, moving, touch);
+    }
+    return OwnedContacts(memory->all());
+}
+
+/// v1 of states without a look at the ground, (n, 6).
+auto free_twists(const Hull& hull, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
+                 Input<double, 3> gravity) {
+    if (quaternion.shape(0) != twist.shape(0)) throw nb::value_error("All arrays must have as many rows.");
+    double* out;
+    auto result = new_array<double>({twist.shape(0), 6}, &out);
+    const Setting setting{timestep, vector_from(gravity.data())};
+    for (std::size_t i = 0; i < twist.shape(0); ++i) {
+        const Rotation R = quaternion_from(quaternion.data() + 4 * i).matrix();
+        write(free_twist(hull, R, setting, twist_from(twist.data() + 6 * i)), out + 6 * i);
+    }
+    return result;
+}
+
+/// Impulse and mode of each contact, from the twists after the step (n, 6): p = M (v' - v1).
+nb::tuple observe(const OwnedContacts& contacts, Input<double, -1, 6> after) {
+    if (after.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
+    double* impulse;
+    std::int8_t* mode;
+    auto impulses = new_array<double>({std::size_t(contacts.size()), 6}, &impulse);
+    auto modes = new_array<std::int8_t>({std::size_t(contacts.size())}, &mode);
+    for (int i = 0; i < contacts.size(); ++i) {
+        const Contact& c = contacts[i];
+        const Twist now = twist_from(after.data() + 6 * i), change = now - c.velocity;
+        const Wrench p{c.hull->mass * change.linear, c.rotation.turned(c.hull->inertia) * change.angular};
+        write(p, impulse + 6 * i);
+        mode[i] = static_cast<std::int8_t>(observed_mode(c, now, p));
+    }
+    return nb::make_tuple(impulses, modes);
+}
+
+/// States of body frames as those of centres of mass, which lie at `com` in the frames: position, quaternion, twist.
+nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
+                            Input<double, -1, 3> velocity, Input<double, -1, 3> spin) {
+    const std::size_t n = position.shape(0);
+    if (quaternion.shape(0) != n || velocity.shape(0) != n || spin.shape(0) != n)
+        throw nb::value_error("All arrays must have as many rows.");
+    double *x, *q, *v;
+    auto positions = new_array<double>({n, 3}, &x);
+    auto quaternions = new_array<double>({n, 4}, &q);
+    auto twists = new_array<double>({n, 6}, &v);
+    const Vector centre = vector_from(com.data());
+    for (std::size_t i = 0; i < n; ++i) {
+        const Quaternion turn = quaternion_from(quaternion.data() + 4 * i);
+        const Vector arm = turn.matrix() * centre, w = vector_from(spin.data() + 3 * i);
+        write(vector_from(position.data() + 3 * i) + arm, x + 3 * i);
+        write(turn, q + 4 * i);
+        write(Twist{vector_from(velocity.data() + 3 * i) + cross(w, arm), w}, v + 6 * i);
+    }
+    return nb::make_tuple(positions, quaternions, twists);
+}
+
+/// The inverse: positions, velocities and spins of the body frames.
+nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
+                        Input<double, -1, 6> twist) {
+    const std::size_t n = position.shape(0);
+    if (quaternion.shape(0) != n || twist.shape(0) != n) throw nb::value_error("All arrays must have as many rows.");
+    double *x, *v, *w;
+    auto positions = new_array<double>({n, 3}, &x);
+    auto velocities = new_array<double>({n, 3}, &v);
+    auto spins = new_array<double>({n, 3}, &w);
+    const Vector centre = vector_from(com.data());
+    for (std::size_t i = 0; i < n; ++i) {
+        const Moving now{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+                         twist_from(twist.data() + 6 * i)};
+        const Origin origin(now, centre);
+        write(origin.position, x + 3 * i);
+        write(origin.velocity, v + 3 * i);
+        write(now.twist.angular, w + 3 * i);
+    }
+    return nb::make_tuple(positions, velocities, spins);
+}
+
+/// Height of the lowest point of each body above the ground [m]; positions are those of the centres of mass.
+auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<double, -1, 4> quaternion) {
+    if (quaternion.shape(0) != position.shape(0)) throw nb::value_error("All arrays must have as many rows.");
+    double* out;
+    auto result = new_array<double>({position.shape(0)}, &out);
+    for (std::size_t i = 0; i < position.shape(0); ++i) {
+        const Vector up = quaternion_from(quaternion.data() + 4 * i).matrix().z;
+        const Vector& lowest = hull.vertices[hull.extreme_vertex({-up.x, -up.y, -up.z})];
+        out[i] = position.data()[3 * i + 2] + dot(up, lowest) - hull.rounding;
+    }
+    return result;
+}
+
+/// Write the modes (n,) that a law in Python has found.
+void set_mode(const OwnedContacts& contacts, Input<std::int64_t, -1> mode) {
+    if (mode.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One mode a contact is needed.");
+    for (std::size_t i = 0; i < mode.shape(0); ++i)
+        if (mode.data()[i] < 0 || mode.data()[i] > 3) throw nb::value_error("A mode is a value of Mode.");
+    for (int i = 0; i < contacts.size(); ++i) contacts[i].mode = static_cast<Mode>(mode.data()[i]);
+}
+
+/// The same friction with no greater torques (m_x, m_y) than vertices at unequal depths can give it: a law in Python
+/// may not tip a body by them.
+Friction with_possible_tilt(const Contact& c, Friction f) {
+    double spread = 0.0;
+    for (int k = 0; k < c.count; ++k) spread = std::max(spread, std::fabs(c.point(k).z - c.centre.z));
+    const double arm = std::max(c.radius, 1e-3 * c.diameter);
+    const double most = 2 * spread * (std::fabs(f.p_x) + std::fabs(f.p_y) + std::fabs(f.m_z) / arm);
+    const auto limited = [&](double m) { return std::fabs(m) > most ? std::copysign(most, m) : m; };
+    return {f.p_x, f.p_y, f.m_z, limited(f.m_x), limited(f.m_y)};
+}
+
+/// Write the friction (k, 5) of the contacts with these numbers (k,).
+void set_friction(const OwnedContacts& contacts, Input<std::int64_t, -1> numbers, Input<double, -1, 5> friction) {
+    if (friction.shape(0) != numbers.shape(0)) throw nb::value_error("One friction a number is needed.");
+    for (std::size_t k = 0; k < numbers.shape(0); ++k) {
+        const int i = static_cast<int>(numbers.data()[k]);
+        const double* f = friction.data() + 5 * k;
+        contacts[i].friction = with_possible_tilt(contacts.at(i), {f[0], f[1], f[2], f[3], f[4]});
+    }
+}
+
+/// Write the impulses (n, 6) that a law of whole impulses has found.
+void set_impulse(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
+    if (impulse.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One impulse a contact is needed.");
+    for (int i = 0; i < contacts.size(); ++i) contacts[i].impulse = wrench_from(impulse.data() + 6 * i);
+}
+
+/// Ask about other twists v1 (n, 6) of the same contacts.
+void set_velocity(const OwnedContacts& contacts, Input<double, -1, 6> twist) {
+    if (twist.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
+    for (int i = 0; i < contacts.size(); ++i) contacts[i].velocity = twist_from(twist.data() + 6 * i);
+}
+
+nb::tuple as_tuple(const Normal& n) { return nb::make_tuple(n.p_z, n.m_x, n.m_y); }
+
+}  // namespace
+
+void bind_contacts(nb::module_& m) {
+    nb::class_<Hull>(m, "Hull", "The convex hull of a body, prepared for contact queries.")
+        .def("__init__",
+             [](Hull* self, Input<double, -1, 3> vertices, const std::vector<std::vector<int>>& faces, double mass,
+                Input<double, 3, 3> inertia, bool planar, double rounding) {
+                 if (vertices.shape(0) < 3 || faces.empty()) throw nb::value_error("A hull needs vertices and faces.");
+                 for (const auto& face : faces)
+                     if (face.size() < 3) throw nb::value_error("A face needs three vertices.");
+                 for (const auto& face : faces)
+                     for (int v : face)
+                         if (v < 0 || v >= static_cast<int>(vertices.shape(0)))
+                             throw nb::value_error("A face names a vertex that is not there.");
+                 new (self) Hull(vectors_from(vertices), faces, mass, tensor_from(inertia.data()), planar, rounding);
+             })
+        .def_ro("diameter", &Hull::diameter, "Greatest extent [m].")
+        .def("extreme_vertex", [](const Hull& hull, Input<double, 3> d) { return hull.extreme_vertex(vector_from(d.data())); },
+             "Number of the vertex farthest in a direction, body axes.");
+
+    nb::class_<ContactMemory>(m, "ContactMemory", "Memory of contacts.");
+    nb::class_<OwnedContacts>(m, "Contacts", "Contacts of some bodies in one step: what laws are asked about.")
+        .def("__len__", [](const OwnedContacts& all) { return all.size(); })
+        .def_prop_ro("record", &record_of, "One row a contact, a view that can only be read: what laws look at.")
+        .def_prop_ro("inverse_inertia", &inverse_inertia, nb::rv_policy::automatic, "M^-1 of each contact, (n, 6, 6).")
+        .def("points", &points_of, "Contact points (k, 3) of contact i, relative to the centre of mass [m].")
+        .def("vertices", &vertices_of, "Numbers (k,) of the touching vertices of contact i.")
+        .def("normal_impulse",
+             [](const OwnedContacts& all, int i, Input<double, 6> twist, double softness, double rate, double cap) {
+                 return as_tuple(normal_impulse(all.at(i), twist_from(twist.data()), softness, {rate, cap}));
+             },
+             nb::arg("i"), nb::arg("twist"), nb::arg("softness") = 0.0, nb::arg("rate") = 0.0, nb::arg("cap") = 0.0,
+             "The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.")
+        .def("static_impulse",
+             [](const OwnedContacts& all, int i) {
+                 double* out;
+                 auto result = new_array<double>({6}, &out);
+                 write(static_impulse(all.at(i)), out);
+                 return result;
+             },
+             "The impulse (6,) that stops the patch of contact i.")
+        .def("lowest_separation",
+             [](const OwnedContacts& all, int i, Input<double, 6> twist) {
+                 return all.at(i).lowest_separation(twist_from(twist.data()));
+             },
+             "Smallest upward speed [m/s] of the contact points of contact i for a twist.")
+        .def("set_mode", &set_mode, "Write the mode of each contact, (n,).")
+        .def("set_friction", &set_friction, "Write the friction (k, 5) of the contacts with these numbers (k,).")
+        .def("set_impulse", &set_impulse, "Write the impulse of each contact, (n, 6).")
+        .def("set_velocity", &set_velocity, "Ask about other twists v1 of the same contacts, (n, 6).")
+        .def("tilt",
+             [](const OwnedContacts& all) {
+                 for (Contact& c : all)
+                     if (c.mode == Mode::DYNAMIC) c.friction = tilted(c, c.friction);
+             },
+             "Add the torques that the spin of each dynamic contact's friction has where its ends lie at unequal depths.")
+        .def("observe", &observe, "Impulses (n, 6) and modes (n,) of contacts, from the twists after the step (n, 6).");
+
+    m.def("touching", &touching, nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"), nb::arg("twist"),
+          nb::arg("timestep"), nb::arg("gravity"), nb::arg("touch") = TOUCH,
+          "The contacts of bodies at the begin of a step, with v1; states are at the centre of mass.");
+    m.def("to_centre_of_mass", &to_centre_of_mass,
+          "States of body frames as those of their centres of mass: position, quaternion, twist.");
+    m.def("to_body_frame", &to_body_frame, "States of centres of mass as those of body frames: position, velocity, spin.");
+    m.def("lowest_heights", &lowest_heights, "Height of the lowest point of each body [m], (n,).");
+    m.def("free_twists", &free_twists, "v1 (n, 6) of bodies, wherever the ground is.");
+    m.attr("TOUCH") = TOUCH;
+    m.attr("DETACH_IMPULSE") = DETACH_IMPULSE;
+}
+
+}  // namespace stiction

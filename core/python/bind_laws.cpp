@@ -1,0 +1,251 @@
+// Laws, for Python.
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "contact/algorithm1.hpp"
+#include "python/arrays.hpp"
+#include "python/owned_contacts.hpp"
+#include "laws/coulomb.hpp"
+#include "laws/describe.hpp"
+#include "friction/friction_box.hpp"
+#include "friction/friction_cone.hpp"
+#include "laws/learned.hpp"
+
+namespace stiction {
+namespace {
+
+/// A law in plain Python: `callbacks` has methods classify(contacts) and friction(contacts),
+/// which write into the contacts' record, and outside(contacts); whole: it answers with respond(contacts) instead.
+class PythonLaw final : public Law {
+  public:
+    PythonLaw(nb::object callbacks, double softness_, bool whole, RoughFriction rough)
+        : callbacks_(std::move(callbacks)), whole_(whole), rough_(rough) {
+        softness = softness_;
+    }
+    PythonLaw(const PythonLaw&) = delete;
+    PythonLaw& operator=(const PythonLaw&) = delete;
+    ~PythonLaw() override {
+        nb::gil_scoped_acquire locked;
+        callbacks_.reset();
+    }
+
+    void classify(const Contacts& contacts) override { call("classify", contacts); }
+    void friction(const Contacts& contacts) override { call("friction", contacts); }
+    void respond(const Contacts& contacts) override {
+        if (whole_) return call("respond", contacts);
+        Law::respond(contacts);
+        // A law that tells the torques of friction may not press outside of the patch by them.
+        for (Contact& c : contacts)
+            if (c.mode == Mode::DYNAMIC && (c.friction.m_x != 0.0 || c.friction.m_y != 0.0) && !presses_within(c, c.impulse)) {
+                c.friction = tilted(c, {c.friction.p_x, c.friction.p_y, c.friction.m_z});
+                c.mode = slide_patch(c, within_reason(c, c.friction), softness);
+            }
+    }
+    bool outside(const Contacts& contacts, int i) override {
+        nb::gil_scoped_acquire locked;
+        const nb::object answer = callbacks_.attr("outside")(OwnedContacts(contacts.part(i, 1)))[0];
+        const int truth = PyObject_IsTrue(answer.ptr());  // it may be NumPy's
+        if (truth < 0) throw nb::python_error();
+        return truth == 1;
+    }
+    RoughFriction rough() const override { return rough_; }
+    bool repeats_itself() const override { return false; }  // who knows what it remembers
+
+  private:
+    nb::object callbacks_;
+    bool whole_;
+    RoughFriction rough_;
+
+    void call(const char* name, const Contacts& contacts) const {
+        nb::gil_scoped_acquire locked;
+        callbacks_.attr(name)(OwnedContacts(contacts));
+    }
+};
+
+std::vector<float> floats(const Input<float, -1>& values) { return {values.data(), values.data() + values.shape(0)}; }
+
+Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::vector<Input<float, -1, -1>>& weights,
+                     const std::vector<Input<float, -1>>& biases) {
+    Network layers;
+    std::size_t inputs = mean.shape(0);
+    if (weights.empty() || weights.size() != biases.size() || scale.shape(0) != inputs)
+        throw nb::value_error("The parts of a network do not fit together.");
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+        const std::size_t outputs = biases[k].shape(0);
+        if (weights[k].shape(0) != inputs || weights[k].shape(1) != outputs || std::max(inputs, outputs) > WIDEST)
+            throw nb::value_error("The layers of a network do not fit together.");
+        layers.add(static_cast<int>(inputs), static_cast<int>(outputs), weights[k].data(), biases[k].data());
+        inputs = outputs;
+    }
+    check_sizes(mean.shape(0), inputs);
+    return {floats(mean), floats(scale), std::move(layers)};
+}
+
+ByKind by_kind(const std::vector<Approximator>& all, int outputs) {
+    if (all.size() != 3) throw nb::value_error("One approximator for each kind of patch is needed.");
+    for (const Approximator& one : all)
+        if (one.outputs() < outputs) throw nb::value_error("An approximator has too few outputs for its part in a law.");
+    return {all[0], all[1], all[2]};
+}
+
+/// Targets (n, 3) and whole impulses in standard form (n, 6) of the observed impulses of described contacts.
+nb::tuple targets(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
+    const std::size_t n = contacts.size();
+    if (impulse.shape(0) != n) throw nb::value_error("One impulse a contact is needed.");
+    double *y, *whole;
+    auto ys = new_array<double>({n, 3}, &y);
+    auto wholes = new_array<double>({n, 6}, &whole);
+    std::fill(y, y + 3 * n, 0.0), std::fill(whole, whole + 6 * n, 0.0);
+    for (std::size_t i = 0; i < n; ++i) {
+        const Contact& c = contacts[static_cast<int>(i)];
+        if (!c.description.exists()) continue;
+        const Wrench p = wrench_from(impulse.data() + 6 * i);
+        target_of(c, p, y + 3 * i), whole_target(c, p, whole + 6 * i);
+    }
+    return nb::make_tuple(ys, wholes);
+}
+
+/// The response A of points to impulses, for velocities b.
+Matrix response_from(const Input<double, -1, -1>& values, const Input<double, -1>& b) {
+    const std::size_t n = b.shape(0);
+    if (n % 3 != 0 || values.shape(0) != n || values.shape(1) != n)
+        throw nb::value_error("b needs three numbers a point, A as many rows and columns.");
+    Matrix A(static_cast<int>(values.shape(0)), static_cast<int>(values.shape(1)));
+    for (int r = 0; r < A.rows(); ++r) std::copy_n(values.data() + std::size_t(r) * A.columns(), A.columns(), A[r]);
+    return A;
+}
+
+}  // namespace
+
+void bind_laws(nb::module_& m) {
+    nb::class_<Law>(m, "Law", "What the data decides: the classifier C and the regressor R of the paper.")
+        .def_ro("softness", &Law::softness, "Share of its own response by which a loaded contact yields.")
+        .def("classify", [](Law& law, const OwnedContacts& all) { law.classify(all); },
+             "Write the mode of each contact into its record.")
+        .def("friction", [](Law& law, const OwnedContacts& all) { law.friction(all); },
+             "Write the friction of each dynamic contact into its record.")
+        .def("respond", [](Law& law, const OwnedContacts& all) { law.respond(all); },
+             "Write impulse and mode of each contact into its record: Algorithm 1.")
+        .def("outside",
+             [](Law& law, const OwnedContacts& all) {
+                 bool* out;
+                 auto result = new_array<bool>({std::size_t(all.size())}, &out);
+                 for (int i = 0; i < all.size(); ++i) out[i] = law.outside(all, i);
+                 return result;
+             },
+             "Whether each contact, as classified last, lies outside of what the law was trained on, (n,).");
+
+    nb::class_<PythonLaw, Law>(m, "PythonLaw", "A law in plain Python.")
+        .def("__init__",
+             [](PythonLaw* self, nb::object callbacks, double softness, bool whole, double mu_x, double mu_y, bool round) {
+                 new (self) PythonLaw(std::move(callbacks), softness, whole, {mu_x, mu_y, round});
+             });
+    nb::class_<CoulombLaw, Law>(m, "CoulombLaw", "Coulomb friction at every touching vertex.")
+        .def("__init__", [](CoulombLaw* self, double mu_x, double mu_y, bool round, double softness) {
+            new (self) CoulombLaw({mu_x, mu_y, round}, softness);
+        });
+
+    nb::enum_<Fold>(m, "Fold").value("NONE", Fold::NONE).value("MIRROR", Fold::MIRROR)
+        .value("MIRROR_SWAP", Fold::MIRROR_SWAP).value("HEADING", Fold::HEADING);
+    nb::enum_<Inputs>(m, "Inputs").value("CONTACT", Inputs::CONTACT).value("MATRIX", Inputs::MATRIX)
+        .value("QUATERNION", Inputs::QUATERNION).value("EULER", Inputs::EULER)
+        .value("AXIS_ANGLE", Inputs::AXIS_ANGLE);
+    nb::class_<Recipe>(m, "Recipe", "How contacts are described to a learned law.")
+        .def("__init__",
+             [](Recipe* self, Fold fold, double mu_x, double mu_y, bool round, bool guess, bool scaled, Inputs inputs,
+                bool centre, bool slip, double mass, bool absolute, std::shared_ptr<Law> material) {
+                 new (self) Recipe{fold,   {mu_x, mu_y, round}, guess, scaled, inputs, centre, slip, mass,
+                                   absolute, std::move(material)};
+             },
+             nb::kw_only(), nb::arg("fold"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("round"), nb::arg("guess"),
+             nb::arg("scaled"), nb::arg("inputs"), nb::arg("centre"), nb::arg("slip"), nb::arg("mass"),
+             nb::arg("absolute") = false, nb::arg("material").none() = nb::none());
+    const auto of_kinds = [](int (*of)(Kind)) {
+        return nb::make_tuple(of(Kind::POINT), of(Kind::LINE), of(Kind::SURFACE));
+    };
+    m.attr("FEATURES") = of_kinds(features_of);
+    m.attr("ABSOLUTE_FEATURES") = of_kinds(absolute_features_of);
+    m.def("describe", [](const OwnedContacts& contacts, const Recipe& recipe) { describe(contacts, recipe); },
+          "Write the description of each contact that needs a normal impulse into its record.");
+    m.def("targets", &targets, "What a regressor should add to the guess (n, 3), and whole impulses in standard form.");
+    m.def("friction_from",
+          [](const OwnedContacts& contacts, int i, Input<double, 3> output) {
+              const Friction f = friction_from(contacts.at(i).description, output.data());
+              return nb::make_tuple(f.p_x, f.p_y, f.m_z);
+          },
+          "The friction (p_x, p_y, m_z) of contact i for what a regressor adds to its guess.");
+    m.def("impulse_from",
+          [](const OwnedContacts& contacts, int i, Input<double, 6> output) {
+              double* out;
+              auto result = new_array<double>({6}, &out);
+              write(impulse_from(contacts.at(i), output.data()), out);
+              return result;
+          },
+          "The impulse (6,) of contact i from its standard form.");
+
+    nb::class_<Approximator>(m, "Approximator", "A network, kernel machine or trees.")
+        .def_prop_ro("inputs", &Approximator::inputs)
+        .def("__call__",
+             [](const Approximator& self, Input<double, -1, -1> x) {
+                 if (static_cast<int>(x.shape(1)) != self.inputs() || self.inputs() > MOST_FEATURES)
+                     throw nb::value_error("The number of inputs does not fit.");
+                 double* out;
+                 auto result = new_array<double>({x.shape(0), std::size_t(MOST_OUTPUTS)}, &out);
+                 std::fill(out, out + MOST_OUTPUTS * x.shape(0), 0.0);
+                 std::vector<float> space;
+                 std::vector<Description> asked(TOGETHER);
+                 for (std::size_t i = 0; i < x.shape(0); i += TOGETHER) {
+                     const int count = static_cast<int>(std::min<std::size_t>(TOGETHER, x.shape(0) - i));
+                     Description* some[TOGETHER];
+                     for (int c = 0; c < count; ++c) {
+                         some[c] = &(asked[c] = Description{});
+                         std::copy_n(x.data() + (i + c) * x.shape(1), x.shape(1), asked[c].features);
+                     }
+                     self.answer(some, count, space);
+                     for (int c = 0; c < count; ++c) std::copy_n(asked[c].answer, MOST_OUTPUTS, out + (i + c) * MOST_OUTPUTS);
+                 }
+                 return result;
+             },
+             "Answers (n, 6) for descriptions (n, inputs); what an approximator does not have is 0.");
+    m.attr("WIDEST") = WIDEST;
+    m.attr("FARTHEST") = FARTHEST;
+    m.def("network", &network, "A network from the mean and scale of its inputs, its weights and its biases.");
+
+    nb::class_<AugmentedLaw, Law>(m, "AugmentedLaw", "The data-augmented law of the paper.")
+        .def("__init__",
+             [](AugmentedLaw* self, const Recipe& recipe, const std::vector<Approximator>& classifiers,
+                const std::vector<Approximator>& regressors, std::array<bool, 3> classifies, std::array<bool, 3> corrects) {
+                 new (self) AugmentedLaw(recipe, by_kind(classifiers, 3), by_kind(regressors, 2), classifies, corrects);
+             },
+             nb::arg("recipe"), nb::arg("classifiers"), nb::arg("regressors"), nb::arg("classifies"), nb::arg("corrects"));
+    nb::class_<StatisticalLaw, Law>(m, "StatisticalLaw", "The purely data-driven baseline of the paper.")
+        .def("__init__", [](StatisticalLaw* self, const Recipe& recipe, const std::vector<Approximator>& impulses) {
+            new (self) StatisticalLaw(recipe, by_kind(impulses, MOST_OUTPUTS));
+        });
+
+    m.def("vertex_problem",
+          [](const OwnedContacts& contacts, int i, double softness, bool even) {
+              const VertexProblem problem(contacts.at(i), softness, even);
+              const std::size_t n = problem.b.size();
+              double *A, *b;
+              auto response = new_array<double>({n, n}, &A);
+              auto velocity = new_array<double>({n}, &b);
+              for (std::size_t r = 0; r < n; ++r) std::copy_n(problem.A[static_cast<int>(r)], n, A + r * n);
+              std::copy(problem.b.begin(), problem.b.end(), b);
+              return nb::make_tuple(response, velocity);
+          },
+          "Response and velocities of all contact points of contact i, normals first: the problem of Coulomb's law.");
+    m.def("box_impulses",
+          [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
+              return box_impulses(response_from(A, b), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
+          },
+          "Impulses at the points with friction boxes.");
+    m.def("cone_impulses",
+          [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
+              return cone_impulses(response_from(A, b), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
+          },
+          "Impulses at the points with friction cones.");
+}
+
+}  // namespace stiction

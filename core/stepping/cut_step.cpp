@@ -1,0 +1,204 @@
+// Time steps in parts that end where a corner reaches the ground: a law may ask for them, the paper does not.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "contact/energy.hpp"
+#include "contact/labels.hpp"
+#include "contact/normal_impulse.hpp"
+#include "stepping/step.hpp"
+
+namespace stiction {
+namespace {
+
+/// Cuts at impacts in one time step after which a body that chatters bounces no more, until the next step.
+constexpr int MOST_CUTS = 40;
+
+/// Time until a corner above the ground reaches it, at most `longest` [s].
+///
+/// Linear in time: the curvature of the corner's path is left to the next, much shorter, cut.
+/// height: of the centre of mass [m]
+double time_to_impact(const Hull& hull, const Rotation& R, double height, const Twist& twist, double longest) {
+    double first = longest;
+    for (const Vector& v : hull.vertices) {
+        const double gap = height + dot(R.z, v) - hull.rounding;
+        if (gap <= CUT_TOUCH) continue;
+        const double speed = twist.rise(dot(R.x, v), dot(R.y, v));
+        if (speed < 0.0 && gap - 0.5 * CUT_TOUCH < -speed * first) first = (gap - 0.5 * CUT_TOUCH) / -speed;
+    }
+    return first;
+}
+
+/// Add what happened in a part of a time step: impulses add up, the greatest names mode and kind.
+void add(Happened& sum, const Contact& c, Mode mode) {
+    if (sum.kind == Kind::NONE || c.impulse.linear.z > 0.5 * sum.impulse.linear.z) sum.kind = c.kind, sum.mode = mode;
+    sum.impulse = sum.impulse + c.impulse;
+}
+
+/// Slow a body's spin by what the gyroscopic torque of its step, which changes only its direction, has added.
+void keep_spin_energy(const Hull& hull, const Rotation& R, const Twist& before, Twist& now) {
+    if (hull.planar) return;
+    const auto twice_energy = [&](const Twist& v) {
+        const Vector spin = R.inverse(v.angular);
+        return dot(spin, hull.inertia * spin);
+    };
+    const double was = twice_energy(before), is = twice_energy(now);
+    if (is > was) now.angular = std::sqrt(was / is) * now.angular;
+}
+
+/// Take from a contact's impulse what would raise the energy of its body, height and all.
+///
+/// Algorithm 1 compares with v1, which gravity has made faster in this step already: a bounce may turn that around
+/// before the height for it is lost. The whole step changes the energy by p . (v + M^-1 p / 2) - m (h g)^2 / 2, with v
+/// before the step. It is convex in p, and not above 0 for the contact that neither bounces nor rubs: the way from
+/// there to p is cut where it would pass 0.
+void bounce_within_energy(Contact& c, double h, const Vector& gravity) {
+    const Twist fall{h * gravity, {}};
+    const double spent = 0.5 * dot(fall.linear, fall.linear) / c.mobility.linear.x;
+    const auto gained = [&](const Wrench& p) { return dot(p, 0.5 * (c.velocity + c.after(p)) - fall) - spent; };
+    const double gain = gained(c.impulse);
+    if (!(gain > 1e-9 * spent)) return;
+    c.restitution.e0 = 0.0;
+    const Normal normal = normal_impulse(c, c.velocity);
+    const Wrench plain{{0.0, 0.0, normal.p_z}, {normal.m_x, normal.m_y, 0.0}}, rest = c.impulse - plain;
+    // At a share s of the way, the gain is least + slope s + curve s^2.
+    const double least = gained(plain), slope = dot(rest, c.after(plain) - fall), curve = gain - least - slope;
+    c.impulse = plain + share_within(least, slope, curve) * rest;
+}
+
+/// One body that moves in parts of time steps.
+class PartwiseBody {
+  public:
+    PartwiseBody(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& body)
+        : law_(law), setting_(setting), hull_(hull), memory_(memory), index_(index), body_(body) {}
+
+    /// One time step.
+    Happened step() {
+        const double part = setting_.timestep / setting_.substeps;
+        happened_ = {};
+        cuts_ = 0;
+        double left = setting_.timestep;
+        bool smooth = is_out_of_reach(left);
+        while (left > 1e-9 * part) {
+            // Flight and a face that slides are smooth; else, what a cut leaves of a part goes with the next one.
+            const double longest = smooth || left < 1.001 * part ? left : part;
+            const double taken = advance(longest);
+            left -= taken;
+            if (taken < longest) ++cuts_;
+            smooth = taken == longest && slides_on_a_face();
+        }
+        return happened_;
+    }
+
+  private:
+    Law& law_;
+    const Setting& setting_;
+    const Hull& hull_;
+    ContactMemory& memory_;
+    const int index_;
+    Moving& body_;
+    Happened happened_;
+    int cuts_ = 0;                // at impacts in this time step so far
+    Contact* contact_ = nullptr;  // of the last part, if the body touched
+
+    /// Whether no corner can reach the ground within `longest` [s]: a bound that looks at no corner at all.
+    bool is_out_of_reach(double longest) const {
+        const Twist& v = body_.twist;
+        const double fastest =
+            std::fabs(v.linear.z) + std::fabs(setting_.gravity.z) * longest + length(v.angular) * hull_.reach;
+        return body_.position.z - hull_.rounding - hull_.reach - CUT_TOUCH > longest * fastest;
+    }
+
+    /// Whether a whole face was on the ground, still is, and does not leave it.
+    bool slides_on_a_face() const {
+        if (contact_ == nullptr || !contact_->is_widest()) return false;
+        const auto& [v, w] = body_.twist;
+        const double leaving = std::fabs(v.z) + (std::fabs(w.x) + std::fabs(w.y)) * hull_.diameter;
+        return leaving < -0.2 * setting_.timestep * setting_.gravity.z;
+    }
+
+    /// Move on for `longest` [s], or until the next corner arrives; the time taken.
+    double advance(double longest) {
+        const Twist before = body_.twist;
+        const bool may_cut = cuts_ < 3 * MOST_CUTS;
+        double taken = longest;
+        if (may_cut && !is_out_of_reach(longest)) {
+            Twist fastest = before;  // as fast as it will be
+            fastest.linear.z += longest * std::min(0.0, setting_.gravity.z);
+            taken = time_to_impact(hull_, body_.quaternion.matrix(), body_.position.z, fastest, longest);
+        }
+        meet_ground(taken);
+        if (contact_ != nullptr && may_cut) {
+            // The impulse may send another corner down: then again, with a shorter step.
+            const Contact& c = *contact_;
+            const double sooner = time_to_impact(hull_, c.rotation, c.height, c.after(c.impulse), taken);
+            if (sooner < 0.999 * taken) {
+                taken = sooner;
+                body_.twist = before;
+                meet_ground(taken);
+            }
+        }
+        Twist correction;
+        if (contact_ != nullptr) {
+            body_.twist = contact_->after(contact_->impulse);
+            add(happened_, *contact_, recorded_mode(*contact_, body_.twist, law_.softness));
+            correction = depth_correction(*contact_, law_.softness, taken);
+        } else {  // flight follows its parabola exactly
+            body_.position = body_.position - (0.5 * taken * taken) * setting_.gravity;
+            if (law_.drag > 0.0)  // and slows down on the way, not at its begin
+                body_.position = body_.position + (-0.5 * taken * std::expm1(-law_.drag * taken)) * before.linear;
+        }
+        move_body(body_, correction, taken);
+        return taken;
+    }
+
+    /// Line 1 of Algorithm 1 for a step of `taken` [s], and the contact's impulse if there is a contact.
+    void meet_ground(double taken) {
+        if (law_.drag > 0.0) body_.twist = std::exp(-law_.drag * taken) * body_.twist;
+        const Twist before = body_.twist;
+        memory_.clear();
+        Contact& c = memory_.next();
+        const bool touches = begin_body({taken, setting_.gravity}, hull_, memory_, index_, body_, CUT_TOUCH);
+        keep_spin_energy(hull_, c.rotation, before, body_.twist);
+        contact_ = touches ? &c : nullptr;
+        if (!touches) return;
+        c.velocity = body_.twist;
+        if (cuts_ >= MOST_CUTS) c.fall = std::numeric_limits<double>::infinity();
+        law_.respond(memory_.all());
+        body_.impacts += c.is_impact;
+        if (c.restitution.e0 > 0.0) bounce_within_energy(c, taken, setting_.gravity);
+    }
+};
+
+/// Whether a time step has left a body where it was: at rest, it will stay there.
+bool has_settled(const Moving& before, const Moving& now) {
+    const auto within = [](const Vector& v, double bound) {
+        return std::fabs(v.x) <= bound && std::fabs(v.y) <= bound && std::fabs(v.z) <= bound;
+    };
+    const Quaternion &p = before.quaternion, &q = now.quaternion;
+    return p.w == q.w && p.x == q.x && p.y == q.y && p.z == q.z &&
+           within(now.position - before.position, 1e-3 * SETTLED_DEPTH) && within(now.twist.linear, SETTLED_DEPTH) &&
+           within(now.twist.angular, SETTLED_DEPTH);
+}
+
+}  // namespace
+
+void cut_step(const Batch& batch, std::span<Happened> happened) {
+    const auto& [law, setting, hull, memory, bodies, first] = batch;
+    for (std::size_t i = 0; i < bodies.size(); ++i) {
+        if (happened[i].settled) continue;
+        Moving& body = bodies[i];
+        const Moving before = body;
+        PartwiseBody moves(law, setting, hull, memory, first + static_cast<int>(i), body);
+        Happened now = moves.step();
+        if (now.mode == Mode::STATIC && has_settled(before, body)) {
+            now.unmoved = true;
+            body = before;
+            body.twist = {};
+        }
+        now.follow(happened[i], law);
+        happened[i] = now;
+    }
+}
+
+}  // namespace stiction
