@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.mjcf import mujoco
 
 _INTEGRATORS = ("Euler", "implicit", "implicitfast")
 _STEPS = (0.0005, 0.002, 0.01, 0.02)  # [s]

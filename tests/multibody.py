@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction import Body, _core
-from stiction.robots.links import Links
+from stiction.mujoco.links import Links
 
 H = 0.002
 

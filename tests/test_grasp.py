@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
-from stiction.robots.mujoco import mujoco
+from stiction.mujoco.simulation import mujoco
 from stiction.simulators.mujoco_scene import mjcf
 from stiction.simulators.scene import G, Part, Scene
 from stiction.studies.robots import held, holders, moving

@@ -11,7 +11,7 @@ import stiction
 from conftest import random_states
 from stiction import CoulombLaw, InputError, Law, Material, Mode, State, Stepper, load, rollout
 from stiction.bodies.rotations import rotation_matrices
-from stiction.robots.links import Links
+from stiction.mujoco.links import Links
 
 LOW = State([0, 0, 0.2], velocity=[0.5, 0, -1])  # a box in contact
 

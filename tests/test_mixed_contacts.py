@@ -10,7 +10,7 @@ mujoco = pytest.importorskip("mujoco")
 
 import stiction  # noqa: E402
 from stiction import CoulombLaw, InputError, Law, Material, Mode  # noqa: E402
-from stiction.robots.mujoco import Simulation, body_of  # noqa: E402
+from stiction.mujoco.simulation import Simulation, body_of  # noqa: E402
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 
 HAND = (

@@ -11,7 +11,7 @@ mujoco = pytest.importorskip("mujoco")
 
 import stiction  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Law, Mode, State  # noqa: E402
-from stiction.robots.mujoco import Simulation  # noqa: E402
+from stiction.mujoco.simulation import Simulation  # noqa: E402
 from stiction.studies.robots.chain_model import CHAIN, LAST, LINK, TIMESTEP  # noqa: E402
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation  # noqa: E402
 import stiction  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Material, Mode, State  # noqa: E402
 from stiction.laws.impact import ImpactLaw, ImpactMaterial  # noqa: E402
-from stiction.robots.mujoco import Simulation  # noqa: E402
-from stiction.robots.mujoco_step import parts_of  # noqa: E402
+from stiction.mujoco.link_step import parts_of  # noqa: E402
+from stiction.mujoco.simulation import Simulation  # noqa: E402
 from stiction.studies.robots import cube  # noqa: E402
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 

@@ -13,8 +13,8 @@ mujoco = pytest.importorskip("mujoco")
 from scipy.spatial.transform import Rotation  # noqa: E402
 
 from stiction import CoulombLaw, InputError, Mode  # noqa: E402
-from stiction.robots.ground import Plane, find_ground  # noqa: E402
-from stiction.robots.mujoco import Simulation  # noqa: E402
+from stiction.mujoco.ground import Plane, find_ground  # noqa: E402
+from stiction.mujoco.simulation import Simulation  # noqa: E402
 from stiction.studies.robots.chain_model import LINK  # noqa: E402
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
 

@@ -11,8 +11,11 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from stiction.basics.checks import InputError  # noqa: E402
-from stiction.mujoco import Simulation, rollout  # noqa: E402
-from stiction.robots import point_warnings  # noqa: E402
+from stiction.mujoco import (  # noqa: E402
+    Simulation,
+    point_warnings,
+    rollout,
+)
 from test_point_contacts_hard import PLANE, box, model_of  # noqa: E402
 
 

@@ -7,7 +7,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from stiction.robots.mujoco import Simulation  # noqa: E402
+from stiction.mujoco.simulation import Simulation  # noqa: E402
 
 PLANE = '<geom name="floor" type="plane" size="5 5 .1"/>'
 

@@ -9,7 +9,15 @@ pytest.importorskip("rich")
 
 from stiction import Body, Material, State, load
 from stiction.laws.law import GRAVITY
-from stiction.studies.robots import box_agreement, chain_agreement, cube, free_body, parallel, recorder, robot_agreement
+from stiction.studies.robots import (
+    box_agreement,
+    chain_agreement,
+    cube,
+    free_body,
+    parallel,
+    recorder,
+    robot_agreement,
+)
 from stiction.studies.robots.attached import ATTACHED, NO_GAP, POINTS, UNFORESEEN
 
 BOX = Body.box((0.2, 0.3, 0.4), mass=1.0)

@@ -10,7 +10,7 @@ pytest.importorskip("mujoco")
 pytest.importorskip("scipy")
 
 from stiction import InputError
-from stiction.robots.mujoco import mujoco
+from stiction.mujoco.simulation import mujoco
 from stiction.studies.page.pieces import pieces_of
 from stiction.studies.robots.strangers import FLOOR, STRANGERS, Stranger
 from stiction.studies.robots.trials import by_mujoco

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from stiction.studies.paper.sequences import GAP, NEAR, OTHER, Names, align, align_all, edit_score, event_sequence
+from stiction.studies.paper.sequences import (
+    GAP,
+    NEAR,
+    OTHER,
+    Names,
+    align,
+    align_all,
+    edit_score,
+    event_sequence,
+)
 
 
 @pytest.fixture(scope="module")

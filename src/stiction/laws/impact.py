@@ -23,8 +23,8 @@ INCREMENTS, MOST_MEMORY = 8, 1000  # parts in which an impact builds up, and at 
 LARGEST = 1e20  # of all parameters
 _OF_RESIDUAL = "residual."  # how the tensors of a law's residual are named
 _OF_NETWORK = ("residual.inner", "residual.outer")
-# [m/s] at which restitution and friction are stated, and below which a slip counts as this one: core/contact/contact.hpp and
-# core/laws/impact.cpp.
+# [m/s] at which restitution and friction are stated, and below which a slip counts as this one:
+# core/contact/contact.hpp and core/laws/impact.cpp.
 RESTITUTION_SPEED, SLIP_SPEED, SLOWEST_SLIP = 0.5, 0.3, 0.02
 # How the bodies of a batch differ: a row for each, or one for all. Factors of friction and of restitution, then the
 # turns of friction [rad] in its impacts, one after another.

@@ -13,7 +13,14 @@ from stiction.basics.extras import needs
 from stiction.bodies.body import Body
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import GRAVITY
-from stiction.simulation.motion import Setting, check_finite, check_start, empty_record, to_motion, to_trajectory
+from stiction.simulation.motion import (
+    Setting,
+    check_finite,
+    check_start,
+    empty_record,
+    to_motion,
+    to_trajectory,
+)
 from stiction.simulators.recover import recover
 
 try:

@@ -26,7 +26,14 @@ from stiction.learning.collect.instances import (
     joined,
     noise_in_plane,
 )
-from stiction.learning.collect.manifest import NAME, Manifest, Shard, difference, read_manifest, write_manifest
+from stiction.learning.collect.manifest import (
+    NAME,
+    Manifest,
+    Shard,
+    difference,
+    read_manifest,
+    write_manifest,
+)
 from stiction.learning.collect.own_truth import OwnTruth
 from stiction.learning.collect.plan import Plan
 from stiction.learning.collect.shipping import unpacked

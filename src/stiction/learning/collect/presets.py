@@ -107,7 +107,7 @@ def _body_in_file(path: Path, name: str) -> Body:
     if not name:
         raise checks.InputError("--mjcf needs the name of a body in that file: give --body NAME.")
     try:
-        from stiction.robots.mjcf import body_in_file  # only where it is needed: MuJoCo may be missing
+        from stiction.mujoco.mjcf import body_in_file  # only where it is needed: MuJoCo may be missing
     except ImportError as error:
         raise checks.InputError(needs("A body of a model file", "mujoco")) from error
     return body_in_file(path, name)

@@ -13,7 +13,7 @@ from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.checked import HEAVIEST, LONGEST
 from stiction.laws.law import checked_gravity
-from stiction.robots.mjcf import mujoco, read_by_mujoco
+from stiction.mujoco.mjcf import mujoco, read_by_mujoco
 
 LEAST_ROUNDING = 1e-5  # [m] of a corner: MuJoCo has no spheres without a radius
 POSE = 7  # numbers of the pose of the base in qpos: position, quaternion w x y z

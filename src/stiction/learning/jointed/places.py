@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stiction.learning.jointed.part import JointedPart
 from stiction.learning.jointed.recording import JointedToss
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.mjcf import mujoco
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from stiction.laws.material import Material
 from stiction.learning.identify.identify import groups_alike
-from stiction.robots.mjcf import mujoco
-from stiction.robots.rollouts import rollout
+from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.rollouts import rollout
 from stiction.simulators.mujoco_motions import motions, threads
 
 SUBSTEPS = 8  # time steps of a frame: corners that land one shortly after the other are to be told apart

@@ -13,7 +13,13 @@ from itertools import permutations
 import numpy as np
 
 from stiction.bodies.body import Body
-from stiction.learning.recordings.impact_checks import Agreement, Impact, axis_agreement, first_impact, spin_agreement
+from stiction.learning.recordings.impact_checks import (
+    Agreement,
+    Impact,
+    axis_agreement,
+    first_impact,
+    spin_agreement,
+)
 from stiction.learning.recordings.physics_checks import UNLEVEL, Finding, floor_height, least_extent
 from stiction.learning.recordings.poses import Clean, Conventions
 

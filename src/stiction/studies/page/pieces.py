@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from stiction.robots import mjcf
+from stiction.mujoco import mjcf
 from stiction.studies.page.section import Motion, Piece, Scene
 
 _RING = 16  # points of each circle of a round geom

@@ -16,7 +16,7 @@ from stiction.learning.jointed.judging import AFTER_TOUCH
 from stiction.learning.jointed.part import JointedPart
 from stiction.learning.jointed.prepared import Prepared, prepare
 from stiction.learning.jointed.regions import SAMPLES
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.mjcf import mujoco
 from stiction.studies.outputs import Study, joined
 from stiction.studies.page.section import Section, Table
 from stiction.studies.recordings import compared, jointed_chance, jointed_models, sysid_rival

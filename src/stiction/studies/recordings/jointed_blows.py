@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.mjcf import mujoco
 
 _NEVER = 0.03  # [s]: a corner that arrives later than this after the first has no part in the blow
 

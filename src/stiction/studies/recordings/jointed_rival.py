@@ -10,7 +10,7 @@ from stiction.learning.identify.gauss_newton import Parameter
 from stiction.learning.jointed.fit import Build
 from stiction.learning.jointed.part import JointedPart
 from stiction.learning.jointed.rolling import SUBSTEPS, Roll, roll_plainly
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.mjcf import mujoco
 from stiction.simulators.linked import Contact
 
 _FRICTION = Parameter("friction", "", 0.2, 0.1, 0.01, 0.01, 2.0)

@@ -11,7 +11,7 @@ from stiction.bodies.state import State
 from stiction.bodies.throws import stacked
 from stiction.laws.law import GRAVITY
 from stiction.laws.material import Material
-from stiction.robots.mujoco import Simulation
+from stiction.mujoco.simulation import Simulation
 from stiction.simulation.rollout import rollout
 from stiction.simulators import dart
 from stiction.studies.paper import metrics

@@ -14,7 +14,7 @@ from stiction.basics.progress import bar
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load
-from stiction.robots import mujoco as engine
+from stiction.mujoco import simulation as engine
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined

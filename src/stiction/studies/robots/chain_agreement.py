@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from stiction.basics.progress import bar
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.material import Material
-from stiction.robots.mujoco import Simulation, mujoco
+from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.studies.robots.attached import ATTACHED, EXACT, NO_GAP, POINTS, UNFORESEEN
 from stiction.studies.robots.chain import MOVED, SPREAD, STEPS
 from stiction.studies.robots.chain_model import CHAIN, FRICTION, LAST, LINK, TIMESTEP, random_start

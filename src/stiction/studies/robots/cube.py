@@ -16,7 +16,7 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
 from stiction.laws.law import Law
 from stiction.laws.modelfile import load
-from stiction.robots.mujoco_step import parts_of
+from stiction.mujoco.link_step import parts_of
 from stiction.simulation.rollout import rollout
 from stiction.simulators import mujoco_throw
 from stiction.studies.numbers import percent

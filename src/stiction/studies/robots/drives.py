@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.robots import mjcf
+from stiction.mujoco import mjcf
 
 mujoco = mjcf.mujoco
 INTERVAL = 0.2  # [s] between two random targets; the way from one to the next is straight

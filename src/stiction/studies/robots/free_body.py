@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
-from stiction.robots.mujoco import Simulation, mujoco
+from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.simulation.motion import Setting, to_motion
 from stiction.simulators import mujoco_throw
 

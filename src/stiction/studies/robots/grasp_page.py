@@ -6,7 +6,7 @@ import numpy as np
 import trimesh
 from numpy.typing import NDArray
 
-from stiction.robots import mujoco as engine
+from stiction.mujoco import simulation as engine
 from stiction.simulators.mujoco_scene import mjcf
 from stiction.simulators.scene import Scene
 from stiction.studies import figures

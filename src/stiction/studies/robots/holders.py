@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.laws.material import Material
-from stiction.robots import mujoco as engine
+from stiction.mujoco import simulation as engine
 from stiction.simulators import mujoco_scene
 from stiction.simulators.scene import Scene, film
 

@@ -12,8 +12,8 @@ from stiction.basics import checks
 from stiction.bodies.state import Mode
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
-from stiction.robots.mjcf import model_in_file
-from stiction.robots.mujoco import Simulation, mujoco
+from stiction.mujoco.mjcf import model_in_file
+from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.studies.robots.drives import random_motors
 from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets
 

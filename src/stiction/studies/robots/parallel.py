@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.progress import bar
-from stiction.robots.mujoco import mujoco
-from stiction.robots.rollouts import rollout
+from stiction.mujoco.rollouts import rollout
+from stiction.mujoco.simulation import mujoco
 from stiction.simulators.mujoco_stage import MujocoStage
 from stiction.studies.numbers import number
 from stiction.studies.page.section import Table

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.robots import mjcf
-from stiction.robots.mujoco import Simulation, mujoco
-from stiction.robots.point_contacts import PointContacts
+from stiction.mujoco import mjcf
+from stiction.mujoco.point_contacts import PointContacts
+from stiction.mujoco.simulation import Simulation, mujoco
 
 
 @dataclass(frozen=True)

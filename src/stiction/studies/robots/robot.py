@@ -16,7 +16,7 @@ from stiction.basics.progress import bar
 from stiction.laws.augmented import AugmentedLaw
 from stiction.laws.law import Law
 from stiction.laws.modelfile import load
-from stiction.robots import mujoco as engine
+from stiction.mujoco import simulation as engine
 from stiction.studies import figures
 from stiction.studies.numbers import number, percent
 from stiction.studies.outputs import Study, joined

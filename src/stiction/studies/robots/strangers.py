@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.robots import mjcf
+from stiction.mujoco import mjcf
 from stiction.studies.robots.drives import Drive, random_motors, random_servos
 
 mujoco = mjcf.mujoco

@@ -8,9 +8,19 @@ from numpy.typing import NDArray
 
 from stiction.bodies.state import Kind, Mode
 from stiction.laws.law import GRAVITY, Law
-from stiction.robots import mujoco as engine
+from stiction.mujoco import simulation as engine
 from stiction.simulators import dart_chain
-from stiction.studies.robots.chain_model import CHAIN, FRICTION, LAST, LENGTH, LINK, MASS, PIN, TIMESTEP, directions
+from stiction.studies.robots.chain_model import (
+    CHAIN,
+    FRICTION,
+    LAST,
+    LENGTH,
+    LINK,
+    MASS,
+    PIN,
+    TIMESTEP,
+    directions,
+)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stiction.basics.checks import InputError
 from stiction.laws.material import Material
-from stiction.robots.mujoco import Simulation, mujoco
+from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.studies.page.pieces import Frames
 from stiction.studies.page.section import Motion
 from stiction.studies.robots.strangers import FLOOR, Stranger

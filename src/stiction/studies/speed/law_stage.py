@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.laws.law import Law
-from stiction.robots.mujoco import Simulation, mujoco
+from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.simulators.stage import Stage
 
 

@@ -12,11 +12,11 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.laws.law import Law
 from stiction.laws.material import Material
-from stiction.robots.ground import fixed_ground
-from stiction.robots.link_contacts import LinkContacts, LinkPlan, check_keys
-from stiction.robots.mixed_step import MixedStep
-from stiction.robots.pairs import pairs_of
-from stiction.robots.point_contacts import PointContacts, PointPlan
+from stiction.mujoco.ground import fixed_ground
+from stiction.mujoco.link_contacts import LinkContacts, LinkPlan, check_keys
+from stiction.mujoco.mixed_step import MixedStep
+from stiction.mujoco.pairs import pairs_of
+from stiction.mujoco.point_contacts import PointContacts, PointPlan
 
 _OF_LINK = -1.0  # what stands before a link's impulse in the memory
 

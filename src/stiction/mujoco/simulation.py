@@ -19,21 +19,18 @@ from stiction.basics.extras import needs
 from stiction.laws.law import Law, as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
+from stiction.mujoco import body_fit, mjcf
+from stiction.mujoco.link_contacts import LinkPlan
+from stiction.mujoco.links import TOLERANCE
+from stiction.mujoco.mixed_contacts import MixedPlan
+from stiction.mujoco.pairs import pairs_of
+from stiction.mujoco.point_contacts import PointPlan
 
 try:
     import mujoco as compiled_module
 except ImportError as error:
     raise ImportError(needs("stiction.mujoco", "mujoco")) from error
 
-from stiction.robots import body_fit, mjcf
-from stiction.robots.body_contact import BodyContact as BodyContact
-from stiction.robots.link_contacts import LinkPlan
-from stiction.robots.links import TOLERANCE
-from stiction.robots.mixed_contacts import MixedPlan
-from stiction.robots.mjcf import body_of as body_of
-from stiction.robots.pair_contact import PairContact as PairContact
-from stiction.robots.pairs import pairs_of
-from stiction.robots.point_contacts import PointPlan
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION

@@ -14,7 +14,7 @@ from mujoco.introspect import ast_nodes, structs
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.mjcf import mujoco
 
 _STAGES = (
     "mj_fwdKinematics", "mj_makeM", "mj_factorM", "mj_collision", "mj_makeConstraint", "mj_island",

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.laws.material import Material
-from stiction.robots import engine, mjcf, point_warnings
-from stiction.robots.mjcf import mujoco
-from stiction.robots.pair_contact import PairContact
-from stiction.robots.pairs import Pairs
+from stiction.mujoco import engine, mjcf, point_warnings
+from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.pair_contact import PairContact
+from stiction.mujoco.pairs import Pairs
 
 LEAST_GAP = 0.02  # [m] at which contacts are foreseen at least; with 1 mm, robots went 29 mm deep
 FORESEEN_SPEED = 5.0  # [m/s] of approach that is foreseen whatever the time step

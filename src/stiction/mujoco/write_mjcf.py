@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stiction.basics import checks
-from stiction.robots.body_fit import sharp
+from stiction.mujoco.body_fit import sharp
 from stiction.simulation.rollout import law_of
 
 

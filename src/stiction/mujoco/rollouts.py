@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.robots import mjcf
-from stiction.robots.mujoco import Simulation, mujoco
-from stiction.robots.point_contacts import PointContacts
-from stiction.robots.point_warnings import tell_of_unsolved
+from stiction.mujoco import mjcf
+from stiction.mujoco.point_contacts import PointContacts
+from stiction.mujoco.point_warnings import tell_of_unsolved
+from stiction.mujoco.simulation import Simulation, mujoco
 
 _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 _CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)

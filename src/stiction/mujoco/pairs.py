@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stiction.basics import checks
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.mjcf import mujoco
 
 ANYTHING = "*"
 _KINDS = ("geom", "body", "material", "class")  # from the most special to the most general

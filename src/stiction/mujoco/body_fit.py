@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.robots.mjcf import body_number, contact_geoms, matrix_of, mujoco
+from stiction.mujoco.mjcf import body_number, contact_geoms, matrix_of, mujoco
 
 TOLERANCE = 0.01  # relative difference that a body may have from the law's
 _DIRECTIONS = 400  # in which shapes are compared

@@ -12,11 +12,11 @@ from typing import Any
 from stiction import _core
 from stiction.bodies.state import Mode
 from stiction.laws.law import Law
-from stiction.robots.body_fit import Fit
-from stiction.robots.ground import Ground
-from stiction.robots.mjcf import mujoco
-from stiction.robots.mujoco_step import ContactStep
-from stiction.robots.powell import solve_powell
+from stiction.mujoco.body_fit import Fit
+from stiction.mujoco.ground import Ground
+from stiction.mujoco.link_step import ContactStep
+from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.powell import solve_powell
 
 MOST_ROUNDS = 12  # in which links and points are solved for in turn
 _NEAR_ENOUGH = 0.1  # of Algorithm 2's tolerance: the error of the links' velocities with which a step counts as solved

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.robots.mjcf import contact_geoms, mujoco
+from stiction.mujoco.mjcf import contact_geoms, mujoco
 
 _SAME = 1e-9  # how far normals and heights [m] may differ in one plane
 _PLANE, _BOX = int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_BOX)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from stiction import _core
-from stiction.robots.ground import Ground
-from stiction.robots.mjcf import mujoco
+from stiction.mujoco.ground import Ground
+from stiction.mujoco.mjcf import mujoco
 
 
 class OwnContacts:

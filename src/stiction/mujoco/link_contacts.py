@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.laws.law import Law
-from stiction.robots import body_fit, mjcf
-from stiction.robots.body_contact import BodyContact
-from stiction.robots.ground import Ground, find_ground
-from stiction.robots.mujoco_step import ContactStep, check_timestep
+from stiction.mujoco import body_fit, mjcf
+from stiction.mujoco.body_contact import BodyContact
+from stiction.mujoco.ground import Ground, find_ground
+from stiction.mujoco.link_step import ContactStep, check_timestep
 
 NOTHING = np.zeros((0, 8))
 

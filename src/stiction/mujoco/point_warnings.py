@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.robots.mjcf import mujoco
-from stiction.robots.pairs import Pairs
+from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.pairs import Pairs
 
 _SLIDING = 3  # condim of contacts with sliding friction; more have torsional and rolling friction, too
 _LEAST_STEPS, _MANY = 100, 0.1  # steps with contact, and the share of them without a solution that is told

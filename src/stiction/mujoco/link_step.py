@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.laws.law import Law
-from stiction.robots import body_fit, mjcf
-from stiction.robots.ground import Ground
-from stiction.robots.links import Links
-from stiction.robots.mjcf import mujoco
-from stiction.robots.own_contacts import OwnContacts
-from stiction.robots.powell import solve_powell
+from stiction.mujoco import body_fit, mjcf
+from stiction.mujoco.ground import Ground
+from stiction.mujoco.links import Links
+from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.own_contacts import OwnContacts
+from stiction.mujoco.powell import solve_powell
 
 _EULER = int(mujoco.mjtIntegrator.mjINT_EULER)
 _NOTHING, _VELOCITY = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)  # known before

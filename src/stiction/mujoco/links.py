@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.laws.law import Law, as_law
-from stiction.robots.powell import solve_powell
+from stiction.mujoco.powell import solve_powell
 
 METHODS = ("modes", "powell")
 TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; the law's own error is not less
