@@ -12,7 +12,7 @@ CORE = CMakeLists.txt $(shell find core -type f)
 SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 # What builds the core stays in .venv, at one place, so that the next build is a quick one.
-BUILD_TOOLS = scikit-build-core nanobind cmake ninja
+BUILD_TOOLS = scikit-build-core nanobind cmake ninja hatchling
 INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.define.STICTION_WERROR=$(WERROR)
 TORCH_INDEX = https://download.pytorch.org/whl/cpu
 LOCK_TORCH = --torch-backend cpu
@@ -74,7 +74,7 @@ setup: $(BUILT) ## only install
 
 clean: ## remove .venv, build and all caches
 	@rm -rf .venv build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src studies tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # As CMake does, take the compiler that CXX names, or else the first of these.
 compiler:
@@ -83,7 +83,7 @@ compiler:
 	$${cxx:-false} -std=c++20 -o "$$probe" core/check_compiler.cpp 2>/dev/null \
 	    || { cat core/needs_compiler.txt; [ -z "$$cxx" ] || echo "($$cxx cannot compile the core.)"; exit 1; } >&2
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml studies/pyproject.toml constraints.txt
 	@$(PYTHON) -c '$(SUITABLE)' || { \
 	    echo "stiction needs Python 3.11 to 3.13 here (DART has no wheels for later ones);" \
 	        "$(PYTHON) is $$($(PYTHON) --version 2>&1)."; \
@@ -94,6 +94,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	    || $(PYTHON) -m venv --clear .venv
 	@$(PIP) install -qq -c constraints.txt $(BUILD_TOOLS)
 	@$(INSTALL) -e '.[$(EXTRAS)]'
+	@$(INSTALL) -e ./studies
 	@rm -f .venv/built-* && touch '$@' $(BUILT)
 
 $(BUILT): $(CORE) | $(INSTALLED)

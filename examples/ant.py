@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 
 import stiction
-from stiction.studies.page.pieces import Frames, scene_of
+from stiction.viewer.pieces import Frames, scene_of
 
 warnings.filterwarnings("ignore", message=".*RK4.*")  # Euler's method takes its place
 FEET = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
@@ -38,6 +38,6 @@ for name, material in MATERIALS.items():
     touched = sum(contact.steps for contact in env.contacts.values())
     print(f"{name}: {x:.2f} m along x, {y:.2f} m along y; {touched} foot contacts, {env.simulation.unsolved} unsolved")
 if len(sys.argv) > 2:
-    from stiction.studies.page.animation import write
+    from stiction_studies.page.animation import write
 
     write(scene_of("Ant", env.unwrapped.model, films, env.unwrapped.dt, seen_from=(0.3, -1.0)), Path(sys.argv[2]))

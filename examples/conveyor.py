@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 import stiction
-from stiction.studies.page.pieces import Frames, scene_of
+from stiction.viewer.pieces import Frames, scene_of
 
 MODEL = """
 <mujoco>
@@ -53,7 +53,7 @@ without = carried(coulomb, seconds, films["Coulomb friction"])
 print(f"In {seconds:g} s the plate carries the part {1e3 * with_hairs:.1f} mm with slanted hairs,")
 print(f"and {1e3 * without:.1f} mm with Coulomb friction.")
 if len(sys.argv) > 2:
-    from stiction.studies.page.animation import write
+    from stiction_studies.page.animation import write
 
     model = mujoco.MjModel.from_xml_string(MODEL)
     scene = scene_of("Conveyor", model, films, EVERY * model.opt.timestep, plain="plate", seen_from=(0.3, -1.0))

@@ -8,7 +8,7 @@ import sys
 import mujoco
 
 import stiction
-from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, strength_at, targets
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, strength_at, targets
 
 seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
 foot = stiction.load("foot")  # learned from throws of a foot alone

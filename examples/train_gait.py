@@ -15,7 +15,7 @@ from gymnasium.envs.mujoco import MujocoEnv
 from gymnasium.spaces import Box
 
 import stiction
-from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 
 
 class Quadruped(MujocoEnv):

@@ -13,10 +13,10 @@ from scipy.spatial.transform import Rotation
 from fuzz import tables
 from fuzz.counts import Counts
 from fuzz.damage import damaged
-from stiction.learning.jointed.part import JointedPart
-from stiction.learning.jointed.prepared import prepare
-from stiction.learning.jointed.recording import read_jointed
-from stiction.learning.jointed.rolling import SUBSTEPS, frames_of, roll_plainly
+from stiction.fit.jointed_flight import prepare
+from stiction.fit.jointed_part import JointedPart
+from stiction.fit.jointed_recording import read_jointed
+from stiction.fit.jointed_starts import SUBSTEPS, frames_of, roll_plainly
 
 _ELBOW = Path(__file__).parents[1] / "examples" / "elbow.xml"
 _DT, _TOSSES, _FRAMES = 1 / 150, 5, 60

@@ -9,7 +9,7 @@ from rich.table import Table
 from fuzz.counts import Counts
 from fuzz.kinds import KINDS
 from stiction.basics import files
-from stiction.studies import results
+from stiction_studies import results
 
 TITLE = "What was tried"
 _HEAD = ("", "tried", "refused", "accepted", "failures", "greatest violation", "slowest [s]", "memory [MB]")

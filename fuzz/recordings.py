@@ -19,10 +19,10 @@ from fuzz.counts import Counts
 from fuzz.damage import NUMBERS, damaged, odd_array
 from stiction import Body
 from stiction.basics.files import digest
-from stiction.learning.recordings.folder import load_recordings, save_recordings
-from stiction.learning.recordings.poses import Conventions
-from stiction.learning.recordings.read import import_recordings
-from stiction.learning.recordings.recorded import Recordings
+from stiction.recordings.folder import load_recordings, save_recordings
+from stiction.recordings.importing import import_recordings
+from stiction.recordings.poses import Conventions
+from stiction.recordings.tosses import Recordings
 from toss_files import RATE, record
 
 _BODY = Body.box((0.1, 0.1, 0.1), 0.37)

@@ -28,7 +28,7 @@ from fuzz.robots import case as robot_case
 from stiction import AugmentedLaw, Body, CoulombLaw, Kind, Material, Mode, State, load, rollout
 from stiction.basics import files
 from stiction.basics.progress import bar
-from stiction.studies import results
+from stiction_studies import results
 
 TITLE = "A soak"
 # What is a failure: a share of the diameter below the ground (a fast body passes it in one step), and a way [m] of what

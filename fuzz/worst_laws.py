@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from stiction import AugmentedLaw, Body, CoulombLaw, Law, Material, Mode
+from stiction.laws.approximators import Network
 from stiction.laws.curves import Curve
-from stiction.laws.material_law import MaterialLaw
-from stiction.laws.networks import Network
-from stiction.laws.restitution import Restitution
+from stiction.laws.impact import Restitution
+from stiction.laws.material import MaterialLaw
 
 LARGEST = 308  # power of ten up to which random friction goes
 
@@ -79,7 +79,7 @@ LAWS: dict[str, Callable[[Body, int], Law]] = {
 def random_body(rng: np.random.Generator) -> Body:
     """A body from cube to needle or plate, of any size and mass; now and then a prism, a stone or a rectangle.
 
-    Needles and plates go to what a body may be: see `stiction.bodies.checked`.
+    Needles and plates go to what a body may be: see `stiction.bodies.body_checks`.
     """
     length, mass = 10 ** rng.uniform(-3, 1), 10 ** rng.uniform(-4, 4)
     width, height = 10.0 ** rng.uniform([-2.49, -4.9], 0) if rng.uniform() < 0.7 else np.ones(2)

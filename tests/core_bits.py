@@ -5,15 +5,17 @@ Then it writes impulses and modes of contacts of all sorts, to be compared with 
 """
 
 import sys
+from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for conftest
 
 from conftest import convex_stone, random_states
 from contact_states import handled, random_contacts
 from stiction import AugmentedLaw, Body, CoulombLaw, Kind, Law, Mode, Stepper, _core, load, rollout
-from stiction.laws.kernels import KernelMachine
+from stiction.laws.approximators import LEAF, KernelMachine, Trees
 from stiction.laws.learned import KINDS
-from stiction.laws.trees import LEAF, Trees
 
 FIELDS = ("position", "quaternion", "velocity", "angular_velocity", "impulse", "mode", "kind")
 BODIES = 70  # more than one chunk of two threads

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from stiction.learning.jointed.parameters import build_material
-from stiction.learning.jointed.rolling import SUBSTEPS, frames_of, roll_with
+from stiction.fit.jointed_fit import build_material
+from stiction.fit.jointed_starts import SUBSTEPS, frames_of, roll_with
 
 ELBOW = Path(__file__).parents[1] / "examples" / "elbow.xml"
 DT, FRAMES, GRAVITY = 1 / 150, 100, 9.81

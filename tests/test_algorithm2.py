@@ -9,7 +9,7 @@ from scipy.optimize import nnls, root
 from contact_states import handled, random_contacts
 from multibody import H, hinged_box, joined_links
 from stiction import AugmentedLaw, Body, CoulombLaw, InputError, Law, Mode, _core
-from stiction.laws.statistical import StatisticalLaw
+from stiction.laws.learned import StatisticalLaw
 from stiction.mujoco.links import Links
 
 BOX = Body.box((0.5, 0.1, 0.08), 1.0)

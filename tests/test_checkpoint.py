@@ -12,8 +12,8 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import numpy as np
 
 from stiction.cli import main
-from stiction.laws.networks import Network
-from stiction.learning.train.checkpoint import Checkpoint
+from stiction.laws.approximators import Network
+from stiction.training.fitters import Checkpoint
 
 
 def network(seed: int) -> Network:

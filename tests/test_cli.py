@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import stiction
-from stiction.cli import COMMANDS, main
-from stiction.commands.bench import CASES
-from stiction.studies import listed
+from stiction.cli import all_commands, main
+from stiction_studies import listed
+from stiction_studies.commands import CASES
 
 
 def test_simulate_writes_a_trajectory(tmp_path, capsys):
@@ -90,7 +90,7 @@ def test_the_package_is_a_program_and_names_every_command():
     program = [sys.executable, "-m", "stiction"]
     said = subprocess.run(program, check=True, capture_output=True, text=True).stdout
     assert "--version" in said and stiction.__version__ in said
-    assert [name for name in COMMANDS if f"• {name}" not in said] == []
+    assert [name for name in all_commands() if f"• {name}" not in said] == []
 
 
 @pytest.mark.parametrize(("command", "about"), [("reproduce", listed.ABOUT), ("bench", CASES)])
@@ -108,12 +108,12 @@ def test_reproduce_without_a_name_lists_the_studies(capsys):
 
 
 def test_every_study_and_case_that_is_listed_is_there():
-    from stiction.studies.page.order import ORDER, OTHER_RECORDINGS
-    from stiction.studies.speed import run
+    from stiction_studies.page.section import ORDER, OTHER_RECORDINGS
+    from stiction_studies.speed import run
 
     assert {*listed.STUDIES, *OTHER_RECORDINGS} == set(ORDER) and list(CASES) == list(run.CASES)
-    package = Path(stiction.__file__).parent
-    files = [package / "studies" / study.folder / f"{name}.py" for name, study in listed.STUDIES.items()]
+    package = Path(listed.__file__).parent
+    files = [package / study.folder / f"{name}.py" for name, study in listed.STUDIES.items()]
     assert [file for file in files if not file.exists()] == []
 
 
@@ -138,7 +138,7 @@ _tyro_stiction; printf '%s\\n' "${COMPREPLY[@]}"
 
 def test_demo_says_at_once_what_it_lacks(monkeypatch, capsys):
     hidden = ("dartpy", "torch", "pyarrow", "plotly")
-    monkeypatch.setattr("stiction.basics.extras.find_spec", lambda module: None if module in hidden else module)
+    monkeypatch.setattr("stiction.basics.environment.find_spec", lambda module: None if module in hidden else module)
     assert main(["demo"]) == 2
     needed = "`stiction demo` needs DART, pyarrow, torch and plotly"
     assert capsys.readouterr().err == f"stiction: {needed}: pip install 'stiction[dart,data,train,report]'.\n"
@@ -150,12 +150,12 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
         pytest.importorskip(module)
     called = []
     for module, name in (
-        ("learning.collect.options", "run"),
-        ("learning.train.from_data", "train_from"),
-        ("studies.evaluate", "run"),
-        ("studies.listed", "run"),
+        ("stiction.commands.options", "run"),
+        ("stiction.training.from_data", "train_from"),
+        ("stiction.evaluation.evaluate", "run"),
+        ("stiction_studies.listed", "run"),
     ):
-        monkeypatch.setattr(f"stiction.{module}.{name}", lambda *given, **how: called.append((given, how)))
+        monkeypatch.setattr(f"{module}.{name}", lambda *given, **how: called.append((given, how)))
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
     assert [line.split(": stiction ")[1].split()[0] for line in shown] == ["collect", "train", "evaluate", "reproduce"]

@@ -16,13 +16,13 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 from contact_states import SETTING
 from stiction import Body, InputError, Mode, State
 from stiction.bodies.throws import ThrowRanges
-from stiction.learning.collect.carry_out import carry_out, shard_rows
-from stiction.learning.collect.instances import REQUERIED, balanced_choice, is_at_rest
-from stiction.learning.collect.options import CollectOptions, run, to_plan
-from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.store import shard_path
-from stiction.learning.collect.summary import print_summary
-from stiction.learning.collect.truth import GroundTruth
+from stiction.commands.options import CollectOptions, run, to_plan
+from stiction.data.collecting import carry_out, shard_rows
+from stiction.data.dataset import print_summary
+from stiction.data.ground_truth import GroundTruth
+from stiction.data.instances import REQUERIED, balanced_choice, is_at_rest
+from stiction.data.plan import Plan
+from stiction.data.store import shard_path
 from stiction.simulation.motion import contacts_at, to_motion
 
 LOW = ThrowRanges(height=(0.01, 0.1), vertical=(-2.0, 0.0))  # soon in contact
@@ -58,7 +58,7 @@ def states_of(body, rows, which) -> State:
 
 def truth_or_skip(name: str, friction=(0.6,)) -> GroundTruth:
     if name in ("dantzig", "nsgs"):
-        pytest.importorskip("stiction.simulators.dart", reason="DART is not installed", exc_type=ImportError)
+        pytest.importorskip("stiction.dart", reason="DART is not installed", exc_type=ImportError)
     return GroundTruth(name, friction)
 
 
@@ -94,8 +94,8 @@ def test_throws_do_not_depend_on_their_shard(plan, name):
 
 KILLED = """
 import json, sys, time
-from stiction.learning.collect import carry_out
-from stiction.learning.collect.plan import Plan
+from stiction.data import collecting as carry_out
+from stiction.data.plan import Plan
 
 real = carry_out.write_whole
 def slow(path, data):
@@ -138,7 +138,7 @@ def test_what_a_killed_process_leaves_is_cleaned_up(plan, uninterrupted, tmp_pat
 
 
 def unfinished(manifest: bytes) -> bytes:
-    from stiction.learning.collect.manifest import Manifest
+    from stiction.data.dataset import Manifest
 
     content = json.loads(manifest)
     return Manifest(Plan.from_dict(content["plan"]), content["packages"]).to_text().encode()
@@ -239,7 +239,7 @@ def test_throws_that_touch_nothing_make_an_empty_data_set(plan, tmp_path):
     ],
 )
 def test_another_plan_is_refused_in_the_same_folder(plan, tmp_path, changes, sentence):
-    from stiction.learning.collect.manifest import Manifest, write_manifest
+    from stiction.data.dataset import Manifest, write_manifest
 
     write_manifest(tmp_path, Manifest(plan, plan.packages()))
     with pytest.raises(InputError, match=sentence):
@@ -247,7 +247,7 @@ def test_another_plan_is_refused_in_the_same_folder(plan, tmp_path, changes, sen
 
 
 def test_other_versions_and_other_folders_are_refused(plan, tmp_path):
-    from stiction.learning.collect.manifest import Manifest, write_manifest
+    from stiction.data.dataset import Manifest, write_manifest
 
     write_manifest(tmp_path, Manifest(plan, {**plan.packages(), "numpy": "1.0"}))
     with pytest.raises(InputError, match=r'holds a data set with package\.numpy "1\.0", not'):
@@ -324,10 +324,10 @@ def test_the_command_ends_with_a_table_and_a_warning(tmp_path, capsys):
 
 
 def test_summary_has_no_warning_where_there_is_enough(plan, uninterrupted, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("stiction.learning.collect.summary.FEW", 0)
+    monkeypatch.setattr("stiction.data.dataset.FEW", 0)
     for name, data in uninterrupted.items():
         (tmp_path / name).write_bytes(data)
-    from stiction.learning.collect.dataset import DataSet
+    from stiction.data.dataset import DataSet
 
     print_summary(DataSet(tmp_path))
     assert "too few" not in capsys.readouterr().out

@@ -6,10 +6,10 @@ from scipy.spatial.transform import Rotation
 
 from conftest import convex_stone, random_states
 
-dart = pytest.importorskip("stiction.simulators.dart", reason="DART is not installed", exc_type=ImportError)
+dart = pytest.importorskip("stiction.dart", reason="DART is not installed", exc_type=ImportError)
 
-from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout  # noqa: E402
-from stiction._core import TOUCH  # noqa: E402
+from stiction import Body, CoulombLaw, InputError, Kind, Mode, State, rollout
+from stiction._core import TOUCH
 
 
 def contact_states(run):

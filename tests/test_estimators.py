@@ -5,10 +5,8 @@ import pytest
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 
-from stiction.laws.approximators import from_arrays
-from stiction.laws.kernels import KernelMachine
-from stiction.laws.trees import Trees
-from stiction.learning.train import estimators
+from stiction.laws.approximators import KernelMachine, Trees, from_arrays
+from stiction.training import estimators
 
 NAMES = ("trees", "gp", "svm")
 

@@ -7,17 +7,14 @@ import pytest
 
 from stiction import Body, State, rollout
 from stiction.basics.checks import InputError
+from stiction.fit.forecast import TossErrors, calibrated, coverage
+from stiction.fit.free import NO_BOUNCE, Fitted, Refits
+from stiction.fit.gauss_newton import Solution
+from stiction.fit.identified import Identified, loads_seen, print_identified
+from stiction.fit.toss_objective import body_parameters, law_parameters
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.learning.identify.fit_law import NO_BOUNCE, Fitted
-from stiction.learning.identify.forecast import TossErrors, calibrated, coverage
-from stiction.learning.identify.gauss_newton import Solution
-from stiction.learning.identify.identified import Identified
-from stiction.learning.identify.identify import body_parameters, law_parameters
-from stiction.learning.identify.loads import loads_seen
-from stiction.learning.identify.printed import print_identified
-from stiction.learning.identify.refits import Refits
-from stiction.learning.recordings.read import import_recordings
-from stiction.learning.recordings.tosses import Toss, Tosses
+from stiction.recordings.importing import import_recordings
+from stiction.recordings.tosses import Toss, Tosses
 from toss_files import BODY, LAW, record, write_npz
 
 BOX = Body.box((0.1, 0.1, 0.1), 0.37)

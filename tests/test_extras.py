@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from stiction.basics.checks import InputError
-from stiction.basics.extras import EXTRAS, needs, require
+from stiction.basics.environment import EXTRAS, needs, require
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
 
@@ -47,7 +47,7 @@ def test_the_sentence_names_each_extra_once():
 def test_no_other_sentence_names_an_extra():
     source = Path(__file__).parents[1] / "src/stiction"
     own = [file.name for file in source.rglob("*.py") if re.search(r"needs? [^\n]*pip install", file.read_text())]
-    assert sorted(own) == ["extras.py", "trajectory_table.py"]  # pandas is in none of ours
+    assert sorted(own) == ["cli.py", "environment.py", "trajectory.py"]  # pandas is in none of ours
 
 
 def test_require_names_only_what_is_missing(monkeypatch):

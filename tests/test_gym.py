@@ -10,11 +10,11 @@ gymnasium = pytest.importorskip("gymnasium")
 pytest.importorskip("mujoco")
 pytest.importorskip("glfw")
 
-from gymnasium.utils.env_checker import check_env  # noqa: E402
+from gymnasium.utils.env_checker import check_env
 
-from stiction import CoulombLaw, InputError  # noqa: E402
-from stiction.gym import LearnedFeet, ThreadVectorEnv  # noqa: E402
-from stiction.mujoco.simulation import body_of  # noqa: E402
+from stiction import CoulombLaw, InputError
+from stiction.gym import LearnedFeet, ThreadVectorEnv
+from stiction.mujoco import body_of
 
 
 def hopper(others=None, **options):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stiction import Body, CoulombLaw, InputError, collect, load
-from stiction.basics.locks import sole_writer_into, sole_writer_of
+from stiction.basics.files import sole_writer_into, sole_writer_of
 from stiction.cli import main
 from toss_files import record, write_npz
 
@@ -106,7 +106,7 @@ def test_nonsense_gets_one_sentence(inputs, arguments, sentence, capsys, monkeyp
 
 def test_a_server_of_names_that_does_not_answer_is_not_waited_for(monkeypatch):
     pytest.importorskip("viser")
-    from stiction.studies.page import serving
+    from stiction.viewer import window as serving
 
     monkeypatch.setattr(serving.socket, "getaddrinfo", lambda *_, **__: time.sleep(30))
     began = time.perf_counter()
@@ -123,7 +123,7 @@ def test_two_processes_do_not_write_to_one_place(inputs, tmp_path, capsys, monke
     commands += [["train", "data", "--law", "material", "--out", str(law)]]
     code = f"""
 import pathlib, sys
-from stiction.basics.locks import sole_writer_of
+from stiction.basics.files import sole_writer_of
 with sole_writer_of(pathlib.Path({str(law)!r})):
     print("held", flush=True)
     sys.stdin.read()

@@ -13,8 +13,8 @@ import pytest
 
 from stiction import Body, InputError
 from stiction.cli import main
-from stiction.learning.recordings.folder import load_recordings, save_recordings
-from stiction.learning.recordings.read import import_recordings
+from stiction.recordings.folder import load_recordings, save_recordings
+from stiction.recordings.importing import import_recordings
 from toss_files import RATE, record, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)
@@ -87,8 +87,8 @@ def test_a_header_that_claims_more_than_there_is(tmp_path, rows):
 
 
 def test_archives_that_unpack_to_gigabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("stiction.basics.archives.LARGEST", 10**7)
-    monkeypatch.setattr("stiction.learning.recordings.limits.LARGEST", 10**7)
+    monkeypatch.setattr("stiction.basics.files.LARGEST", 10**7)
+    monkeypatch.setattr("stiction.recordings.readers.LARGEST", 10**7)
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("states.npy", bytes(2 * 10**7))
     assert (tmp_path / "a.npz").stat().st_size < 10**5
@@ -101,7 +101,7 @@ def test_archives_that_unpack_to_gigabytes(tmp_path, monkeypatch):
 def test_an_mcap_that_unpacks_to_gigabytes(tmp_path, monkeypatch):
     from mcap.writer import CompressionType, Writer
 
-    monkeypatch.setattr("stiction.learning.recordings.limits.LARGEST", 10**7)
+    monkeypatch.setattr("stiction.recordings.readers.LARGEST", 10**7)
     for packed in (CompressionType.ZSTD, CompressionType.LZ4):
         sink = io.BytesIO()
         writer = Writer(sink, compression=packed)

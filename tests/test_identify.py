@@ -8,13 +8,12 @@ import pytest
 from stiction import Body, load
 from stiction.bodies.rotations import rotation_vectors
 from stiction.cli import main
+from stiction.fit.free import choose, fit_law
+from stiction.fit.gauss_newton import Parameter, mean_loss, minimise
+from stiction.fit.toss_objective import STAGES, SUBSTEPS
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.learning.identify.choose import choose
-from stiction.learning.identify.fit_law import fit_law
-from stiction.learning.identify.gauss_newton import Parameter, mean_loss, minimise
-from stiction.learning.identify.identify import STAGES, SUBSTEPS
-from stiction.learning.recordings.flight_estimate import flight_estimate
-from stiction.learning.recordings.read import import_recordings
+from stiction.recordings.flight_estimate import flight_estimate
+from stiction.recordings.importing import import_recordings
 from toss_files import BODY, LAW, RATE, record, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)

@@ -5,8 +5,8 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from stiction import InputError, Material, load  # noqa: E402
-from stiction.mujoco import Simulation  # noqa: E402
+from stiction import InputError, Material, load
+from stiction.mujoco import Simulation
 
 # A rod that lands on its lower end and is turned by the blow, so that this end slips back.
 ROD = """

@@ -1,4 +1,3 @@
-# ruff: noqa: E402
 """Recordings of jointed parts: what made a recording is found in it, and its quirks are recognised."""
 
 import numpy as np
@@ -11,17 +10,22 @@ mujoco = pytest.importorskip("mujoco")
 
 from stiction import InputError, load
 from stiction.cli import main
-from stiction.learning.identify.identify import Stage
-from stiction.learning.jointed.command import identify_jointed
-from stiction.learning.jointed.fit import fit_jointed, predictor, with_material
-from stiction.learning.jointed.folds import forecasts_without
-from stiction.learning.jointed.judging import judge
-from stiction.learning.jointed.parameters import contact_parameters, part_parameters
-from stiction.learning.jointed.part import JointedPart
-from stiction.learning.jointed.prepared import prepare
-from stiction.learning.jointed.recording import read_jointed
-from stiction.learning.jointed.regions import calibrated_scale, dense_regions_hold, ends, shares_held
-from stiction.learning.jointed.rolling import SUBSTEPS, frames_of
+from stiction.fit.jointed import identify_jointed
+from stiction.fit.jointed_fit import (
+    contact_parameters,
+    fit_jointed,
+    forecasts_without,
+    judge,
+    part_parameters,
+    predictor,
+    with_material,
+)
+from stiction.fit.jointed_flight import prepare
+from stiction.fit.jointed_part import JointedPart
+from stiction.fit.jointed_recording import read_jointed
+from stiction.fit.jointed_regions import calibrated_scale, dense_regions_hold, ends, shares_held
+from stiction.fit.jointed_starts import SUBSTEPS, frames_of
+from stiction.fit.toss_objective import Stage
 from stiction.mujoco import Simulation
 
 

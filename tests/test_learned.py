@@ -6,8 +6,8 @@ import pytest
 from conftest import random_states
 from contact_states import random_contacts
 from stiction import AugmentedLaw, InputError, Kind, Mode, _core, rollout
-from stiction.laws.networks import Network
-from stiction.laws.statistical import StatisticalLaw
+from stiction.laws.approximators import Network
+from stiction.laws.learned import StatisticalLaw
 
 
 def test_a_rollout_by_callback_is_that_of_the_core(box):

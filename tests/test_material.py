@@ -13,9 +13,8 @@ import stiction
 from conftest import random_states
 from contact_states import handled, random_contacts, twist_after
 from stiction import AugmentedLaw, Body, CoulombLaw, InputError, Material, Mode, State, rollout
-from stiction.laws.curves import Curve
+from stiction.laws.curves import Curve, Restitution
 from stiction.laws.inputs import Inputs
-from stiction.laws.restitution import Restitution
 
 STONE = Body.hull_of(np.random.default_rng(3).standard_normal((200, 3)) * [0.1, 0.15, 0.2], 2.0)
 BODIES = {"box": Body.box((0.2, 0.3, 0.4), 1.0), "prism": Body.prism(5, 0.2, 0.2, 1.0), "stone": STONE}

@@ -8,10 +8,10 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-import stiction  # noqa: E402
-from stiction import CoulombLaw, InputError, Law, Material, Mode  # noqa: E402
-from stiction.mujoco.simulation import Simulation, body_of  # noqa: E402
-from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
+import stiction
+from stiction import CoulombLaw, InputError, Law, Material, Mode
+from stiction.mujoco import Simulation, body_of
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 
 HAND = (
     '<body name="hand" pos="0.36 0 0"><geom type="box" size="0.03 0.06 0.01" mass="0.2"/>'

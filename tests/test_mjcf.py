@@ -5,17 +5,11 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from fuzz.counts import is_sentence  # noqa: E402
-from fuzz.damage import odd_value  # noqa: E402
-from stiction import Body, CoulombLaw, InputError, Mode  # noqa: E402
-from stiction.mujoco import (  # noqa: E402
-    body_fit,
-    rollout,
-    shipped_model,
-    to_mjcf,
-)
-from stiction.mujoco.simulation import Simulation, body_of  # noqa: E402
-from stiction.studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS  # noqa: E402
+from fuzz.counts import is_sentence
+from fuzz.damage import odd_value
+from stiction import Body, CoulombLaw, InputError, Mode
+from stiction.mujoco import Simulation, body_fit, body_of, rollout, shipped_model, to_mjcf
+from stiction_studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
 

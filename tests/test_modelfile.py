@@ -8,8 +8,8 @@ from safetensors.numpy import save_file
 
 from conftest import random_states, same_parts
 from stiction import AugmentedLaw, InputError, load, rollout
-from stiction.laws.networks import Network
-from stiction.laws.statistical import StatisticalLaw
+from stiction.laws.approximators import Network
+from stiction.laws.learned import StatisticalLaw
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-import stiction  # noqa: E402
-from stiction import Body, CoulombLaw, InputError, Law, Mode, State  # noqa: E402
-from stiction.mujoco.simulation import Simulation  # noqa: E402
-from stiction.studies.robots.chain_model import CHAIN, LAST, LINK, TIMESTEP  # noqa: E402
-from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
+import stiction
+from stiction import Body, CoulombLaw, InputError, Law, Mode, State
+from stiction.mujoco import Simulation
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
+from stiction_studies.robots.chain_model import CHAIN, LAST, LINK, TIMESTEP
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
 FOOT = Body.box((0.16, 0.08, 0.03), 0.4)
@@ -113,7 +113,7 @@ def mujoco_rotation(quaternion):
 
 def test_joint_force_is_mujocos():
     """The study's joint force by Newton's law is the one that MuJoCo reports."""
-    from stiction.studies.robots.swings import Swing
+    from stiction_studies.robots.swings import Swing
 
     model = mujoco.MjModel.from_xml_string(CHAIN)
     sim = Simulation(model, laws={LAST: LAW})

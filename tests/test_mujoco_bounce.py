@@ -5,15 +5,15 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from scipy.spatial.transform import Rotation  # noqa: E402
+from scipy.spatial.transform import Rotation
 
-import stiction  # noqa: E402
-from stiction import Body, CoulombLaw, InputError, Material, Mode, State  # noqa: E402
-from stiction.laws.impact import ImpactLaw, ImpactMaterial  # noqa: E402
-from stiction.mujoco.link_step import parts_of  # noqa: E402
-from stiction.mujoco.simulation import Simulation  # noqa: E402
-from stiction.studies.robots import cube  # noqa: E402
-from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
+import stiction
+from stiction import Body, CoulombLaw, InputError, Material, Mode, State
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.mujoco import Simulation
+from stiction.mujoco.link_step import parts_of
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
+from stiction_studies.robots import cube
 
 H = 0.002
 DIE = Body.box((0.1, 0.1, 0.1), 0.37, rounding=0.002)
@@ -215,7 +215,7 @@ def test_refuses_what_cannot_go_together():
     model = world(PAIR)
     with pytest.raises(InputError, match="bounces, which the method 'powell' does not know"):
         Simulation(model, laws={"a": law()}, method="powell")
-    learned = stiction.laws.augmented.AugmentedLaw.untrained(DIE, seed=0)
+    learned = stiction.laws.learned.AugmentedLaw.untrained(DIE, seed=0)
     with pytest.raises(InputError, match=r"The law of 'b' holds for steps of 0.002 s only, .* in 4 parts"):
         Simulation(model, laws={"a": law(substeps=4), "b": learned})
     with pytest.raises(InputError, match="do not have the shape"):

@@ -10,13 +10,13 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from scipy.spatial.transform import Rotation  # noqa: E402
+from scipy.spatial.transform import Rotation
 
-from stiction import CoulombLaw, InputError, Mode  # noqa: E402
-from stiction.mujoco.ground import Plane, find_ground  # noqa: E402
-from stiction.mujoco.simulation import Simulation  # noqa: E402
-from stiction.studies.robots.chain_model import LINK  # noqa: E402
-from stiction.studies.robots.walking import FEET, STANCE, Gait, model_text, targets  # noqa: E402
+from stiction import CoulombLaw, InputError, Mode
+from stiction.mujoco import Simulation
+from stiction.mujoco.ground import Plane, find_ground
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
+from stiction_studies.robots.chain_model import LINK
 
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
 FREE = f'<body name="foot" pos="0 0 0.2"><freejoint/><geom {BOX}/></body>'

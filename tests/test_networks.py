@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from stiction import InputError, _core
-from stiction.laws.approximators import FARTHEST
-from stiction.laws.networks import WIDEST, Network
+from stiction.laws.approximators import FARTHEST, WIDEST, Network
 
 SIZES = ([5, 8, 3], [7, 16, 16, 2], [4, 6], [9, 32, 16, 8, 3], [71, 100, 3], [71, 512, 6], [18, 48, 48, 3])
 

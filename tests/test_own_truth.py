@@ -16,8 +16,8 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import stiction
 from stiction import Body, CoulombLaw, DataSet, InputError, State, rollout
 from stiction.cli import main
-from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.truths import imported
+from stiction.data.known_truths import imported
+from stiction.data.plan import Plan
 
 STATES = ("position", "quaternion", "velocity", "angular_velocity")
 FEW: dict[str, Any] = dict(
@@ -107,7 +107,7 @@ def test_ray_gives_the_same_bytes(box, tmp_path):
 
 def unfinished(folder: Path) -> None:
     """Take the manifest back to what it was before the last shard."""
-    from stiction.learning.collect.manifest import Manifest, write_manifest
+    from stiction.data.dataset import Manifest, write_manifest
 
     content = json.loads((folder / "manifest.json").read_text())
     write_manifest(folder, Manifest(Plan.from_dict(content["plan"]), content["packages"]))
@@ -247,7 +247,7 @@ def test_objects_that_cannot_be_imported_are_named(folder, text, sentence):
 @pytest.mark.slow
 def test_networks_learn_from_an_own_truth_and_are_judged_by_it(folder, capsys):
     pytest.importorskip("torch", reason="torch is not installed")
-    from stiction.learning.train.switches import Switches
+    from stiction.training.training import Switches
 
     data = stiction.collect(Body.box((0.2, 0.3, 0.4), 1.0), "icy_truth:Icy", throws=30, steps=300, progress=False)
     law = stiction.train([data], steps=200, progress=False, switches=Switches(fold="mirror"))

@@ -8,12 +8,12 @@ import pytest
 
 from stiction import Body, InputError, State, evaluate, load, rollout
 from stiction.bodies.rotations import angles_in_plane, turns_in_plane
+from stiction.fit.free import flight_in_plane
+from stiction.fit.identify import identify
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.learning.identify.call import identify
-from stiction.learning.identify.in_plane import flight_in_plane
-from stiction.learning.recordings.folder import load_recordings, save_recordings
-from stiction.learning.recordings.poses import Conventions
-from stiction.learning.recordings.read import import_recordings
+from stiction.recordings.folder import load_recordings, save_recordings
+from stiction.recordings.importing import import_recordings
+from stiction.recordings.poses import Conventions
 from toss_files import record, write_csv, write_npz
 
 RATE = 250.0

@@ -9,10 +9,10 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-import stiction  # noqa: E402
-from stiction import Body, InputError, Material, State  # noqa: E402
-from stiction.bodies.state import Mode  # noqa: E402
-from stiction.mujoco import Simulation, rollout  # noqa: E402
+import stiction
+from stiction import Body, InputError, Material, State
+from stiction.bodies.state import Mode
+from stiction.mujoco import Simulation, rollout
 
 GRIPPER = """<mujoco><worldbody>
 <body name="left" pos="-.03 0 .5"><joint name="l" type="slide" axis="1 0 0"/>

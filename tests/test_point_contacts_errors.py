@@ -10,13 +10,9 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from stiction.basics.checks import InputError  # noqa: E402
-from stiction.mujoco import (  # noqa: E402
-    Simulation,
-    point_warnings,
-    rollout,
-)
-from test_point_contacts_hard import PLANE, box, model_of  # noqa: E402
+from stiction.basics.checks import InputError
+from stiction.mujoco import Simulation, point_warnings, rollout
+from test_point_contacts_hard import PLANE, box, model_of
 
 
 def test_an_error_in_a_callback_arrives_as_it_is():

@@ -7,7 +7,7 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from stiction.mujoco.simulation import Simulation  # noqa: E402
+from stiction.mujoco import Simulation
 
 PLANE = '<geom name="floor" type="plane" size="5 5 .1"/>'
 

@@ -8,16 +8,16 @@ import pyarrow.parquet
 import pytest
 
 from stiction import AugmentedLaw, Body, CoulombLaw, InputError, evaluate, rollout
-from stiction.bodies.trajectory_table import columns_of
+from stiction.bodies.trajectory import columns_of
 from stiction.cli import main
+from stiction.fit.identify import coverage_of_regions
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.learning.identify.call import coverage
-from stiction.learning.recordings.folder import load_recordings, save_recordings
-from stiction.learning.recordings.physics_checks import check_fall
-from stiction.learning.recordings.poses import Conventions, frame_interval
-from stiction.learning.recordings.read import import_recordings
-from stiction.learning.recordings.readers import RawToss
-from stiction.learning.recordings.recorded import split
+from stiction.recordings.folder import load_recordings, save_recordings
+from stiction.recordings.importing import import_recordings
+from stiction.recordings.mechanics_checks import check_fall
+from stiction.recordings.poses import Conventions, frame_interval
+from stiction.recordings.readers import RawToss
+from stiction.recordings.tosses import split
 from toss_files import LAW, RATE, record, starts, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)  # what someone has measured
@@ -315,7 +315,7 @@ def test_a_law_of_another_body_forecasts_nothing(recordings):
     for call in (
         lambda: recordings[0].start("box"),
         lambda: recordings[0].forecast(CoulombLaw(Body.box((0.12, 0.08, 0.05), 0.37), 0.2, timestep=1 / RATE)),
-        lambda: coverage("box", recordings),
+        lambda: coverage_of_regions("box", recordings),
         lambda: evaluate(LAW, data=replace(recordings, body=Body.box((0.1, 0.1, 0.2), 0.37))),
     ):
         with pytest.raises(InputError, match=r"The law is for Body\(.*\), but these are tosses of Body\(box .*\)\."):
@@ -325,18 +325,20 @@ def test_a_law_of_another_body_forecasts_nothing(recordings):
 def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
     unsure = LAW.with_spread([0.2, 0.3, 0.1])
     sure = LAW.with_material(friction=0.5).with_spread([0.002, 0.003, 0.001])  # and wrong
-    shares = coverage(unsure, recordings, (0.2, 0.5, 0.95), samples=24)
+    shares = coverage_of_regions(unsure, recordings, (0.2, 0.5, 0.95), samples=24)
     assert list(shares) == [0.2, 0.5, 0.95] and shares[0.2] <= shares[0.5] <= shares[0.95] and shares[0.95] > 0.8
-    assert coverage(sure, recordings, samples=24)[0.9] < 0.5
+    assert coverage_of_regions(sure, recordings, samples=24)[0.9] < 0.5
     refused = {
-        "has no spread, so that its forecasts have no regions": lambda: coverage(LAW, recordings),
-        "does not know its own uncertainty": lambda: coverage(CoulombLaw(SIZE, timestep=1 / RATE), recordings),
-        "is for steps of 0.002 s, but frames are 0.006757 s apart": lambda: coverage(
+        "has no spread, so that its forecasts have no regions": lambda: coverage_of_regions(LAW, recordings),
+        "does not know its own uncertainty": lambda: coverage_of_regions(
+            CoulombLaw(SIZE, timestep=1 / RATE), recordings
+        ),
+        "is for steps of 0.002 s, but frames are 0.006757 s apart": lambda: coverage_of_regions(
             AugmentedLaw.untrained(SIZE, seed=0), recordings
         ),
-        "levels must lie between 0 and 1": lambda: coverage("cube", recordings, (0.5, 1.5)),
-        "recordings must come from stiction.recordings.read, got list": lambda: coverage("cube", [1]),  # type: ignore
-        "samples must be a whole number of at least 8": lambda: coverage("cube", recordings, samples=2),
+        "levels must lie between 0 and 1": lambda: coverage_of_regions("cube", recordings, (0.5, 1.5)),
+        "recordings must come from stiction.recordings.read, got list": lambda: coverage_of_regions("cube", [1]),  # type: ignore
+        "samples must be a whole number of at least 8": lambda: coverage_of_regions("cube", recordings, samples=2),
     }
     for sentence, call in refused.items():
         with pytest.raises(InputError, match=sentence):

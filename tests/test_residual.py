@@ -10,15 +10,13 @@ from safetensors.numpy import load_file
 
 from conftest import random_states
 from stiction import Body, InputError, Material, State, Stepper, load, rollout
-from stiction.basics.folds import FOLDS, clustered_mean, fold_of
+from stiction.fit.folds import FOLDS, clustered_mean, fold_of
+from stiction.fit.residual import PARTS, Form, fit_residual
+from stiction.fit.toss_objective import width_of
 from stiction.laws.curves import Curve
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.laws.impact import ImpactLaw, ImpactMaterial, Residual
 from stiction.laws.modelfile import to_file
-from stiction.laws.residual import Residual
-from stiction.learning.identify.identify import width_of
-from stiction.learning.identify.residual_fit import fit_residual
-from stiction.learning.identify.residual_form import PARTS, Form
-from stiction.learning.recordings.read import import_recordings
+from stiction.recordings.importing import import_recordings
 from test_impact import CUBE, energy, lowest_points
 from toss_files import BODY, LAW, record, write_npz
 

@@ -8,8 +8,9 @@ from stiction import InputError
 pytest.importorskip("viser")
 pytest.importorskip("mujoco")
 
-from stiction.studies.robots import live, view
-from stiction.studies.robots.robot_viewer import RobotViewer
+from stiction.viewer import robot_viewer as live
+from stiction.viewer import view
+from stiction.viewer.robot_viewer import RobotViewer
 
 MODEL = """
 <mujoco>

@@ -16,11 +16,10 @@ import pyarrow.parquet as pq
 from stiction import InputError, Kind, Mode
 from stiction.basics.files import digest, remove_strays, write_whole
 from stiction.bodies.throws import ThrowRanges
-from stiction.learning.collect.dataset import DataSet, checked_shard
-from stiction.learning.collect.manifest import Manifest, Shard, read_manifest, write_manifest
-from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.store import COLUMNS, check_rows, decode_shard, encode_shard, shard_path
-from stiction.learning.collect.truth import GroundTruth
+from stiction.data.dataset import DataSet, Manifest, Shard, checked_shard, read_manifest, write_manifest
+from stiction.data.ground_truth import GroundTruth
+from stiction.data.plan import Plan
+from stiction.data.store import COLUMNS, check_rows, decode_shard, encode_shard, shard_path
 
 
 @pytest.fixture(scope="module")

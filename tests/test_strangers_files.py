@@ -9,9 +9,7 @@ from safetensors import safe_open
 from core_bits import learned_with, random_machine, random_trees
 from stiction import InputError, Material, State, _core, load, rollout
 from stiction.laws import modelfile
-from stiction.laws.kernels import KernelMachine
-from stiction.laws.networks import Network
-from stiction.laws.trees import LEAF, Trees
+from stiction.laws.approximators import LEAF, KernelMachine, Network, Trees
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from stiction import Body, InputError, State
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.throws import ThrowRanges, draw, draw_each, generator, stacked
 from stiction.bodies.throws import drawn as drawn_together
-from stiction.learning.collect.instances import noise_in_plane
-from stiction.learning.collect.presets import PRESETS, parse_body, preset
+from stiction.data.instances import noise_in_plane
+from stiction.data.presets import PRESETS, parse_body, preset
 from stiction.simulation.motion import check_start
 
 RANGES = ThrowRanges(height=(0.1, 0.4), horizontal=(1, 2), vertical=(-2, -1), spin=(3, 5))

@@ -12,12 +12,10 @@ pytest.importorskip("torch", reason="torch is not installed")
 
 from stiction import AugmentedLaw, CoulombLaw, InputError, Material, Mode, State, load, rollout
 from stiction.laws.inputs import Inputs
-from stiction.learning.train.examples import Instances, usable
-from stiction.learning.train.fit import FitOptions, held_out
-from stiction.learning.train.guess import fit_guess
-from stiction.learning.train.switches import Switches
-from stiction.learning.train.train import find_inputs, train
 from stiction.simulation.motion import Motion, Setting, contacts_at
+from stiction.training.examples import Instances, usable
+from stiction.training.fitters import FitOptions, held_out
+from stiction.training.training import Switches, find_inputs, fit_guess, train
 
 SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))
 KNOWN = Inputs(friction=(0.7, 0.7))  # nothing to be found in the data

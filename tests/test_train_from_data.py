@@ -10,9 +10,9 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from stiction import AugmentedLaw, InputError, load
 from stiction.cli import main
-from stiction.learning.collect.dataset import DataSet
-from stiction.learning.train.from_data import read_instances, train_from
-from stiction.learning.train.switches import Switches
+from stiction.data.dataset import DataSet
+from stiction.training.from_data import read_instances, train_from
+from stiction.training.training import Switches
 
 
 @pytest.fixture(scope="module")

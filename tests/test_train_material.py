@@ -8,7 +8,7 @@ import pytest
 import stiction
 from stiction import Body, Material, State, train_material
 from stiction.bodies.throws import ThrowRanges, draw, generator
-from stiction.learning.collect.instances import contact_instances
+from stiction.data.instances import contact_instances
 from stiction.simulation.motion import Setting
 
 BOX = Body.box((0.2, 0.3, 0.4), 1.0)

@@ -11,13 +11,11 @@ from stiction import Body, InputError, Material, Trajectory, train_material
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.throws import ThrowRanges, draw, generator, stacked
 from stiction.cli import main
-from stiction.learning.collect.instances import contact_instances
-from stiction.learning.material.cuts import cut, pose_noise
-from stiction.learning.material.recorded_poses import recorded_poses
-from stiction.learning.material.structure import Model, Structure
-from stiction.learning.recordings.folder import save_recordings
-from stiction.learning.recordings.recorded import Recordings
-from stiction.learning.recordings.tosses import Toss, Tosses
+from stiction.data.instances import contact_instances
+from stiction.fit.friction_structure import Model, Structure
+from stiction.fit.pose_windows import cut, pose_noise, recorded_poses
+from stiction.recordings.folder import save_recordings
+from stiction.recordings.tosses import Recordings, Toss, Tosses
 from stiction.simulation.motion import Setting
 
 BOX = Body.box((0.2, 0.3, 0.4), 1.0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from stiction import InputError, rollout
-from stiction.learning.collect.options import CollectOptions, to_plan
-from stiction.learning.collect.plan import Plan
-from stiction.learning.collect.truth import GroundTruth
+from stiction.commands.options import CollectOptions, to_plan
+from stiction.data.ground_truth import GroundTruth
+from stiction.data.plan import Plan
 from toss_files import LAW, starts
 
 

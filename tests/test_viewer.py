@@ -11,8 +11,10 @@ from browser import changed, errors, has_button, open_browser, picture, press, w
 from stiction import AugmentedLaw, InputError, State, load, rollout
 
 pytest.importorskip("viser")
-Viewer = pytest.importorskip("stiction.studies.page.viewer").Viewer
-from stiction.studies.page import contrasts, serving, throwing  # noqa: E402, needs viser
+Viewer = pytest.importorskip("stiction.viewer.law_viewer").Viewer
+from stiction.viewer import subject as contrasts
+from stiction.viewer import subject as throwing
+from stiction.viewer import window as serving
 
 DROP = 0.3, (30, 20, 0), (1, 0.5, 0), (0, 3, 0)  # height, turn, velocity, spin
 
@@ -84,8 +86,8 @@ def write_tosses(folder, run) -> None:
 
 
 def test_without_dart_there_is_a_word_in_place_of_the_ghost(monkeypatch):
-    monkeypatch.setitem(sys.modules, "stiction.simulators.dart", None)
-    monkeypatch.delattr("stiction.simulators.dart", raising=False)
+    monkeypatch.setitem(sys.modules, "stiction.dart", None)
+    monkeypatch.delattr("stiction.dart", raising=False)
     subject = throwing.Subject.load("box")
     other = contrasts.contrast(subject, contrasts.TRUTH, subject.start(*DROP), 0.1)
     assert not other.runs and "stiction[dart]" in other.remark

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from stiction import Body, State, rollout
+from stiction.fit.toss_objective import SUBSTEPS
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.learning.identify.identify import SUBSTEPS
 
 RATE = 148.0
 BODY = Body.box((0.1, 0.1, 0.1), 0.37, com=(0.0, 0.001, 0.005), inertia=np.eye(3) * 9e-4, rounding=0.002)

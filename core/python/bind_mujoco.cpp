@@ -13,7 +13,7 @@ namespace {
 
 using namespace mujoco;
 
-/// MuJoCo's structs and numbers, as Python tells them: see robots/engine.py.
+/// MuJoCo's structs and numbers, as Python tells them: see mujoco/engine.py.
 struct EngineDescription {
     Addresses functions;
     std::map<std::string, int> constants;

@@ -47,22 +47,21 @@ if TYPE_CHECKING:
     from stiction.basics.checks import InputError
     from stiction.bodies.body import Body
     from stiction.bodies.state import Kind, Mode, State, Trajectory
-    from stiction.laws.augmented import AugmentedLaw
+    from stiction.data.collecting import collect
+    from stiction.data.dataset import DataSet
+    from stiction.data.external_instances import instances
+    from stiction.evaluation.evaluate import evaluate
+    from stiction.fit.identify import identify
+    from stiction.fit.material import train_material
+    from stiction.fit.material_plot import plot_material
     from stiction.laws.contacts import Contacts
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.law import Law
+    from stiction.laws.learned import AugmentedLaw
     from stiction.laws.material import Material
     from stiction.laws.modelfile import load
-    from stiction.learning.collect.collect import collect
-    from stiction.learning.collect.dataset import DataSet
-    from stiction.learning.collect.elsewhere import instances
-    from stiction.learning.identify.call import identify
-    from stiction.learning.material.plot import plot_material
-    from stiction.learning.material.train import train_material
-    from stiction.learning.train.from_data import train
-    from stiction.simulation.rollout import rollout
-    from stiction.simulation.stepper import Stepper
-    from stiction.studies.evaluate import evaluate
+    from stiction.simulation.rollout import Stepper, rollout
+    from stiction.training.from_data import train
 
 __all__ = [
     "AugmentedLaw",
@@ -95,11 +94,11 @@ __all__ = [
 
 # Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
 _HOME = {
-    "AugmentedLaw": "stiction.laws.augmented",
+    "AugmentedLaw": "stiction.laws.learned",
     "Body": "stiction.bodies.body",
     "Contacts": "stiction.laws.contacts",
     "CoulombLaw": "stiction.laws.coulomb",
-    "DataSet": "stiction.learning.collect.dataset",
+    "DataSet": "stiction.data.dataset",
     "InputError": "stiction.basics.checks",
     "Kind": "stiction.bodies.state",
     "Law": "stiction.laws.law",
@@ -107,16 +106,16 @@ _HOME = {
     "Mode": "stiction.bodies.state",
     "State": "stiction.bodies.state",
     "Trajectory": "stiction.bodies.state",
-    "collect": "stiction.learning.collect.collect",
-    "evaluate": "stiction.studies.evaluate",
-    "identify": "stiction.learning.identify.call",
-    "instances": "stiction.learning.collect.elsewhere",
+    "collect": "stiction.data.collecting",
+    "evaluate": "stiction.evaluation.evaluate",
+    "identify": "stiction.fit.identify",
+    "instances": "stiction.data.external_instances",
     "load": "stiction.laws.modelfile",
     "rollout": "stiction.simulation.rollout",
-    "Stepper": "stiction.simulation.stepper",
-    "train": "stiction.learning.train.from_data",
-    "plot_material": "stiction.learning.material.plot",
-    "train_material": "stiction.learning.material.train",
+    "Stepper": "stiction.simulation.rollout",
+    "train": "stiction.training.from_data",
+    "plot_material": "stiction.fit.material_plot",
+    "train_material": "stiction.fit.material",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")
 # What names cannot be imported without: where it is missing, help() and dir() leave them out.
@@ -130,6 +129,12 @@ _NEEDS = {
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
+        from importlib.util import find_spec
+
+        missing = [package for package in _NEEDS[name] if find_spec(package) is None]
+        if missing:
+            needs = import_module("stiction.basics.environment").needs
+            raise ImportError(needs(f"stiction.{name}", *missing))
         value = import_module(f"stiction.{name}")
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)

@@ -3,50 +3,47 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import tyro
 
 import stiction
-from stiction.basics.names import known
-from stiction.basics.versions import version_of
-from stiction.commands import menu
-from stiction.commands.bench import CASES, bench
-from stiction.commands.collect import collect
-from stiction.commands.demo import demo
-from stiction.commands.evaluate import evaluate
-from stiction.commands.recordings import identify, import_
-from stiction.commands.reproduce import reproduce
-from stiction.commands.results import results
-from stiction.commands.simulate import simulate
-from stiction.commands.train import train
-from stiction.commands.view import view
-from stiction.studies import listed
+from stiction.basics.checks import known
+from stiction.basics.environment import version_of
+from stiction.commands import arguments as menu
+from stiction.commands.learning import collect, evaluate, identify, import_, train
+from stiction.commands.simulating import simulate, view
+
+# The distribution stiction-studies adds these commands through entry points of the group `stiction.commands`.
+STUDIES = ("demo", "reproduce", "bench", "results")
+ORDER = ("demo simulate view collect train evaluate import identify reproduce bench results completion").split()
 
 
 def completion(shell: Annotated[menu.Shell, tyro.conf.Positional], /) -> None:
     """Print a script that lets your shell complete commands, options and studies.
 
     Args:
-        shell: Yours.
+        shell: The shell to write the script for.
     """
-    print(menu.completion(shell, COMMANDS, {"reproduce": listed.ABOUT, "bench": CASES}))
+    commands = all_commands()
+    print(menu.completion(shell, commands, {name: c.choices for name, c in commands.items() if hasattr(c, "choices")}))
 
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo,
-    "simulate": simulate,
-    "view": view,
-    "collect": collect,
-    "train": train,
-    "evaluate": evaluate,
-    "import": import_,
-    "identify": identify,
-    "reproduce": reproduce,
-    "bench": bench,
-    "results": results,
-    "completion": completion,
-}
+def all_commands() -> dict[str, Callable[..., None]]:
+    """The commands of this package and those that other distributions add, by name, in the order of the help."""
+    commands: dict[str, Callable[..., None]] = {
+        "simulate": simulate,
+        "view": view,
+        "collect": collect,
+        "train": train,
+        "evaluate": evaluate,
+        "import": import_,
+        "identify": identify,
+        "completion": completion,
+    }
+    commands |= {point.name: point.load() for point in entry_points(group="stiction.commands")}
+    return dict(sorted(commands.items(), key=lambda item: ORDER.index(item[0]) if item[0] in ORDER else len(ORDER)))
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -61,7 +58,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except stiction.InputError as error:
         print(f"stiction: {error}", file=sys.stderr)
         return 2
-    except (OSError, listed.StudyError) as error:  # such as a full disk
+    except (OSError, menu.CommandError) as error:  # such as a full disk
         print(f"stiction: {error}", file=sys.stderr)
         return 1
     except MemoryError:
@@ -75,9 +72,12 @@ def _run(args: list[str]) -> None:
     if args == ["--version"]:
         print(version)
     elif args and not args[0].startswith("-"):
-        name = known("command", args[0], COMMANDS)
-        tyro.cli(COMMANDS[name], prog=f"stiction {name}", args=args[1:])
+        commands = all_commands()
+        if args[0] in STUDIES and args[0] not in commands:
+            raise stiction.InputError(f"`stiction {args[0]}` needs the studies: pip install stiction-studies.")
+        name = known("command", args[0], commands)
+        tyro.cli(commands[name], prog=f"stiction {name}", args=args[1:])
     else:
         more = "`stiction COMMAND --help` says more of a command, `stiction --version` prints the version."
         about = f"{version}: contact laws for rigid bodies.\n\n{more}"
-        tyro.cli(menu.menu(COMMANDS), prog="stiction", description=about, args=args or ["--help"])
+        tyro.cli(menu.menu(all_commands()), prog="stiction", description=about, args=args or ["--help"])

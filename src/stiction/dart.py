@@ -1,10 +1,210 @@
-"""DART as ground truth: `stiction.dart.throw`.
+"""DART as ground truth: throws of one body onto the ground, as trajectories with impulses and modes.
 
-    run = stiction.dart.throw(body, state, 400, friction=0.5)
-
-Needs the extra `dart`.
+The body and the ground are set up so that DART finds exactly the vertices below z = 0, keeps no memory between steps
+and never lets the correction of penetration into the velocity; see the comments in `new_world`.
 """
 
-from stiction.simulators.dart import SOLVERS, throw
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from stiction.basics import checks
+from stiction.basics.environment import needs
+from stiction.bodies.body import Body
+from stiction.bodies.state import State, Trajectory
+from stiction.laws.law import GRAVITY
+from stiction.simulation.motion import (
+    Setting,
+    check_finite,
+    check_start,
+    empty_record,
+    recover,
+    to_motion,
+    to_trajectory,
+)
+
+try:
+    import dartpy
+except ImportError as error:
+    raise ImportError(needs("stiction.dart", "dartpy")) from error
 
 __all__ = ["SOLVERS", "throw"]
+
+SOLVERS = ("dantzig", "nsgs")
+_GROUND = 2.0  # thickness of the ground box [m]
+_FASTEST = 1e5  # [m/s, rad/s] a motion this fast is about to run out of numbers: it is given up
+
+
+def throw(
+    body: Body,
+    state: State,
+    steps: int = 800,
+    *,
+    friction: float = 0.5,
+    solver: str = "dantzig",
+    timestep: float = 0.002,
+    gravity: ArrayLike = GRAVITY,
+    finite: bool = True,
+) -> Trajectory:
+    """Throw `body` onto the ground in DART, from one state or from each state of a batch.
+
+    A simulator can be asked about any state: steps=1 says what comes next.
+
+    friction: Coulomb coefficient of body and ground
+    solver: "dantzig", a friction box along the world axes (the paper's ground truth), or "nsgs", a round cone
+    finite: refuse a motion that runs out of numbers (a thin body that spins too fast for its time step)
+    """
+    steps = checks.count("steps", steps, 0)
+    mu = checks.non_negative("friction", friction)
+    checks.choice("solver", solver, SOLVERS)
+    setting = Setting(checks.positive("timestep [s]", timestep), checks.array("gravity", gravity, (3,)))
+    check_start(body, state)
+    if body.rounding:
+        raise checks.InputError("DART throws bodies with sharp edges only; this one is rounded.")
+    start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
+    record = empty_record(len(start.position), steps)
+    # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
+    turn = Rotation.from_quat(start.quaternion, scalar_first=True).as_rotvec().reshape(-1, 3)
+    q, dq = np.hstack([turn, start.position]), np.hstack([start.twist[:, 3:], start.twist[:, :3]])
+    with _shape(body) as shape:
+        q, dq = _run(_world(body, shape, mu, solver, setting), q, dq, steps, solver)
+    quaternion = Rotation.from_rotvec(q[:, :3]).as_quat(scalar_first=True)
+    read = (q[:, 3:], quaternion, np.hstack([dq[:, 3:], dq[:, :3]]))
+    for part, values in zip((record.position, record.quaternion, record.twist), read, strict=True):
+        part[:] = values.reshape(part.shape)
+    if finite:
+        check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
+    recover(body, setting, record)
+    return to_trajectory(body, record, state.batch_shape, setting.timestep)
+
+
+def _run(stage, start_q, start_dq, steps: int, solver: str):
+    """Throw from each row of joint positions and velocities (n, dofs); those of all frames, (n (steps + 1), dofs).
+
+    One world serves all throws: from the same state it always makes the same step, bit for bit, as a fresh one does.
+    """
+    world, skeleton = stage
+    step, get_positions, get_velocities = world.step, skeleton.getPositions, skeleton.getVelocities
+    q, dq = np.empty((2, len(start_q) * (steps + 1), start_q.shape[1]))
+    lost = np.full(start_q.shape[1], np.nan)
+    for i in range(len(start_q)):
+        if solver == "nsgs":  # it begins with its last answer, so that a throw would depend on the one before
+            world.getConstraintSolver().setBoxedLcpSolver(dartpy.constraint.NsgsFrictionSolver())
+        skeleton.setPositions(start_q[i])
+        skeleton.setVelocities(start_dq[i])
+        positions, velocities = [get_positions()], [get_velocities()]
+        for t in range(steps):
+            step()
+            positions.append(get_positions())
+            velocities.append(get_velocities())
+            if not np.dot(velocities[-1], velocities[-1]) < _FASTEST**2:
+                positions += [lost] * (steps - 1 - t)
+                velocities += [lost] * (steps - 1 - t)
+                break
+        throw = slice(i * (steps + 1), (i + 1) * (steps + 1))
+        np.concatenate(positions, out=q[throw].reshape(-1))
+        np.concatenate(velocities, out=dq[throw].reshape(-1))
+    return q, dq
+
+
+@contextmanager
+def build_world(body: Body, friction: float, setting: Setting, restitution: float) -> Iterator:
+    """DART's world with Dantzig's solver and the skeleton of the body in it, its origin at the centre of mass."""
+    with _shape(body) as shape:
+        yield _world(body, shape, friction, "dantzig", setting, restitution)
+
+
+def new_world(solver, setting):
+    """An empty world that keeps no memory between steps."""
+    world = dartpy.simulation.World()
+    world.setTimeStep(setting.timestep)
+    world.setGravity(setting.gravity)
+    constraints = world.getConstraintSolver()
+    if solver == "nsgs":
+        constraints.setBoxedLcpSolver(dartpy.constraint.NsgsFrictionSolver())
+    # FCL is the detector without memory: from the same state always the same contacts.
+    constraints.setCollisionDetector(dartpy.collision.FCLCollisionDetector())
+    # Otherwise the correction of penetration adds to the velocity and hides every static contact.
+    constraints.setSplitImpulseEnabled(True)
+    sleeping = world.getDeactivationOptions()
+    sleeping.mEnabled = False
+    world.setDeactivationOptions(sleeping)
+    return world
+
+
+def _world(body, shape, mu, solver, setting, restitution=0.0):
+    world = new_world(solver, setting)
+    ground = dartpy.dynamics.Skeleton("ground")
+    _joint, node = ground.createWeldJointAndBodyNodePair()
+    # FCL finds all corners of a box on a thick box, and all vertices of a mesh on a plane, but not the other way round.
+    if body.shape == "box":
+        add_thick_ground(node, mu)
+    else:
+        add_shape(node, dartpy.dynamics.PlaneShape([0.0, 0.0, 1.0], 0.0), (0.0, 0.0, 0.0), mu, 1.0)
+
+    skeleton = dartpy.dynamics.Skeleton("body")
+    # A planar body too gets a free joint, and stays in its plane by symmetry: with a planar joint, friction across the
+    # plane has no mobility, Dantzig's method fails on it, and DART falls back to a rough solver without a word.
+    _joint, node = skeleton.createFreeJointAndBodyNodePair()
+    inertia = np.diag(np.diag(body.inertia)) if body.planar else body.inertia
+    # DART integrates the origin of its body frame; at the centre of mass that is exact in free flight.
+    add_shape(node, shape, -body.com, mu, restitution)
+    node.setInertia(dartpy.dynamics.Inertia(body.mass, np.zeros(3), inertia))
+    world.addSkeleton(ground)
+    world.addSkeleton(skeleton)
+    return world, skeleton
+
+
+def add_thick_ground(node, mu) -> None:
+    """A box as ground, on which FCL finds all corners of a box."""
+    add_shape(node, dartpy.dynamics.BoxShape([200.0, 200.0, _GROUND]), (0.0, 0.0, -_GROUND / 2), mu, 1.0)
+
+
+def add_shape(node, shape, place, mu, restitution=0.0) -> None:
+    """Give a body node a collision shape at `place` in its frame, with Coulomb friction and a restitution."""
+    shape_node = node.createShapeNode(shape)
+    transform = dartpy.math.Isometry3()
+    transform.set_translation(place)
+    shape_node.setRelativeTransform(transform)
+    shape_node.createCollisionAspect()
+    shape_node.createDynamicsAspect()
+    shape_node.getDynamicsAspect().setFrictionCoeff(mu)
+    shape_node.getDynamicsAspect().setRestitutionCoeff(restitution)  # DART multiplies those of both
+
+
+@contextmanager
+def _shape(body: Body) -> Iterator:
+    """DART's collision shape of the body."""
+    if body.shape == "box":
+        yield dartpy.dynamics.BoxShape(list(body.size))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "spikes.obj"
+        path.write_text(_spikes(body))
+        urdf = (
+            '<robot name="body"><link name="body"><collision><geometry>'
+            f'<mesh filename="{path.as_uri()}"/></geometry></collision></link></robot>'
+        )
+        skeleton = dartpy.utils.DartLoader().parseSkeletonString(urdf, "file:///")
+        yield skeleton.getBodyNode(0).getShapeNode(0).getShape()
+
+
+def _spikes(body: Body) -> str:
+    """The body as an OBJ file of one slender triangle a vertex, which points to it from inside.
+
+    On a plane FCL reports the deepest corner of each triangle of a mesh. Of a closed surface it would report some
+    vertices often and others never; of spikes it reports each touching vertex once.
+    """
+    centre = body.vertices.mean(axis=0)
+    inner = body.vertices + 0.05 * (centre - body.vertices)
+    beside = inner + 0.01 * (np.roll(body.vertices, 1, axis=0) - body.vertices)
+    points = np.concatenate([body.vertices, inner, beside])
+    n = len(body.vertices)
+    lines = [f"v {x:.17g} {y:.17g} {z:.17g}" for x, y, z in points]
+    lines += [f"f {i + 1} {n + i + 1} {2 * n + i + 1}" for i in range(n)]
+    return "\n".join(lines) + "\n"

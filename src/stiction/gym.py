@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from stiction.basics import checks
-from stiction.basics.extras import needs
+from stiction.basics.environment import needs
 from stiction.mujoco.simulation import Simulation
 
 try:
@@ -14,6 +14,9 @@ try:
     from gymnasium.vector.utils import iterate
 except ImportError as error:
     raise ImportError(needs("stiction.gym", "gymnasium")) from error
+
+
+__all__ = ["LearnedFeet", "ThreadVectorEnv"]
 
 
 class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):

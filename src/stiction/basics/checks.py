@@ -1,7 +1,8 @@
 """Refusals: one clear sentence that says what was wrong, what was got and what is allowed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
+from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
@@ -122,3 +123,17 @@ def choice(name: str, value: str, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {shown(value)}.")
     return value
+
+
+# Names that a person types: one that does not exist is answered with the nearest that do.
+
+
+def known(what: str, name: str, names: Collection[str]) -> str:
+    """`name`, which must be one of `names`; `what` says of what it is the name, such as "study"."""
+    if name in names:
+        return name
+    pass  # brings numpy, for which help need not wait
+
+    near = get_close_matches(name, names)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}."
+    raise InputError(f"There is no {what} {name!r}; {hint}")

@@ -8,12 +8,55 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from stiction.basics import checks
-from stiction.basics.archives import check_archive
+
+# Archives of arrays, .npz: a stranger's is data, and is measured before anything of it is unpacked.
+
+
+LARGEST = 2 * 10**9  # bytes of all arrays together, unpacked
+_MOST = 1000  # arrays
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def check_archive(path: Path) -> None:
+    """Refuse an .npz file that would unpack to more than `LARGEST`, or whose arrays are not as large as they say."""
+    with ZipFile(path) as archive:
+        _check_sizes(path, archive)
+
+
+def _check_sizes(path: Path, archive: ZipFile) -> None:
+    members = archive.infolist()
+    total = sum(member.file_size for member in members)
+    if total > LARGEST or len(members) > _MOST:
+        raise checks.InputError(
+            f"{path} would unpack to {len(members)} arrays of {total / 1e9:.3g} GB; allowed are {_MOST} arrays of "
+            f"{LARGEST / 1e9:g} GB."
+        )
+    for member in members:
+        if member.filename.endswith(".npy"):
+            _check_size(path, archive, member)
+
+
+def _check_size(path: Path, archive: ZipFile, member: ZipInfo) -> None:
+    with archive.open(member) as file:
+        version = npy.read_magic(file)
+        if version not in _HEADERS:
+            raise checks.InputError(f"{path} has an array, {member.filename}, in a version that numpy does not write.")
+        shape, _, number = _HEADERS[version](file)
+        claimed, there = number.itemsize, member.file_size - file.tell()
+        for length in shape:
+            claimed *= length  # whole numbers of Python, which do not overflow
+        if claimed != there:
+            raise checks.InputError(
+                f"{path} is damaged: its {member.filename} has {there} bytes where shape {shape} needs {claimed}."
+            )
+
 
 _UNFINISHED = ".tmp"  # in the names of files that are still being written
 # What is wrong with a path that someone gave; other errors, such as a full disk, are the machine's.
@@ -165,3 +208,74 @@ def _keep_names(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+# Locks: of all processes that would write to one place, one does, and the others are told.
+
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+
+
+@contextmanager
+def sole_writer_into(folder: Path) -> Iterator[None]:
+    """Refuse a second process that writes into this folder, which is made if it is missing."""
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY) if os.name == "posix" else None
+    try:
+        _lock(handle, folder)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+@contextmanager
+def sole_writer_of(path: Path) -> Iterator[None]:
+    """Refuse a second process that is at work on this file, which it will write in the end.
+
+    A place that cannot be written is refused here, before the work has gone on for minutes.
+    """
+    beside = path.with_name(f".{path.name}.lock")
+    check_writable(path)
+    handle = _locked_file(beside, path)
+    try:
+        yield
+    finally:
+        beside.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _locked_file(beside: Path, path: Path) -> int:
+    """A file beside the one that is to be written: that one is replaced when it is, and a lock would go with it."""
+    while True:
+        with writing(path):
+            handle = os.open(beside, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _lock(handle, path)
+            if _is_still(handle, beside):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)  # who held it before has removed it meanwhile
+
+
+def _is_still(handle: int, beside: Path) -> bool:
+    """Whether the file of that name is the one that was opened; its holder may remove it at any moment."""
+    try:
+        return os.path.samestat(os.fstat(handle), beside.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _lock(handle: int | None, path: Path) -> None:
+    if fcntl is None or handle is None:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise checks.InputError(f"Another process is writing to {path}; wait for it, or give another place.") from error

@@ -258,14 +258,14 @@ class Trajectory:
 
         It has all arrays by their names here, `timestep`, and `time` (steps + 1,).
         """
-        from stiction.bodies.trajectory_file import save
+        from stiction.bodies.trajectory import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "Trajectory":
         """The trajectory that `save`, or `stiction simulate --out`, wrote to an .npz file."""
-        from stiction.bodies.trajectory_file import load
+        from stiction.bodies.trajectory import load
 
         return load(path)
 
@@ -274,7 +274,7 @@ class Trajectory:
 
         path: also write it to this file, such as throw.png or throw.pdf
         """
-        from stiction.bodies.trajectory_plot import plot
+        from stiction.bodies.trajectory import plot
 
         return plot(self, path)
 
@@ -286,6 +286,6 @@ class Trajectory:
         `stiction.recordings.read` knows them; and of the step that ended there, `px` to `pz` [N s], `mx` to `mz`
         [N m s], `mode` and `kind`, as words. The first row of a throw has no such step: zero and NONE.
         """
-        from stiction.bodies.trajectory_table import dataframe
+        from stiction.bodies.trajectory import dataframe
 
         return dataframe(self)

@@ -12,8 +12,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.curves import frozen
-from stiction.laws.material import Material
-from stiction.laws.material_law import MaterialLaw
+from stiction.laws.material import Material, MaterialLaw
 
 _HARDLY = 1e-9  # a coefficient that is none, where the other axis has one
 DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own response by which a contact yields

@@ -4,7 +4,7 @@ Algorithm 1 stays as it is. The law says how vertices bounce, always slides unle
 regressor R is the friction of greatest dissipation of the patch as a whole: core/laws/impact.hpp.
 """
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,94 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.fitting import check_names
+from stiction.laws import material as material_file
+from stiction.laws.approximators import check_names
+from stiction.laws.curves import MOST_FALL, NO_CURVE, Curve
 from stiction.laws.law import NativeLaw, checked_info, checked_substeps, checked_timestep
-from stiction.laws.residual import Residual
-from stiction.laws.restitution import MOST_FALL
+from stiction.laws.material import Material
+
+# What the parameters of an impact law leave, as a material has it: factors of its friction and of its restitution.
+
+
+MOST_FACTOR = 100.0  # a residual corrects a law, it does not decide
+_NAMES = ("friction", "restitution")
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """Factors of friction and restitution, by what a material's may depend on.
+
+    friction: a material whose coefficient is the factor, in world axes: `Material(1.0, speed=..., load=...)`
+    restitution: a curve of the factor's logarithm by the approach speed [m/s], or None
+    """
+
+    friction: Material = field(default_factory=lambda: Material(1.0))
+    restitution: Curve | None = None
+
+    def __post_init__(self) -> None:
+        m, bounce = self.friction, self.restitution
+        if not isinstance(m, Material) or not isinstance(bounce, Curve | None):
+            raise checks.InputError(f"A residual is a Material and a Curve or None, got {m!r:.80} and {bounce!r:.80}.")
+        if m.axes != "world" or m.viscosity or m.cone != "round" or m.limit != "actual" or m.stretch != (1.0, 1.0):
+            raise checks.InputError(
+                "The friction of a residual has a scale, directions in world axes and curves, no more."
+            )
+        swings = [abs(np.log(max(m.scale, 1e-300))) + m.swing, 0.0 if bounce is None else bounce.swing]
+        if max(swings) > np.log(MOST_FACTOR):
+            raise checks.InputError(
+                f"A residual may change friction and restitution by a factor of {MOST_FACTOR:g} at most, this one by "
+                f"up to exp({max(swings):.3g})."
+            )
+
+    @property
+    def depends_on(self) -> tuple[str, ...]:
+        """What it changes, and by what: some of direction, speed, load (of friction) and restitution."""
+        return (*self.friction.depends_on, *(() if self.restitution is None else ("restitution",)))
+
+    def friction_factor(
+        self, speed: ArrayLike, force: ArrayLike, direction: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """At slip speeds [m/s] under forces [N], towards directions [rad], by default in the mean over all of them."""
+        if direction is not None or len(self.friction.cosines) == 0:
+            return self.friction.friction(0.0 if direction is None else direction, speed, force)
+        around = np.arange(64) * (2 * np.pi / 64)
+        places = np.broadcast_arrays(np.asarray(speed, dtype=np.float64), np.asarray(force, dtype=np.float64))
+        return self.friction.friction(around, *(place[..., np.newaxis] for place in places)).mean(axis=-1)
+
+    def restitution_factor(self, speed: ArrayLike) -> NDArray[np.float64]:
+        """At approach speeds [m/s]."""
+        at = np.asarray(speed, dtype=np.float64)
+        return np.ones(at.shape) if self.restitution is None else np.exp(self.restitution(at))
+
+    @property
+    def native(self) -> dict[str, Any]:
+        """As the native core's law of impacts takes it."""
+        bounce = NO_CURVE if self.restitution is None else self.restitution.native
+        return {"friction_factor": self.friction.native, "restitution_factor": bounce}
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a model file holds: a description for JSON, and tensors."""
+        description, tensors = material_file.to_parts(self.friction)
+        found = {"friction": description}
+        tensors = {f"friction.{name}": array for name, array in tensors.items()}
+        if self.restitution is not None:
+            found["restitution"] = material_file.curve_to_parts(self.restitution)
+            tensors["restitution"] = np.array(self.restitution.coefficients)
+        return found, tensors
+
+    @classmethod
+    def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "Residual":
+        """The residual that `to_parts` described; whatever does not fit together is refused."""
+        if set(description) - set(_NAMES):
+            raise checks.InputError("A residual is described by friction and restitution, nothing else.")
+        own = {name.removeprefix("friction."): array for name, array in tensors.items() if name != "restitution"}
+        description["friction"].pop("kind")
+        material = material_file.from_parts(description["friction"], own)
+        if "restitution" not in description:
+            check_names("A residual without restitution", tensors, [f"friction.{name}" for name in own])
+            return cls(material)
+        return cls(material, material_file.curve_from_parts(description["restitution"], tensors["restitution"]))
+
 
 INCREMENTS, MOST_MEMORY = 8, 1000  # parts in which an impact builds up, and at most
 LARGEST = 1e20  # of all parameters
@@ -61,9 +145,9 @@ class ImpactMaterial:
     lag: float = 0.125
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            if abs(checks.scalar(field.name, getattr(self, field.name))) > LARGEST:
-                raise checks.InputError(f"{field.name} must lie within {LARGEST:g}, got {getattr(self, field.name):g}.")
+        for entry in fields(self):
+            if abs(checks.scalar(entry.name, getattr(self, entry.name))) > LARGEST:
+                raise checks.InputError(f"{entry.name} must lie within {LARGEST:g}, got {getattr(self, entry.name):g}.")
         if not 0 <= self.restitution <= 1:
             raise checks.InputError(f"restitution must lie between 0 and 1, got {self.restitution:g}.")
         for name in ("restitution_threshold", "friction", "friction_loaded", "spin", "lag"):
@@ -100,7 +184,7 @@ class ImpactLaw(NativeLaw):
         friction from impact to impact [rad]: what `rollout(..., samples=n)` draws from. Friction of a planar body
         cannot turn: its size differs from impact to impact instead (relative)
     drag: rate [1/s] at which the air, or plates that guide the body, slow it and its spin; in rollouts only
-    residual: factors of friction and restitution for what the parameters leave, or None, see laws/residual.py
+    residual: factors of friction and restitution for what the parameters leave, or None, see laws/impact.py
     info: where the law comes from
     """
 

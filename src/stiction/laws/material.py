@@ -12,6 +12,7 @@ step. The points of a patch then act together as physics has it: see core/fricti
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +22,11 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.curves import NO_CURVE, Curve, frozen
-from stiction.laws.restitution import Restitution
+from stiction.laws.curves import NO_CURVE, Curve, Restitution, frozen
+from stiction.laws.law import NativeLaw, checked_softness, checked_timestep
 
 if TYPE_CHECKING:
-    from stiction.laws.material_law import MaterialLaw
+    pass
 
 SPEEDS, LOADS = (1e-6, 1e2), (1e-6, 1e5)  # [m/s], [N]: what exact curves cover
 MOST_HARMONICS = 64
@@ -190,7 +191,7 @@ class Material:
         timestep: [s]; the law holds for any other, too
         softness: share of its own response by which a loaded point yields; 0 is rigid and exact
         """
-        from stiction.laws.material_law import MaterialLaw  # which builds on this module
+        pass  # which builds on this module
 
         return MaterialLaw(self, body, timestep=timestep, softness=softness)
 
@@ -306,3 +307,135 @@ def _harmonics(function: Callable[[float], float]) -> tuple[NDArray, NDArray, fl
     parts = 2 * series[1 : MOST_HARMONICS + 1]
     count = int(np.flatnonzero(np.abs(parts) > 1e-10)[-1] + 1) if (np.abs(parts) > 1e-10).any() else 0
     return parts[:count].real, -parts[:count].imag, float(np.exp(series[0].real))
+
+
+# The contact law of a body that is made of a material.
+
+
+class MaterialLaw(NativeLaw):
+    """A material's friction at the points of one body's contact patches, solved exactly.
+
+    A patch of up to 8 vertices is solved at all of them, one of more vertices at 4 that stand for all, so that its cost
+    does not grow with their number.
+
+    softness: share of its own response by which a loaded point yields; 0 is rigid and exact
+    timestep: [s]; any other will do as well
+    """
+
+    def __init__(self, material: Material, body: Body, *, timestep: float = 0.002, softness: float = 0.0) -> None:
+        if not isinstance(body, Body):
+            raise checks.InputError(f"A material is put on a stiction.Body, got {type(body).__name__}.")
+        self.material = material
+        self.body = body
+        self.timestep = checked_timestep(timestep)
+        self.softness = checked_softness(softness)
+        self.bounces = material.restitution.e0 > 0
+        self.rough_friction = _typical(material, body)
+        self.rough_cone = material.cone
+
+    @cached_property
+    def native(self) -> _core.Law:
+        """The law as the native core asks it."""
+        return self._to_native()
+
+    def _to_native(self) -> _core.Law:
+        bounce = self.material.restitution
+        mu_x, mu_y = self.rough_friction or (0.0, 0.0)
+        return _core.MaterialLaw(
+            map=self.material.native,
+            e0=bounce.e0,
+            fall=bounce.fall,
+            threshold=bounce.threshold,
+            body_axes=self.material.axes == "body",
+            softness=self.softness,
+            mu_x=mu_x,
+            mu_y=mu_y,
+        )
+
+    def impulses(self, contacts: _core.Contacts, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The points of contact i relative to the centre of mass (m, 3) [m], and their impulses (m, 3) [N s]."""
+        if not isinstance(self.native, _core.MaterialLaw):
+            raise checks.InputError(f"{self!r} does not tell the impulses of single points.")
+        return self.native.impulses(contacts, i)
+
+    @property
+    def unsolved(self) -> int:
+        """Contacts so far for which no solution was found; the best one seen was taken, under the guards."""
+        return self.native.unsolved if isinstance(self.native, _core.MaterialLaw) else 0
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What is known of the material's origin."""
+        return self.material.info
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "native"}  # made anew where it is needed
+
+    def __repr__(self) -> str:
+        return f"MaterialLaw({self.body.shape}, {self.material!r})"
+
+
+def _typical(material: Material, body: Body) -> tuple[float, float]:
+    """Coefficients along x and y at a common slip, under a quarter of the body's weight."""
+    mu_x, mu_y = material.friction([0.0, np.pi / 2], 0.3, 0.25 * 9.81 * body.mass).tolist()
+    return mu_x, mu_y
+
+
+# A material as a model file holds it: a description and tensors.
+
+
+KIND = "material"
+_CURVES = ("speed", "load")
+_PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")
+
+
+def to_parts(material: Material) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+    """Description and tensors of a material."""
+    bounce = material.restitution
+    description: dict[str, Any] = {name: getattr(material, name) for name in _PLAIN}
+    description |= {
+        "kind": KIND,
+        "restitution": [bounce.e0, bounce.fall, bounce.threshold],
+        "parts": material.parts,
+        "curves": {},
+        "info": material.info,
+    }
+    tensors = {"cosines": material.cosines, "sines": material.sines}
+    for name in _CURVES:
+        curve: Curve | None = getattr(material, name)
+        if curve is not None:
+            description["curves"][name] = curve_to_parts(curve)
+            tensors[name] = np.array(curve.coefficients)
+    if material.covariance is not None:
+        tensors["covariance"] = material.covariance
+    return description, tensors
+
+
+def curve_to_parts(curve: Curve) -> dict[str, Any]:
+    """Description of a curve, whose coefficients are a tensor."""
+    return {"begin": curve.begin, "step": curve.step, "seen": list(curve.seen)}
+
+
+def curve_from_parts(description: dict[str, Any], coefficients: NDArray[Any]) -> Curve:
+    """The curve with this description and these coefficients."""
+    return Curve(description["begin"], description["step"], coefficients, tuple(description["seen"]))
+
+
+def from_parts(description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Material:
+    """The material that `to_parts` described; whatever does not fit together is refused."""
+    parts = {name: description.pop(name) for name in _PLAIN}
+    curves = description.pop("curves")
+    if set(curves) - set(_CURVES) or set(tensors) - {"cosines", "sines", "covariance", *curves}:
+        raise checks.InputError(
+            "A material has curves of speed and load, cosines, sines and a covariance, nothing else."
+        )
+    for name, of in curves.items():
+        parts[name] = curve_from_parts(of, tensors[name])
+    parts["restitution"] = Restitution(*description.pop("restitution"))
+    parts["parts"] = description.pop("parts", 1)  # files of earlier versions know of none
+    info = description.pop("info")
+    if description or not isinstance(info, dict):
+        raise checks.InputError(f"A material is not described by {', '.join(description) or 'such an info'}.")
+    return Material(
+        cosines=tensors["cosines"], sines=tensors["sines"], covariance=tensors.get("covariance"), info=info, **parts
+    )

@@ -13,18 +13,14 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_bytes
 
 from stiction.basics import checks
-from stiction.basics.files import path_of, write_whole
-from stiction.basics.locks import sole_writer_of
+from stiction.basics.files import path_of, sole_writer_of, write_whole
 from stiction.bodies.body import Body
-from stiction.laws import material_file
-from stiction.laws.approximators import Approximator, from_arrays
-from stiction.laws.augmented import AugmentedLaw
-from stiction.laws.fitting import check_names
+from stiction.laws import material as material_file
+from stiction.laws.approximators import Approximator, check_names, from_arrays
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.inputs import Inputs
-from stiction.laws.learned import KINDS, LearnedLaw
+from stiction.laws.learned import KINDS, AugmentedLaw, LearnedLaw, StatisticalLaw
 from stiction.laws.material import Material
-from stiction.laws.statistical import StatisticalLaw
 
 FORMAT, VERSION = "stiction-law", 1
 MOST_BYTES = 256 * 2**20  # of a model file

@@ -10,6 +10,13 @@
 Needs the extra `mujoco`.
 """
 
+from importlib.util import find_spec
+
+from stiction.basics.environment import needs
+
+if find_spec("mujoco") is None:
+    raise ImportError(needs("stiction.mujoco", "mujoco"))
+
 from stiction.laws.modelfile import shipped_model
 from stiction.mujoco.body_contact import BodyContact
 from stiction.mujoco.mjcf import body_of

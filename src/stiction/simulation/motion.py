@@ -152,3 +152,24 @@ def shaped(run: Trajectory, batch_shape: tuple[int, ...]) -> Trajectory:
     """Trajectories (n,) with the leading axes of a batch."""
     arrays = {name: value for name, value in vars(run).items() if name != "timestep"}
     return replace(run, **{name: value.reshape(*batch_shape, *value.shape[1:]) for name, value in arrays.items()})
+
+
+# What a recorded motion does not say by itself: contact impulses, modes and kinds of patches, from its states.
+
+
+_CHUNK = 1024  # steps labelled together
+
+
+def recover(body: Body, setting: Setting, record: Record) -> None:
+    """Impulses, modes and kinds of all throws from their motion: p = M (v' - v) - h tau, gyroscopic torque included."""
+    steps = record.mode.shape[1]
+    impulse, mode, kind = record.impulse.reshape(-1, 6), record.mode.reshape(-1), record.kind.reshape(-1)
+    for begin in range(0, len(mode), _CHUNK):
+        chunk = slice(begin, min(begin + _CHUNK, len(mode)))
+        throw, t = np.divmod(np.arange(chunk.start, chunk.stop), steps)
+        before = Motion(record.position[throw, t], record.quaternion[throw, t], record.twist[throw, t])
+        contacts = contacts_at(body, before, setting)
+        touching = begin + contacts.record["index"]
+        after = record.twist[throw, t + 1][contacts.record["index"]]
+        impulse[touching], mode[touching] = contacts.observe(after)
+        kind[touching] = contacts.record["kind"]

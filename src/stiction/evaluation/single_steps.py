@@ -1,0 +1,277 @@
+"""How well a learned law predicts single contacts: fresh ones from its ground truth, never seen in training."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.basics.environment import versions
+from stiction.bodies.state import Kind, Mode, State
+from stiction.bodies.throws import drawn
+from stiction.data.instances import contact_instances
+from stiction.data.known_truths import to_truth
+from stiction.data.plan import Plan
+from stiction.laws.approximators import FARTHEST, Network
+from stiction.laws.impact import ImpactLaw
+from stiction.laws.law import Law, NativeLaw, as_law
+from stiction.laws.learned import KINDS, AugmentedLaw
+from stiction.simulation.motion import Setting
+from stiction.training.examples import Instances, contacts_of
+from stiction.training.from_data import to_instances
+
+FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
+MOST_CONTACTS = 10**7  # of each kind of patch
+_THROWS = 25  # thrown at a time
+_MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """Contacts of one kind, and the same as instances, with what the ground truth made of them."""
+
+    contacts: _core.Contacts
+    instances: Instances
+
+    @property
+    def mode(self) -> NDArray[np.int8]:
+        """Modes (n,)."""
+        return self.instances.mode
+
+    @property
+    def impulse(self) -> NDArray[np.float64]:
+        """Impulses (n, 6)."""
+        return self.instances.impulse
+
+
+def figures_of(name: str, law: Any, *, contacts: int = 40_000, truth: Any = None, seed: int = 0) -> dict[str, Any]:
+    """Figures of any law on fresh contacts of a ground truth.
+
+    truth: as for `stiction.collect`; by default the one that the law was trained on
+    """
+    if isinstance(law, ImpactLaw):
+        raise checks.InputError(
+            f"{name} was identified from recordings and has no ground truth to ask; give recordings (data)."
+        )
+    law = as_law(law)
+    checks.count("contacts", contacts, 1, MOST_CONTACTS)
+    plan = plan_of(law) if truth is None or "plan" in _info(law) else _plan_for(law, truth)
+    if truth is not None:
+        where = {"timestep": plan.timestep, "gravity": plan.gravity}
+        plan = replace(plan, truth=to_truth(truth, plan.body, **where))
+    fresh = fresh_contacts(plan, contacts, checks.count("seed", seed, 0))
+    asked = law if isinstance(law, NativeLaw) else _ByCallback(law)
+    figures = {kind.name.lower(): evaluate(asked, fresh[kind]) for kind in KINDS if kind in fresh}
+    told = {} if truth is None else {"truth": truth if isinstance(truth, str) else repr(truth)}
+    return {
+        "law": str(name),
+        "parameters": {"contacts": contacts, "seed": seed} | told,
+        "versions": versions("numpy"),
+        "kinds": figures,
+    }
+
+
+class _ByCallback(NativeLaw):
+    """A law in plain Python, asked as one of the core."""
+
+    def __init__(self, law: Law) -> None:
+        self.body, self.timestep, self.softness, self.whole = law.body, law.timestep, law.softness, law.whole
+        self._native = law.native
+
+    @property
+    def native(self) -> _core.Law:
+        return self._native
+
+
+def _info(law: Any) -> dict[str, Any]:
+    return getattr(law, "info", {})
+
+
+def _plan_for(law: Law, truth: Any) -> Plan:
+    """Throws for a law that was not trained on any."""
+    where: dict[str, Any] = {"timestep": law.timestep, "gravity": law.gravity}
+    return Plan(law.body, to_truth(truth, law.body, **where), throws=1, **where)
+
+
+def plan_of(law: Law) -> Plan:
+    """The plan of the data that the law was trained on."""
+    if "plan" not in (info := _info(law)):
+        raise checks.InputError("This law does not say what it was trained on: say which ground truth to ask (truth).")
+    return Plan.from_dict(info["plan"])
+
+
+def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
+    """At least `number` contacts of each kind (fewer where 20 times as many throws do not bring them)."""
+    setting = Setting(plan.timestep, np.array(plan.gravity))
+    parts: list[Instances] = []
+    kinds: list[NDArray[np.int8]] = []
+    throws = 0
+    most = max(50, 20 * number // 100)
+    with Console(stderr=True).status("Asking the ground truth") as status:
+        while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
+            some = range(throws, throws + _THROWS)
+            part, kind = _throw(plan, drawn(plan.body, plan.ranges, plan.seed + seed + FRESH, some))
+            parts.append(part)
+            kinds.append(kind)
+            throws += _THROWS
+            status.update(f"Asking the ground truth: {throws} throws")
+    kind = np.concatenate(kinds)
+    whole = Instances(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    result = {}
+    for k in KINDS:
+        rows = np.flatnonzero(kind == k)[:number]
+        if len(rows):
+            chosen = whole[rows]
+            result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen)
+    return result
+
+
+def _throw(plan: Plan, start: State) -> tuple[Instances, NDArray[np.int8]]:
+    """Contact instances of a batch of throws, and their kinds."""
+    run = plan.truth.throw(plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
+    rows = contact_instances(plan.body, run, Setting(plan.timestep, np.array(plan.gravity)))
+    return to_instances(plan.body, rows), rows["kind"]
+
+
+def _fewest(kind: NDArray[np.int8]) -> int:
+    """Contacts of the rarest kind that occurs at all."""
+    counts = np.bincount(kind, minlength=4)[1:]
+    return int(counts[counts > 0].min())
+
+
+def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
+    """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|.
+
+    Friction is that of the regressor for contacts that slide; of a law without one, that in its impulses.
+    """
+    figures: dict[str, Any] = {"contacts": len(fresh.mode)}
+    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    if not law.whole:
+        mode = _modes_of(law, fresh.contacts)
+        figures |= _modes(fresh.mode, mode)
+    impulse = law.respond(fresh.contacts)[0]
+    if isinstance(law, AugmentedLaw):
+        mode = law.classify(fresh.contacts)
+        p_f = law.friction(fresh.contacts, slides)[:, :3]
+        figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
+    else:
+        p_f = _friction_at_centre(fresh.contacts, slides, impulse[slides])
+    figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
+    wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
+    figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
+    return figures
+
+
+def _modes_of(law: NativeLaw, contacts: _core.Contacts) -> NDArray[np.int64]:
+    """Modes of contacts. A soft law never stops a patch exactly: its modes are seen in the motion, as in a rollout."""
+    if not law.softness:
+        return law.classify(contacts)
+    impulse = law.respond(contacts)[0]
+    after = contacts.record.velocity + np.einsum("nij,nj->ni", contacts.inverse_inertia, impulse)
+    return np.asarray(contacts.observe(after)[1])
+
+
+def friction_error(law: NativeLaw, fresh: Fresh) -> float:
+    """Mean size of the error of friction in a law's impulses, where contacts slide, relative to its mean size."""
+    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    impulses = law.respond(fresh.contacts)[0], fresh.impulse
+    guess, truth = (_friction_at_centre(fresh.contacts, slides, impulse[slides]) for impulse in impulses)
+    return _friction_errors(truth, guess)["friction_error"]
+
+
+def _rounding(
+    law: AugmentedLaw, contacts: _core.Contacts, mode: NDArray, slides: NDArray, p_f: NDArray
+) -> dict[str, Any]:
+    """What single precision does in the networks: modes that double precision would change, and by how much friction
+    would change, mean |difference| / mean |friction|."""
+    kind = Kind(int(contacts.record.kind[0]))
+    classifier, regressor = law.parts[kind]
+    if law.material is not None or not (isinstance(classifier, Network) and isinstance(regressor, Network)):
+        return {}
+    inputs = contacts.record.features[:, : law.inputs.size(kind)]
+    described = contacts.record.unit_impulse > 0
+    exact = np.array(_MODES)[_in_double(classifier, inputs).argmax(axis=1)]
+    figures: dict[str, Any] = {"modes_rounded": int((exact != mode)[described].sum())}
+    if len(slides):
+        outputs = np.zeros((len(slides), 3))
+        outputs[:, : regressor.sizes[-1]] = _in_double(regressor, inputs[slides])
+        exact_p_f = np.array([_core.friction_from(contacts, int(i), row) for i, row in zip(slides, outputs)])
+        size = np.linalg.norm(p_f[:, :2], axis=1).mean()
+        if size > 0:  # a network that has learned nothing may say zero throughout
+            figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f)[:, :2], axis=1).mean() / size)
+    return figures
+
+
+def _in_double(network: Network, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Outputs (k, m) of a network for inputs (k, n), in double precision throughout."""
+    value = np.clip((x - network.mean) / network.scale.astype(np.float64), -FARTHEST, FARTHEST)
+    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        value = value @ weight.astype(np.float64) + bias
+        value = np.maximum(value, 0.0) if layer < len(network.weights) - 1 else value
+    return value
+
+
+def _modes(truth: NDArray, guess: NDArray) -> dict[str, Any]:
+    confusion = np.array([[np.sum((truth == a) & (guess == b)) for b in _MODES] for a in _MODES])
+    totals = confusion.sum(axis=1)
+    recall = np.diag(confusion)[totals > 0] / totals[totals > 0]
+    return {
+        "accuracy": float(np.trace(confusion) / totals.sum()),
+        "balanced_accuracy": float(recall.mean()),
+        "detach_recall": float(confusion[2, 2] / totals[2]) if totals[2] else None,
+        "confusion_true_rows_static_dynamic_detach": confusion.tolist(),
+    }
+
+
+def _friction_at_centre(contacts: _core.Contacts, rows: NDArray, p: NDArray) -> NDArray[np.float64]:
+    """(p_x, p_y, m_z) at the patch's centre of impulses p (k, 6)."""
+    centre = contacts.record.centre[rows]
+    return np.stack([p[:, 0], p[:, 1], p[:, 5] - (centre[:, 0] * p[:, 1] - centre[:, 1] * p[:, 0])], axis=1)
+
+
+def _friction_errors(truth: NDArray, guess: NDArray) -> dict[str, Any]:
+    figures: dict[str, Any] = {"dynamic": len(truth)}
+    for name, columns in (("friction", slice(0, 2)), ("spin", slice(2, 3))):
+        a, b = truth[:, columns], guess[:, columns]
+        size = np.linalg.norm(a, axis=1).mean() if len(a) else 0.0
+        if size > 1e-12:
+            figures[f"{name}_error"] = float(np.linalg.norm(a - b, axis=1).mean() / size)
+            if len(a) > 1:  # one alone has no variance
+                figures[f"{name}_r2"] = float(1 - ((a - b) ** 2).sum() / ((a - a.mean(axis=0)) ** 2).sum())
+    return figures
+
+
+def show(content: dict[str, Any]) -> None:
+    """Print the figures as a table."""
+    figures: dict[str, dict[str, Any]] = content["kinds"]
+    table = Table(
+        title=f"{content['law']}: single contacts, fresh from the ground truth",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+    )
+    for heading in ("patch", "number", "modes", "recall", "detach", "friction", "spin", "impulse"):
+        table.add_column(heading, justify="left" if heading == "patch" else "right")
+    for kind, f in figures.items():
+        shares = [f.get(key) for key in ("accuracy", "balanced_accuracy", "detach_recall")]
+        errors = [f.get(key) for key in ("friction_error", "spin_error", "impulse_error")]
+        cells = [f"{value:.2%}" if value is not None else "-" for value in shares]
+        cells += [f"{value:.3%}" if value is not None else "-" for value in errors]
+        table.add_row(kind, f"{f['contacts']:,}", *cells)
+    console = Console()
+    console.print(table)
+    console.print("modes: accuracy; recall: mean over the modes; detach: its recall. Errors / true size:")
+    console.print("friction where it slides, its spin torque, the whole impulse of the law.")
+    rounded = [f for f in figures.values() if "modes_rounded" in f]
+    if rounded:
+        changed, number = sum(f["modes_rounded"] for f in rounded), sum(f["contacts"] for f in rounded)
+        most = max(f.get("friction_rounded", 0.0) for f in rounded)
+        console.print(
+            f"Networks in double instead of single precision would change {changed} of {number:,} modes and the mean "
+            f"friction of a kind by {most:.1g} of its size at most."
+        )

@@ -1,0 +1,153 @@
+"""Learn a material: from single contacts where they are known well, through rollouts where poses are noisy."""
+
+import math
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from stiction.basics import checks, files
+from stiction.basics.environment import needs, versions
+from stiction.basics.progress import parts
+from stiction.bodies.body import Body
+from stiction.fit.material_choice import Progress
+from stiction.fit.observed import opened
+from stiction.fit.pose_windows import cut, is_recorded, recorded_poses
+from stiction.fit.through_rollouts import learned_from_windows
+from stiction.fit.through_steps import learned_from_contacts
+from stiction.laws.material import Material
+from stiction.laws.modelfile import to_be_written
+
+WAYS = ("auto", "steps", "rollouts")
+
+
+def train_material(
+    data: Any,
+    *,
+    through: str = "auto",
+    body: Body | None = None,
+    seed: int = 0,
+    held_out: float = 0.15,
+    progress: Progress = lambda part, done: None,
+) -> Material:
+    """Learn a material from the contacts of one or many bodies, or from the poses of one.
+
+    data: a data set or the path of its folder, or several of them; or recordings of tosses, the path of their folder,
+        or a Trajectory, of which nothing but the poses is looked at
+    through: "steps": from single contacts and their impulses, which must be known well; "rollouts": from poses, which
+        may be noisy; "auto": steps for data sets, rollouts for anything else
+    body: what was thrown; a data set knows it, and so do recordings that were read for it
+    held_out: share of the throws that decide when the fit stops, and that tell how good it is
+    progress: is told the part under way and its share done
+    `Material.info` of the result tells what was chosen and why, and how good it is on throws that it has not seen.
+
+        data = stiction.collect(body, stiction.Material.coulomb(0.4), throws=8)
+        material = stiction.train_material(data)
+        law = material.on(stiction.Body.prism(5, 0.2, 0.2, mass=2.0))  # any other body
+    """
+    checks.choice("through", through, WAYS)
+    how = {"seed": checks.count("seed", seed, 0), "held_out": held_out, "progress": progress}
+    recorded = is_recorded(data)
+    if through == "rollouts" or (through == "auto" and recorded):
+        return learned_from_windows(cut(recorded_poses(data, body)), **how)
+    if recorded:
+        raise checks.InputError('Poses alone tell no impulses of single steps: learn from them through="rollouts".')
+    if body is not None:
+        raise checks.InputError("body is for recorded poses; a data set knows its own.")
+    return learned_from_contacts(opened(data), **how)
+
+
+# `stiction train --law material`: learn a material, tell what was chosen and why, and draw it.
+
+
+_SHOWN = 5  # others in a table beside what was chosen
+
+
+def run(
+    data: Sequence[Path],
+    out: Path,
+    *,
+    through: str = "auto",
+    body: Body | None = None,
+    seed: int = 0,
+    json: Path | None = None,
+) -> Material:
+    """Learn a material from data sets or recordings; write it to `out`, a plot beside it, and figures to `json`."""
+    given = data[0] if len(data) == 1 else data
+    began = time.monotonic()
+    with to_be_written(out), parts() as progress:
+        material = train_material(given, through=through, body=body, seed=seed, progress=progress)
+        material.save(out)
+    _print(material)
+    info = material.info
+    what = "contacts" if "contacts" in info else "windows"
+    taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - began:.0f} s"
+    print(f"Learned from {taken}. Wrote {out}.")
+    if find_spec("matplotlib") is not None:
+        from stiction.fit.material_plot import plot_material
+
+        picture = out.with_suffix(".png")
+        plot_material(material, picture)
+        print(f"Wrote {picture}")
+    else:
+        print(needs("A plot of it", "matplotlib"))
+    if json is not None:
+        files.write_json(json, {**info, "material": repr(material), "versions": versions("numpy")})
+        print(f"Wrote {json}")
+    return material
+
+
+def _print(material: Material) -> None:
+    """What was chosen, what else was tried, and how good it is."""
+    console, info = Console(), material.info
+    console.print(f"{material!r}: {info['structure']['switches']}", highlight=False)
+    with_what = "what was chosen" if "rollouts" in info["held_out"] else "all that friction may depend on"
+    console.print(_tried(f"switches, each with {with_what}", "switches", info["tried_switches"]))
+    console.print(_tried("what friction depends on", "depends_on", info["tried_structures"]))
+    if "rollouts" in info["held_out"]:
+        row = info["held_out"]["rollouts"]
+        noise = f"{1e3 * row['position_noise']:.2g} mm and {math.degrees(row['rotation_noise']):.2g} degrees"
+        console.print(
+            f"Throws that were held out, {row['windows']} windows: pose errors {row['error_over_noise']:.2f} times "
+            f"their noise, which is {noise}.",
+            highlight=False,
+        )
+    else:
+        console.print(_judged(info["held_out"]))
+    if info["warning"]:
+        console.print(f"[bold]Warning:[/bold] {info['warning']}")
+
+
+def _judged(held_out: dict[str, Any]) -> Table:
+    good = _table("throws that were held out", "patch", "contacts", "modes", "friction error", "noise")
+    for kind, row in held_out.items():
+        shares = [_share(row, name) for name in ("modes", "friction_error", "noise_floor")]
+        good.add_row(kind, f"{row['contacts']:,}", *shares)
+    return good
+
+
+def _tried(title: str, column: str, rows: list[dict[str, Any]]) -> Table:
+    """What was tried: what was chosen of it first, in bold letters, then the best of the others."""
+    table = _table(title, column.replace("_", " "), "parameters", "held-out error", "±")
+    rows = sorted(rows, key=lambda row: (not row["chosen"], row["held_out_error"]))
+    for row in rows[: 1 + _SHOWN]:
+        name = row[column] + (", ellipse" if column == "switches" and "ellipse" in row["depends_on"] else "")
+        error = f"{row['held_out_error']:.3%}", f"{row['standard_error']:.3%}"
+        table.add_row(name, str(row["parameters"]), *error, style="bold" if row["chosen"] else "")
+    return table
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in ("switches", "depends on", "patch") else "right")
+    return table
+
+
+def _share(row: dict[str, Any], name: str) -> str:
+    return f"{row[name]:.3%}" if row.get(name) is not None else "-"

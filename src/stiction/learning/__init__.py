@@ -1,1 +1,0 @@
-"""From throws and recordings to laws."""

@@ -1,1 +1,0 @@
-"""Identify a body and its contact law from recorded tosses."""

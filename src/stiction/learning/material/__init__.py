@@ -1,1 +1,0 @@
-"""Learning a material: friction at a point, from the contacts of one body or of many."""

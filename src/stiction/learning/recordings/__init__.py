@@ -1,1 +1,0 @@
-"""Recorded tosses: read, check and keep them. Needs the extra `data`, for .mcap files `record`."""

@@ -1,1 +1,0 @@
-"""Train the networks of a law on contact instances. Needs the extra `train`."""

@@ -1,0 +1,169 @@
+"""Read recordings: tracked poses of tosses of one body, checked against mechanics and converted."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from stiction.basics import checks
+from stiction.basics.files import path_of
+from stiction.bodies.body import Body
+from stiction.recordings.flight_estimate import released
+from stiction.recordings.mechanics_checks import (
+    Finding,
+    check_fall,
+    check_floor,
+    check_reading,
+    check_size,
+    check_velocities,
+    fall,
+    flight_frames,
+)
+from stiction.recordings.planar import at_rest, check_angles, check_level, check_sense, mended
+from stiction.recordings.poses import Clean, Conventions, Refused, clean, frame_interval
+from stiction.recordings.readers import RawToss, read_raw
+from stiction.recordings.tosses import Recordings, Toss, Tosses
+
+T = TypeVar("T")
+_PUSH = 1.0  # [m/s] from frame to frame, upwards: no noise and no flight
+_LEAST_FLIGHT = 4  # frames; a toss with fewer does not tell its start
+
+
+def import_recordings(
+    path: str | Path,
+    body: Body | None = None,
+    how: Conventions | None = None,
+    *,
+    columns: dict[str, str] | None = None,
+    topic: str | None = None,
+) -> Recordings:
+    """Read recordings of `body`, check them and convert them; what mechanics contradicts is refused by name.
+
+    path: a file, or a folder of them, one or more tosses each: .csv, .parquet, .npz or .mcap; see docs/recordings.md
+    body: what was tossed, as someone has measured and weighed it
+    how: units, axes and whatever else is not SI, z up, and quaternions (w, x, y, z) from body to world
+    columns: names of columns in CSV and Parquet files, by ours: time, toss, x, y, z, qw, qx, qy, qz; of a planar body,
+        a rectangle: x, z, angle
+    topic: of an MCAP file
+
+        cube = stiction.Body.box((0.1, 0.1, 0.1), mass=0.37)
+        recordings = stiction.recordings.read("tosses.csv", cube, stiction.recordings.Conventions(units="mm"))
+        print(recordings.report)
+        state = recordings[3].start()
+    """
+    if not isinstance(body, Body):
+        raise checks.InputError(f"body must be the stiction.Body that was tossed, got {type(body).__name__}.")
+    path = path_of("A recording", path)
+    if how is not None and not isinstance(how, Conventions):
+        raise checks.InputError(f"how must be stiction.recordings.Conventions, got {checks.shown(how)}.")
+    if (path / "manifest.json").exists():
+        raise checks.InputError(f"{path} was written by `stiction import`: open it with stiction.recordings.load.")
+    how = how or Conventions()
+    raw, stated = read_raw(path, columns or {}, topic, planar=body.planar)
+    interval = frame_interval(raw, how, stated)
+    tosses, refused = _clean_all(raw, how, interval)
+    _stop_at_none(path, tosses, refused)
+    gravity, gravity_error = fall(tosses, interval)
+    findings = check_fall(gravity, gravity_error, how) + check_size(body, tosses)
+    _stop_at_wrong(path, findings)
+    if body.planar:
+        tosses, jumping, about = _in_plane(path, body, tosses, how, interval, gravity)
+        refused += jumping
+    else:
+        about = check_reading(body, how, interval, lambda other: _clean_all(raw, other, interval)[0])
+        _stop_at_wrong(path, about)
+    findings += about
+    resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
+    floor, about_floor = check_floor(body, resting or tosses, how)
+    findings += about_floor + check_velocities(tosses, interval)
+    _stop_at_wrong(path, findings)
+    report = [str(finding) for finding in findings] + _frame_notes(tosses, refused)
+    return _assembled(body, tosses, floor, interval, report, {"file": Path(path).name, **asdict(how)})
+
+
+def _clean_all(raw: list[RawToss], how: Conventions, interval: float) -> tuple[list[Clean], list[str]]:
+    return _each(raw, lambda toss: clean(toss, how, interval))
+
+
+def _in_plane(path, body: Body, tosses: list[Clean], how: Conventions, interval: float, gravity):
+    """Planar tosses with what the tracker got wrong put right, why some are refused, and what was found."""
+    _stop_at_wrong(path, check_angles(body, tosses, how, interval))
+    tosses, refused = _each(tosses, lambda toss: mended(toss, body, interval, gravity))
+    _stop_at_none(path, tosses, refused)
+    findings = check_sense(body, tosses, how, interval)
+    _stop_at_wrong(path, findings)
+    tosses, about_level = check_level(body, tosses)
+    return tosses, refused, findings + about_level
+
+
+def _each(tosses: list[T], treat: Callable[[T], Clean]) -> tuple[list[Clean], list[str]]:
+    """Tosses as treated, and why others were refused."""
+    treated, refused = [], []
+    for toss in tosses:
+        try:
+            treated.append(treat(toss))
+        except Refused as error:
+            refused.append(str(error))
+    return treated, refused
+
+
+def _stop_at_none(path, tosses: list[Clean], refused: list[str]) -> None:
+    if not tosses:
+        raise checks.InputError(f"No toss of {path} can be used: {[*refused, 'it holds no toss.'][0]}")
+
+
+def _stop_at_wrong(path, findings: list[Finding]) -> None:
+    wrong = [str(finding) for finding in findings if finding.wrong]
+    if wrong:
+        raise checks.InputError(f"{path} is not read right. {' '.join(wrong)}")
+
+
+def _frame_notes(tosses: list[Clean], refused: list[str]) -> list[str]:
+    frames = sum(len(toss.frame) for toss in tosses)
+    notes = [f"{len(tosses)} tosses, {frames:,} frames."]
+    for what in dict.fromkeys(name for toss in tosses for name in toss.notes):
+        number, where = sum(t.notes.get(what, 0) for t in tosses), sum(what in t.notes for t in tosses)
+        notes.append(f"Frames left out as {what}: {number:,}, in {where} tosses.")
+    for what in dict.fromkeys(name for toss in tosses for name in toss.mended):
+        number, where = sum(t.mended.get(what, 0) for t in tosses), sum(what in t.mended for t in tosses)
+        notes.append(f"{what} and put right: {number:,}, in {where} tosses.")
+    if refused:
+        notes.append(f"Tosses left out: {len(refused)}. {refused[0]}")
+    return notes
+
+
+def _unpushed(toss: Clean, interval: float) -> int:
+    """Leading frames before one that rises as only a push makes it rise: no frame may have seen the ground itself."""
+    speed = np.diff(toss.position[:, 2]) / (interval * np.diff(toss.frame))
+    pushed = np.flatnonzero(np.diff(speed) > _PUSH)
+    return int(pushed[0]) + 1 if len(pushed) else len(toss.frame)
+
+
+def _assembled(body, tosses: list[Clean], floor: float, interval: float, report: list[str], source) -> Recordings:
+    kept, result = [], []
+    for toss in tosses:
+        flight = min(flight_frames(body, toss, floor), _unpushed(toss, interval))
+        if _LEAST_FLIGHT <= flight < len(toss.frame):
+            kept.append(toss)
+            result.append(Toss(toss.frame, toss.position - [0.0, 0.0, floor], toss.quaternion, flight))
+    if not result:
+        raise checks.InputError(
+            f"No toss has {_LEAST_FLIGHT} frames of free flight and then contact: record throws from their release."
+        )
+    if len(result) < len(tosses):
+        report = [*report, f"Tosses left out, without flight and then contact: {len(tosses) - len(result)}."]
+    marked, about_hands = released(Tosses(result, interval), body)
+    flying = sum(toss.flight for toss in result)
+    frames = sum(len(toss.frame) for toss in result)
+    report = [
+        *report,
+        f"Free flight before the first touch: {flying:,} frames; then {frames - flying:,}.",
+        *about_hands,
+    ]
+    groups = np.array([toss.group for toss in kept])
+    groups = np.where(groups < 0, np.arange(len(kept)) + groups.max() + 1, groups)
+    held_out = np.array([toss.held_out for toss in kept])
+    names = [toss.name for toss in kept]
+    return Recordings(marked, names, groups, held_out, report, source, body)

@@ -1,0 +1,213 @@
+"""From one raw toss to clean poses on a steady grid of frames: units, axes, time stamps, gaps, outliers."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from stiction.basics import checks
+from stiction.bodies.rotations import turns_in_plane
+from stiction.recordings import readers as limits
+from stiction.recordings.readers import RawToss
+
+LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
+ANGLES = {"rad": 1.0, "deg": np.pi / 180}
+TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+UPS = ("z", "y", "x")
+FEWEST = 20  # frames of a toss
+NORM = 0.02  # a quaternion's length may be this far from 1; it is then normalised
+LONGEST_GAP = 10  # frames
+MOST_FRAMES = 10_000_000  # of a toss
+FASTEST = 30.0  # [m/s] faster is a jump
+FAR = 8.0  # an outlier is this many times farther from its neighbours than the typical frame
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """How a recorder writes: what it takes to read it.
+
+    units, time_unit: of positions and time stamps
+    quaternion: order of the components
+    up: axis that points up
+    mirror: "x" or "y": positions are from a left-handed frame, mirrored along this axis, orientations are not
+    inverse: quaternions turn world into body axes; of a planar recording: angles turn z towards x
+    angle: unit of the angles of a planar recording
+    floor: height of the ground [m] after conversion; None: measured
+    interval: between frames [s]; None: measured
+    """
+
+    units: str = "m"
+    time_unit: str = "s"
+    quaternion: str = "wxyz"
+    up: str = "z"
+    mirror: str = ""
+    inverse: bool = False
+    angle: str = "rad"
+    floor: float | None = None
+    interval: float | None = None
+
+    def __post_init__(self) -> None:
+        checks.choice("units", self.units, tuple(LENGTHS))
+        checks.choice("time unit", self.time_unit, tuple(TIMES))
+        checks.choice("quaternion", self.quaternion, ("wxyz", "xyzw"))
+        checks.choice("up", self.up, UPS)
+        checks.choice("mirror", self.mirror, ("", "x", "y"))
+        checks.flag("inverse", self.inverse)
+        if self.floor is not None:
+            checks.scalar("floor [m]", self.floor)
+        checks.choice("angle", self.angle, tuple(ANGLES))
+
+
+@dataclass
+class Clean:
+    """Clean poses of one toss.
+
+    frame: numbers of the frames that are there, shape (n,)
+    recorded: velocities as the recorder gave them, (n, 6), or None
+    stamped: whether frames are known from time stamps, not only counted
+    notes: frames that were left out, how many by what for
+    mended: what else was done to it, and how often
+    """
+
+    name: str
+    frame: NDArray[np.int64]
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    recorded: NDArray[np.float64] | None
+    group: int
+    held_out: bool
+    stamped: bool = True
+    notes: dict[str, int] = field(default_factory=dict)
+    mended: dict[str, int] = field(default_factory=dict)
+
+
+class Refused(checks.InputError):
+    """A toss that cannot be used; others may be."""
+
+
+def frame_interval(raw: list[RawToss], how: Conventions, stated: float | None) -> float:
+    """Interval between frames [s]: as asked for, as the file states, or from the time stamps."""
+    if how.interval is not None:
+        return limits.checked_interval("interval [s]", how.interval)
+    if stated is not None:
+        return stated
+    gaps = [np.diff(toss.time[np.isfinite(toss.time)]) for toss in raw if toss.time is not None]
+    gaps = np.concatenate([np.empty(0), *gaps])
+    gaps = gaps[gaps > 0]
+    if not len(gaps):
+        raise checks.InputError("The recording has no time stamps that rise; give the frame rate with --rate.")
+    # Stamps are rounded, and a gap may be of several frames: over all of them, neither counts.
+    middle = float(np.median(gaps))
+    frames = np.round(gaps / middle)
+    near = frames <= LONGEST_GAP
+    interval = float(gaps[near].sum() / frames[near].sum()) * TIMES[how.time_unit]
+    return limits.checked_interval("The time stamps", interval)
+
+
+def clean(raw: RawToss, how: Conventions, interval: float) -> Clean:
+    """Convert one toss to metres, z up, w x y z, frames on a grid; drop what is missing, doubled or an outlier."""
+    position, quaternion = _converted(raw.pose, how)
+    frame = _frames(raw, how, interval)
+    notes: dict[str, int] = {}
+    keep = np.isfinite(position).all(axis=1) & np.isfinite(quaternion).all(axis=1) & (frame >= 0)
+    _note(notes, "missing", int((~keep).sum()))
+    first = np.zeros(len(keep), dtype=bool)
+    first[np.unique(np.where(keep, frame, -1), return_index=True)[1]] = True
+    _note(notes, "doubled", int((keep & ~first).sum()))
+    keep &= first
+    length = np.linalg.norm(quaternion, axis=1)
+    wrong = keep & (np.abs(length - 1) > NORM)
+    _note(notes, "quaternion not of length 1", int(wrong.sum()))
+    keep &= ~wrong
+    out = keep.copy()
+    out[keep] = _outliers(frame[keep], position[keep], interval)
+    _note(notes, "outlier", int(out.sum()))
+    keep &= ~out
+    if keep.sum() < FEWEST:
+        raise Refused(f"{raw.name} has {int(keep.sum())} usable frames of {len(keep)}, at least {FEWEST} are needed.")
+    at = np.flatnonzero(keep)
+    gap = np.diff(frame[at]).max()
+    if gap > LONGEST_GAP:
+        raise Refused(f"{raw.name} has a gap of {gap} frames, at most {LONGEST_GAP} are tolerated.")
+    start = frame[at[0]]
+    q = quaternion[at] / length[at][:, np.newaxis]
+    q[1:] *= np.where(np.cumprod(np.sign((q[1:] * q[:-1]).sum(axis=1))) < 0, -1.0, 1.0)[:, np.newaxis]
+    velocity = None if raw.velocity is None else raw.velocity[at]
+    stamped = raw.time is not None
+    return Clean(raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, stamped, notes)
+
+
+def _note(notes: dict[str, int], what: str, number: int) -> None:
+    if number:
+        notes[what] = number
+
+
+def _converted(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
+    if pose.shape[1] == 3:
+        return _in_plane(pose, how)
+    position = LENGTHS[how.units] * pose[:, :3]
+    quaternion = pose[:, 3:] if how.quaternion == "wxyz" else pose[:, [6, 3, 4, 5]]
+    if how.inverse:
+        quaternion = quaternion * [1.0, -1.0, -1.0, -1.0]
+    if how.mirror:
+        position = position * [-1.0 if how.mirror == axis else 1.0 for axis in "xyz"]
+    turn = {"z": (1.0, 0.0, 0.0, 0.0), "y": (0.5**0.5, 0.5**0.5, 0.0, 0.0), "x": (0.5**0.5, 0.0, -(0.5**0.5), 0.0)}[
+        how.up
+    ]
+    if how.up != "z":
+        world = Rotation.from_quat(turn, scalar_first=True)
+        position = world.apply(np.nan_to_num(position, nan=0.0)) + np.where(np.isfinite(position), 0.0, np.nan)
+        quaternion = _product(np.array(turn), quaternion)
+    return position, quaternion
+
+
+def _in_plane(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
+    """Positions and quaternions of (x, z, angle), shape (n, 3)."""
+    x, z, angle = pose.T
+    length, sense = LENGTHS[how.units], -1.0 if how.inverse else 1.0
+    position = length * np.stack([-x if how.mirror == "x" else x, np.zeros_like(x), z], axis=1)
+    return position, turns_in_plane(sense * ANGLES[how.angle] * angle)
+
+
+def _product(a: NDArray, b: NDArray) -> NDArray:
+    """Quaternion a (4,) times quaternions b (n, 4)."""
+    w, x, y, z = a
+    table = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+    return b @ table.T
+
+
+def _frames(raw: RawToss, how: Conventions, interval: float) -> NDArray[np.int64]:
+    """Frame numbers (n,); -1 where there is no time stamp."""
+    if raw.time is None:
+        return np.arange(len(raw.pose))
+    time = raw.time * TIMES[how.time_unit]
+    known = np.isfinite(time)
+    if not known.any():
+        return np.arange(len(raw.pose))
+    if (np.diff(time[known]) < 0).any():
+        back = int(np.flatnonzero(np.diff(time[known]) < 0)[0])
+        raise Refused(f"{raw.name}: time stamps must rise, but row {back + 1} is earlier than the row before it.")
+    frame = np.full(len(time), -1, dtype=np.int64)
+    since = np.round((time[known] - time[known][0]) / interval)
+    if since[-1] > MOST_FRAMES:
+        raise Refused(f"{raw.name} lasts {since[-1]:.3g} frames of {interval:g} s, at most {MOST_FRAMES} are read.")
+    frame[known] = since.astype(np.int64)
+    return frame
+
+
+def _outliers(frame: NDArray, position: NDArray, interval: float) -> NDArray[np.bool_]:
+    """Single frames far off the line between their neighbours."""
+    out = np.zeros(len(frame), dtype=bool)
+    if len(frame) < 5:
+        return out
+    t = frame.astype(np.float64)
+    share = ((t[1:-1] - t[:-2]) / (t[2:] - t[:-2]))[:, np.newaxis]
+    middle = position[:-2] + share * (position[2:] - position[:-2])
+    off = np.linalg.norm(position[1:-1] - middle, axis=1)
+    # Impacts bend the path, too, by at most the change of speed in a frame; only a jump there and back is an outlier.
+    limit = max(FASTEST * interval / 4, FAR * float(np.median(off)))
+    peak = off > limit
+    beside = np.maximum(np.r_[0.0, off[:-1]], np.r_[off[1:], 0.0])
+    out[1:-1] = peak & (off > 1.5 * beside)
+    return out

@@ -1,1 +1,0 @@
-"""Laws and simulators on recorded tosses."""

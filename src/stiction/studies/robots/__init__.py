@@ -1,1 +1,0 @@
-"""Laws on links of robots: a three-link chain and a quadruped."""

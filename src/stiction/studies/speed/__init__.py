@@ -1,1 +1,0 @@
-"""Speed, side by side with MuJoCo, DART and Bullet: `stiction bench`."""

@@ -1,0 +1,135 @@
+"""Contact instances as examples for networks: features, targets and weights, for each kind of patch."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction import _core
+from stiction.basics import checks
+from stiction.bodies.body import Body
+from stiction.bodies.state import UNIT_TOLERANCE, Kind, Mode
+from stiction.data.instances import IN_THE_AIR, faults, told
+from stiction.laws.inputs import OUTPUTS, Inputs
+from stiction.laws.learned import recipe_of
+from stiction.laws.material import Material
+from stiction.simulation.motion import Motion, Setting, contacts_at
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Observed contacts of one body, at its centre of mass; n rows.
+
+    position: (n, 3) [m]; quaternion: (n, 4); twist: before the step, (n, 6); impulse: (n, 6); mode, throw: (n,)
+    """
+
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    twist: NDArray[np.float64]
+    impulse: NDArray[np.float64]
+    mode: NDArray[np.int8]
+    throw: NDArray[np.int64]
+
+    def __getitem__(self, index) -> "Instances":
+        return Instances(**{name: value[index] for name, value in vars(self).items()})
+
+    def __len__(self) -> int:
+        return len(self.mode)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Examples of one kind of patch.
+
+    x: features, shape (n, inputs)
+    y: what a regressor should add to the guess of friction, `guess`, both (n, 2 or 3), in units of `load`
+    whole: the whole impulse in its standard form, (n, 6)
+    load: frictionless normal impulse N0 [N s], (n,); the mass, where impulses are not divided by N0
+    radius: length L that turns spin components into torques [m], (n,)
+    guessed_mode: what a material says, NONE without one, (n,)
+    mode, throw: (n,)
+    """
+
+    kind: Kind
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    load: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    guess: NDArray[np.float64]
+    guessed_mode: NDArray[np.int64]
+    mode: NDArray[np.int8]
+    throw: NDArray[np.int64]
+
+
+def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Contacts:
+    """The instances as Algorithm 1 sees them."""
+    contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
+    if len(contacts) != len(instances):
+        raise checks.InputError(f"{len(instances) - len(contacts)} of {len(instances)} contacts are in the air.")
+    return contacts
+
+
+def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
+    """Those of the instances that can be contacts of this body; the others are counted in a warning."""
+    _check_shapes(instances)
+    contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
+    row = contacts.record["index"].astype(np.int64)
+    left_out, good = {IN_THE_AIR: len(instances) - len(row)}, np.ones(len(row), dtype=np.bool_)
+    for fault, wrong in faults(body, contacts, setting, instances.impulse[row]).items():
+        left_out[fault] = int((good & wrong).sum())
+        good &= ~wrong
+    why = told(left_out)
+    if not why:
+        return instances
+    number = len(instances) - int(good.sum())
+    warnings.warn(f"{number:,} of {len(instances):,} contacts are left out: {why}.", stacklevel=2)
+    return instances[row[good]]
+
+
+def _check_shapes(instances: Instances) -> None:
+    """Refuse arrays that are not those of contacts."""
+    number = len(instances)
+    sizes = {"position": 3, "quaternion": 4, "twist": 6, "impulse": 6}
+    for name, size in sizes.items():
+        if checks.array(name, getattr(instances, name), (size,)).shape != (number, size):
+            raise checks.InputError(f"{name} must have shape ({number}, {size}), got {getattr(instances, name).shape}.")
+    if not np.isin(instances.mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all() or instances.mode.ndim != 1:
+        raise checks.InputError(
+            f"mode must be STATIC, DYNAMIC or DETACH of each contact, got {checks.shown(instances.mode)}."
+        )
+    if instances.throw.shape != (number,):
+        raise checks.InputError(f"throw must have one number a contact, got shape {instances.throw.shape}.")
+    if (np.abs(np.linalg.norm(instances.quaternion, axis=1) - 1) > UNIT_TOLERANCE).any():
+        raise checks.InputError(f"Quaternions must have length 1 within {UNIT_TOLERANCE:g}.")
+
+
+def make_examples(
+    body: Body, instances: Instances, setting: Setting, inputs: Inputs, material: Material | None = None
+) -> dict[Kind, Examples]:
+    """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach.
+
+    material: whose friction is the guess, instead of Coulomb's
+    """
+    contacts = contacts_of(body, instances, setting)
+    _core.describe(contacts, recipe_of(inputs, body, setting.timestep, material))
+    y, whole = _core.targets(contacts, instances.impulse)
+    record = contacts.record
+    result = {}
+    for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
+        rows = (record.kind == kind) & (record.unit_impulse > 0)
+        outputs = OUTPUTS[kind]
+        result[kind] = Examples(
+            kind,
+            record.features[rows, : inputs.size(kind)],
+            y[rows, :outputs],
+            whole[rows],
+            record.unit_impulse[rows],
+            record.unit_length[rows],
+            record.guess[rows, :outputs],
+            record.mode[rows],
+            instances.mode[rows],
+            instances.throw[rows],
+        )
+    return result

@@ -1,0 +1,248 @@
+"""`stiction view` of a robot: it runs in the browser with learned or exact contact, beside MuJoCo's own."""
+
+import copy
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+
+from stiction.basics import checks, colours
+from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.state import Mode
+from stiction.laws.material import Material
+from stiction.laws.modelfile import load
+from stiction.mujoco.mjcf import model_in_file
+from stiction.mujoco.simulation import Simulation, mujoco
+from stiction.viewer.pieces import meshes, pieces_of
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, random_motors, targets
+from stiction.viewer.window import SPEEDS, WORLD, Window, block, dot
+
+# A robot that runs as long as it is watched, and beside it the same robot with MuJoCo's own contact.
+
+
+FRICTION = 0.8  # of a model whose friction nobody says
+_HURRY = 1.0  # [1/s] by which a gait grows stronger or weaker
+
+
+class Live:
+    """A simulation with laws and one without, from the same start and with the same controls.
+
+    start: qpos, shape (nq,)
+    name: how the first of the two is called
+    """
+
+    def __init__(self, model: Any, laws: dict[Any, Any], start: NDArray[np.float64], *, name: str) -> None:
+        self.name, self._start, self.steps = name, start, 0
+        self._theirs, self._data = model, mujoco.MjData(model)
+        self.sim = Simulation(copy.copy(model), laws=laws)  # which changes its model
+        self.reset()
+
+    @property
+    def timestep(self) -> float:
+        """[s]"""
+        return float(self.sim.model.opt.timestep)
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.sim.reset(qpos=self._start)
+        mujoco.mj_resetData(self._theirs, self._data)
+        self._data.qpos[:] = self._start
+        mujoco.mj_forward(self._theirs, self._data)
+        self.steps = 0
+
+    def step(self) -> None:
+        """One time step of both."""
+        self.control()
+        self.sim.step()
+        mujoco.mj_step(self._theirs, self._data)
+        self.steps += 1
+        if not np.isfinite(self._data.qpos).all():
+            raise checks.InputError("MuJoCo's own contact ran out of numbers.")
+
+    def control(self) -> None:
+        """Set the controls of the next step; none by default."""
+
+    def set_controls(self, controls: NDArray[np.float64]) -> None:
+        """Give both the same controls."""
+        self.sim.data.ctrl[:] = self._data.ctrl[:] = controls
+
+    def poses(self, *, own: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Positions (bodies, 3) and quaternions (bodies, 4) of all bodies; own: with our laws, else MuJoCo's."""
+        data = self.sim.data if own else self._data
+        return data.xpos, data.xquat
+
+    def touching(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Points of contact that follow our laws (k, 3) [m] and their modes (k,), of the last step."""
+        points, modes = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
+        for key, contact in self.sim.contacts.items():
+            if hasattr(contact, "slips"):  # a material: each point has a mode of its own
+                points.append(contact.points)
+                modes.append(np.where(contact.slips, int(Mode.DYNAMIC), int(Mode.STATIC)))
+            elif contact.mode != Mode.NONE:
+                points.append(self.sim.patch(key))
+                modes.append(np.full(len(points[-1]), int(contact.mode)))
+        return np.concatenate(points), np.concatenate(modes)
+
+
+class Quadruped(Live):
+    """The quadruped of the study `robot` with learned feet; `strength` of its trot from 0, standing, to 1."""
+
+    def __init__(self) -> None:
+        self._gait, self._now, self.strength = Gait(), 0.0, 0.0
+        model = mujoco.MjModel.from_xml_string(model_text())
+        start = model.qpos0.copy()
+        start[2], start[7:] = STANCE + 0.05, targets(0.0, self._gait, 0.0)  # the soles touch
+        law = load("foot")
+        super().__init__(model, {foot: law for foot in FEET}, start, name="stiction, learned feet")
+
+    def reset(self) -> None:
+        super().reset()
+        self._now = 0.0
+
+    def control(self) -> None:
+        most = _HURRY * self.timestep
+        self._now += float(np.clip(self.strength - self._now, -most, most))
+        self.set_controls(targets(self.steps * self.timestep, self._gait, self._now))
+
+
+class Stranger(Live):
+    """Any model, with one material on everything that touches; `random`: controls wander through their ranges."""
+
+    def __init__(self, path: str | Path, material: Material | str | float = FRICTION, *, seed: int = 0) -> None:
+        model = model_in_file(path)
+        start = model.key_qpos[0].copy() if model.nkey else model.qpos0.copy()
+        self._rest = model.key_ctrl[0].copy() if model.nkey else np.zeros(model.nu)
+        self._seed, self.random = seed, False
+        super().__init__(model, {"*": material}, start, name="stiction")
+
+    def reset(self) -> None:
+        super().reset()
+        self._drive: Callable[[int], None] | None = None
+
+    def control(self) -> None:
+        if self.random and self._drive is None:
+            self._drive = random_motors(self.sim.model, self.sim.data, self._seed)
+        if self.random and self._drive is not None:
+            self._drive(self.steps)
+            self.set_controls(self.sim.data.ctrl)
+        else:
+            self._drive = None
+            self.set_controls(self._rest)
+
+
+MUJOCO = "MuJoCo's own contact"
+_LONGEST = 0.1  # [s] that are made up for after a slow picture
+_NOWHERE = (0.0, 0.0, -100.0)  # points that do not touch are put there
+
+
+class RobotViewer(Window):
+    """The viewer of a robot that runs until it is closed."""
+
+    def __init__(self, robot: Live, *, host: str = "127.0.0.1", port: int = 8080) -> None:
+        self.robot, self._playing, self._owed = robot, True, 0.0
+        super().__init__(host=host, port=port, extent=40.0)
+        low, high = self._bounds()
+        far, centre = max(0.3, float(np.linalg.norm(high - low))), (low + high) / 2
+        self.set_camera(centre + far * np.array([1.7, -1.6, 0.9]), centre)
+        self._ours = self._add_bodies("ours", colours.STICTION, 1.0)
+        self._theirs = self._add_bodies("theirs", colours.MUJOCO, 0.35)
+        self._points = self.server.scene.add_point_cloud(
+            f"{WORLD}/contacts", np.array([_NOWHERE]), colours.INK, point_size=0.02 * far, point_shape="circle"
+        )
+        self._add_controls()
+        self._draw()
+
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest corner (3,) of a box around the robot as it begins [m]."""
+        position, quaternion = self.robot.poses(own=True)
+        turn = rotation_matrices(np.ascontiguousarray(quaternion))
+        pieces = pieces_of(self.robot.sim.model)
+        points = [piece.vertices @ turn[piece.body].T + position[piece.body] for piece in pieces] or [np.zeros((1, 3))]
+        return np.concatenate(points).min(axis=0), np.concatenate(points).max(axis=0)
+
+    def _add_bodies(self, name: str, colour, opacity: float) -> dict[int, viser.MeshHandle]:
+        """A mesh for each body that has any shape."""
+        return {
+            body: self.server.scene.add_mesh_simple(
+                f"{WORLD}/{name}/{body}", vertices, triangles, color=colour, flat_shading=True, receive_shadow=False,
+                opacity=None if opacity == 1 else opacity,
+            )
+            for body, (vertices, triangles) in meshes(pieces_of(self.robot.sim.model)).items()
+        }  # fmt: skip
+
+    def _add_controls(self) -> None:
+        gui = self.server.gui
+        modes = [dot(colours.as_hex(colour), Mode(mode).name.lower()) for mode, colour in colours.MODES.items()]
+        robots = [dot(colours.as_hex(colours.STICTION), self.robot.name), dot(colours.as_hex(colours.MUJOCO), MUJOCO)]
+        gui.add_html(block(["&emsp;".join(modes), *robots]))
+        self._status = gui.add_html("")
+        self._play = gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE, color="gray")
+        self._play.on_click(lambda event: self._set_playing(not self._playing))
+        gui.add_button("Begin anew", color="gray").on_click(lambda event: self._reset())
+        self._speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="1x")
+        self._following = gui.add_checkbox("Camera follows", True)
+        self._compared = gui.add_checkbox(MUJOCO, False)
+        if isinstance(self.robot, Quadruped):
+            walk = gui.add_slider("Walk", 0.0, 1.0, 0.05, 0.0, hint="0: it stands; 1: its full trot")
+            walk.on_update(lambda event: setattr(self.robot, "strength", float(walk.value)))
+        elif isinstance(self.robot, Stranger) and self.robot.sim.model.nu:
+            wander = gui.add_checkbox("Random controls", False)
+            wander.on_update(lambda event: setattr(self.robot, "random", bool(wander.value)))
+
+    def _reset(self) -> None:
+        with self._lock:
+            self.robot.reset()
+            self._set_playing(True)
+            self._draw()
+
+    def _set_playing(self, playing: bool) -> None:
+        with self._lock:
+            self._playing, self._owed = playing, 0.0
+            self._play.label = "Pause" if playing else "Play"
+            self._play.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
+
+    def advance(self, passed: float) -> None:
+        """Run the robot on, as many steps as have passed at the chosen speed."""
+        if self._playing:
+            self._owed += SPEEDS[self._speed.value] * min(passed, _LONGEST)
+            steps = int(self._owed / self.robot.timestep)
+            self._owed -= steps * self.robot.timestep
+            try:
+                for _ in range(steps):
+                    self.robot.step()
+            except checks.InputError as error:
+                self._set_playing(False)
+                self._status.content = block([escape(str(error))])
+                return
+        self._draw()
+
+    def _draw(self) -> None:
+        with self.server.atomic():
+            place = self.robot.poses(own=True)
+            self._put(self._ours, *place)
+            shown = bool(self._compared.value)
+            for handle in self._theirs.values():
+                if handle.visible != shown:
+                    handle.visible = shown
+            if shown:
+                self._put(self._theirs, *self.robot.poses(own=False))
+            points, modes = self.robot.touching()
+            self._points.points = np.array([*points, _NOWHERE], dtype=np.float32)
+            self._points.colors = np.array([*(colours.MODES[int(m)] for m in modes), colours.INK], dtype=np.uint8)
+            moving = place[0][1] if len(place[0]) > 1 else np.zeros(3)
+            self.follow(moving if self._following.value else None)
+            self._status.content = self._told(len(points))
+
+    @staticmethod
+    def _put(handles, position, quaternion) -> None:
+        for body, handle in handles.items():
+            handle.position, handle.wxyz = position[body], quaternion[body]
+
+    def _told(self, points: int) -> str:
+        sim = self.robot.sim
+        rows = [f"<b>Time:</b> {self.robot.steps * self.robot.timestep:.2f} s", f"<b>Contact points:</b> {points}"]
+        return block([*rows, f"<b>Steps without a solution:</b> {sim.unsolved}"])

@@ -1,0 +1,171 @@
+"""How much of the errors on a jointed part chance leaves: what no law of friction and restitution could foresee.
+
+Three measurements. What the start alone costs: the same model from starts that the flight cannot tell apart. What each
+toss would ask for: friction and restitution chosen for it alone, by looking at its first frames; and how much of these
+numbers follows from the blow, on tosses left out. And the middle of many samples, the best guess where motions part.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from stiction.fit.jointed_fit import AFTER_TOUCH, Judged, motion_errors, predictor
+from stiction.fit.jointed_flight import Prepared
+from stiction.fit.jointed_part import POSE
+from stiction.fit.jointed_regions import SAMPLES, USUAL, sampled
+from stiction.fit.jointed_starts import SUBSTEPS, Starts, differences
+from stiction.fit.toss_objective import horizon
+from stiction_studies.page.section import Table
+from stiction_studies.recordings.jointed_blows import first_blows
+from stiction_studies.recordings.jointed_models import UNITS, Fitted
+
+DRAWS = 4  # of starts
+LOOKED_AT = 10  # frames from the touch on, by which the numbers of one toss are chosen
+_WIDTH = 8.0  # of the loss, in percent and degrees
+_FACTORS = {  # 1 among them
+    "restitution": np.exp(np.linspace(-1.2, 0.6, 7)),
+    "friction": np.exp(np.linspace(-1.2, 1.2, 7)),
+}
+_FOLDS, _RIDGE = 5, 20.0  # of the regression
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Mean errors soon after the touch, by what is known; shares of variance that the blow explains."""
+
+    errors: dict[str, dict[str, float]]
+    explained: dict[str, float]
+
+    def figures(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"errors": self.errors, "explained": self.explained}
+
+    def table(self) -> Table:
+        """As the page has it."""
+        rows = [
+            [name, *(f"{row[what]:.1f}{unit}" for what, unit in UNITS.items())] for name, row in self.errors.items()
+        ]
+        shares = " and ".join(
+            f"{100 * share:.0f} % of the variance of {name}" for name, share in self.explained.items()
+        )
+        note = (
+            f"Mean errors over {AFTER_TOUCH} frames from the first touch on. A toss's own friction and restitution are "
+            f"chosen by its first {LOOKED_AT} frames after the touch: no forecast can do that. Start alone: our "
+            "model against itself, from starts that the flight cannot tell apart. Speeds, slip, inertia and timing of "
+            f"the first blow explain {shares}, in logarithms, on tosses left out: the rest differs from blow to blow."
+        )
+        return Table("What chance leaves", ["", *UNITS], rows, note)
+
+
+def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
+    """With our model of the part."""
+    held = ready.held_out
+    one = motion_errors(held.part, held.tosses, predictor(held.part, model.build)(model.values, held, _whole(held)))
+    _, lowest = own_numbers(held, model)
+    errors = {
+        "one material for all tosses": _means(one["touch"]),
+        "friction and restitution of each toss its own": {what: float(e.mean()) for what, e in lowest.items()},
+        "start alone": _means(start_floor(held, model, seed)),
+    }
+    chosen, _ = own_numbers(ready.fitted, model)
+    blows = first_blows(ready.part.model(model.values, _timestep(held)), _before(ready.fitted, model).states)
+    return Chance(errors, {name: explained(blows, np.log(numbers), seed) for name, numbers in chosen.items()})
+
+
+def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
+    """Errors of the model's motions from starts that the flight does not tell apart, against its own from the best."""
+    steps, rng = _whole(starts), np.random.default_rng(seed)
+    predict = predictor(starts.part, model.build)
+    best = predict(model.values, starts, steps)
+    tosses = [replace(toss, qpos=motion[toss.frame]) for toss, motion in zip(starts.tosses, best)]
+    free = starts.part.model(model.values, _timestep(starts), contact=False)
+    noise = float(np.median(starts.stray(free))) / np.sqrt(POSE - 1 + len(starts.part.joints))  # of one number
+    found = [
+        motion_errors(starts.part, tosses, predict(model.values, starts.shaken(noise, rng), steps))["touch"]
+        for _ in range(DRAWS)
+    ]
+    return Judged(*(np.mean([getattr(each, what) for each in found], axis=0) for what in UNITS))
+
+
+def own_numbers(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+    """Factors (n,) of restitution and friction that suit each toss best, and errors with them soon after the touch."""
+    steps = horizon(starts, (AFTER_TOUCH,))
+    predict = predictor(starts.part, model.build)
+    tried = [(e, mu) for e in _FACTORS["restitution"] for mu in _FACTORS["friction"]]
+    losses, errors = [], []
+    for e, mu in tried:
+        changed = {"restitution": min(0.95, e * model.values["restitution"]), "friction": mu * model.values["friction"]}
+        motions = predict({**model.values, **changed}, starts, steps)
+        losses.append([_loss(starts, k, motion) for k, motion in enumerate(motions)])
+        short = [replace(toss, **_until(toss, n)) for toss, n in zip(starts.tosses, steps.tolist())]
+        found = motion_errors(starts.part, short, motions)["touch"]
+        errors.append([getattr(found, what) for what in UNITS])
+    best, toss = np.argmin(losses, axis=0), np.arange(len(starts))
+    numbers = np.array(tried)[best]
+    lowest = np.array(errors)[best, :, toss]
+    return {"restitution": numbers[:, 0], "friction": numbers[:, 1]}, dict(zip(UNITS, lowest.T))
+
+
+def explained(blows: NDArray[np.float64], numbers: NDArray[np.float64], seed: int) -> float:
+    """Share of the variance of numbers (n,) that a regression on blows (n, k) explains on tosses left out."""
+    z = np.clip((blows - np.median(blows, axis=0)) / blows.std(axis=0), -2.5, 2.5)
+    z = np.hstack([z, z**2])
+    z -= z.mean(axis=0)
+    y = numbers - numbers.mean()
+    order = np.random.default_rng(seed).permutation(len(y))
+    left = np.empty(len(y))
+    for k in range(_FOLDS):
+        out, rest = order[k::_FOLDS], np.setdiff1d(order, order[k::_FOLDS])
+        weights = np.linalg.solve(z[rest].T @ z[rest] + _RIDGE * np.eye(z.shape[1]), z[rest].T @ y[rest])
+        left[out] = y[out] - z[out] @ weights
+    return max(0.0, 1 - float((left**2).sum() / max((y**2).sum(), 1e-12)))
+
+
+def middle_errors(
+    starts: Starts, model: Fitted, scale: float, seed: int, spreads: Mapping[str, float] = USUAL
+) -> dict[str, Judged]:
+    """Errors of the middle of many samples: mean position, rotation and joints in each frame."""
+    places, turns, joints = 0.0, 0.0, 0.0
+    frames = _whole(starts) + 1
+    for motions in sampled(starts, model.build, model.values, scale, seed=seed, spreads=spreads):
+        qpos = np.concatenate([motion[:n] for motion, n in zip(motions, frames.tolist())])
+        places = places + np.nan_to_num(qpos[:, :3]) / SAMPLES
+        turns = turns + Rotation.from_quat(np.nan_to_num(qpos[:, 3:POSE], nan=0.5), scalar_first=True).as_matrix()
+        joints = joints + np.exp(1j * np.nan_to_num(qpos[:, POSE:])) / SAMPLES
+    u, _, vt = np.linalg.svd(turns)
+    u[..., -1] *= np.linalg.det(u @ vt)[..., np.newaxis]
+    quaternion = Rotation.from_matrix(u @ vt).as_quat(scalar_first=True)
+    middle = np.hstack([places, quaternion, np.angle(joints)])
+    return motion_errors(starts.part, starts.tosses, np.split(middle, np.cumsum(frames)[:-1]))
+
+
+def _whole(starts: Starts) -> NDArray[np.int64]:
+    return horizon(starts, (None,))
+
+
+def _timestep(starts: Starts) -> float:
+    return starts.timestep / SUBSTEPS
+
+
+def _before(starts: Starts, model: Fitted):
+    return starts.flown(starts.part.model(model.values, _timestep(starts), contact=False))
+
+
+def _until(toss, last: int) -> dict[str, NDArray]:
+    n = toss.frames_until(last)
+    return {"frame": toss.frame[:n], "qpos": toss.qpos[:n]}
+
+
+def _loss(starts: Starts, k: int, motion: NDArray[np.float64]) -> float:
+    toss = starts.tosses[k]
+    seen = (toss.frame >= toss.touch) & (toss.frame < toss.touch + LOOKED_AT)
+    d = np.nan_to_num(differences(starts.part, motion[toss.frame[seen]], toss.qpos[seen]), nan=1e3)
+    return float(np.log1p((d**2).sum(axis=1) / _WIDTH**2).mean())
+
+
+def _means(found: Judged) -> dict[str, float]:
+    return {what: float(np.mean(getattr(found, what))) for what in UNITS}
