@@ -6,8 +6,7 @@ import numpy as np
 
 from stiction import AugmentedLaw, Body, CoulombLaw, Law, Material, Mode
 from stiction.laws.approximators import Network
-from stiction.laws.curves import Curve
-from stiction.laws.impact import Restitution
+from stiction.laws.curves import Curve, Restitution
 from stiction.laws.material import MaterialLaw
 
 LARGEST = 308  # power of ten up to which random friction goes

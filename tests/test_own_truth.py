@@ -247,7 +247,7 @@ def test_objects_that_cannot_be_imported_are_named(folder, text, sentence):
 @pytest.mark.slow
 def test_networks_learn_from_an_own_truth_and_are_judged_by_it(folder, capsys):
     pytest.importorskip("torch", reason="torch is not installed")
-    from stiction.training.training import Switches
+    from stiction.training.settings import Switches
 
     data = stiction.collect(Body.box((0.2, 0.3, 0.4), 1.0), "icy_truth:Icy", throws=30, steps=300, progress=False)
     law = stiction.train([data], steps=200, progress=False, switches=Switches(fold="mirror"))

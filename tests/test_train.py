@@ -15,7 +15,8 @@ from stiction.laws.inputs import Inputs
 from stiction.simulation.motion import Motion, Setting, contacts_at
 from stiction.training.examples import Instances, usable
 from stiction.training.fitters import FitOptions, held_out
-from stiction.training.training import Switches, find_inputs, fit_guess, train
+from stiction.training.settings import Switches
+from stiction.training.training import find_inputs, fit_guess, train
 
 SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))
 KNOWN = Inputs(friction=(0.7, 0.7))  # nothing to be found in the data

@@ -12,7 +12,7 @@ from stiction import AugmentedLaw, InputError, load
 from stiction.cli import main
 from stiction.data.dataset import DataSet
 from stiction.training.from_data import read_instances, train_from
-from stiction.training.training import Switches
+from stiction.training.settings import Switches
 
 
 @pytest.fixture(scope="module")

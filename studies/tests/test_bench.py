@@ -37,7 +37,11 @@ def begin(what: str, turns: int):
 def hide(monkeypatch, package: str) -> None:
     """As if a package were not installed."""
     monkeypatch.setitem(sys.modules, package, None)
-    for name in [name for name in sys.modules if name.startswith(("stiction_studies.engines.", "stiction.mujoco."))]:
+    for name in [
+        name
+        for name in sys.modules
+        if name.startswith(("stiction_studies.engines.", "stiction.mujoco", "stiction.dart"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
 
 

@@ -30,10 +30,10 @@ def test_everyone_slides_about_right_above_the_friction_angle(contestants):
         assert abs(error) < (1e-3 if name.startswith(("stiction", "DART")) else 0.1), name
 
 
-@pytest.mark.parametrize("engine", ["mujoco_throw", "bullet"])
+@pytest.mark.parametrize("engine", ["stiction.mujoco.plain_throw", "stiction_studies.engines.bullet"])
 def test_a_peer_falls_freely_as_we_do(engine, box):
     """Position after 0.2 s of free fall with a spin: conventions of axes and order are right."""
-    throw = pytest.importorskip(f"stiction_studies.engines.{engine}", exc_type=ImportError).throw
+    throw = pytest.importorskip(engine, exc_type=ImportError).throw
     start = State((0.1, 0.2, 2.0), (0.5, 0.5, 0.5, 0.5), (1.0, -2.0, 0.5), (0.0, 3.0, 0.0))
     end = throw(box, start, 200, timestep=0.001).state()
     np.testing.assert_allclose(end.position, [0.3, -0.2, 2.0 + 0.1 - 9.81 * 0.02], atol=2e-3)
@@ -44,8 +44,8 @@ def test_a_peer_falls_freely_as_we_do(engine, box):
     assert abs(turned @ end.quaternion) == pytest.approx(1.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("engine", ["mujoco_throw", "bullet"])
+@pytest.mark.parametrize("engine", ["stiction.mujoco.plain_throw", "stiction_studies.engines.bullet"])
 def test_a_peer_takes_boxes_only(engine, prism):
-    throw = pytest.importorskip(f"stiction_studies.engines.{engine}", exc_type=ImportError).throw
+    throw = pytest.importorskip(engine, exc_type=ImportError).throw
     with pytest.raises(InputError, match="Only a box"):
         throw(prism, State((0.0, 0.0, 1.0)), 1)

@@ -9,7 +9,7 @@ import stiction
 from stiction.basics.environment import require
 from stiction.commands.arguments import load
 from stiction.commands.options import CollectOptions, IdentifyOptions, ImportOptions, OptionalFile
-from stiction.training.training import Switches
+from stiction.training.settings import Switches
 
 TRAIN_NEEDS = ("pyarrow", "torch", "sklearn")
 

@@ -22,7 +22,7 @@ from stiction.laws.material import Material
 from stiction.laws.modelfile import load, to_be_written
 from stiction.training.examples import Instances
 from stiction.training.fitters import Checkpoint
-from stiction.training.training import Switches
+from stiction.training.settings import Switches
 
 _DEFAULT = Switches()
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn takes

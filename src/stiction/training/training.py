@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -19,6 +18,7 @@ from stiction.simulation.motion import Setting
 from stiction.training import fitters as fit
 from stiction.training.examples import Examples, Instances, make_examples, usable
 from stiction.training.fitters import Checkpoint, FitOptions, fit_regressor, held_out, loss_of
+from stiction.training.settings import Switches
 
 # The Coulomb guess that suits the data: its cone and its coefficients, and with them the symmetry of the law.
 
@@ -66,28 +66,6 @@ def guess_error(body: Body, instances: Instances, setting: Setting, inputs: Inpu
 
 
 # The choices in how a law looks at contacts, before the data have had their say.
-
-
-@dataclass(frozen=True)
-class Switches:
-    """How contacts are described to what learns. The defaults work best; the others are there to be compared."""
-
-    inputs: Literal["contact", "state"] = "contact"
-    """The contact as it looks from its patch, or the body's state as in the paper."""
-    fold: Literal["auto", "none", "mirror", "mirror-swap", "heading"] = "auto"
-    """Symmetry of the law about the vertical; auto: the one that predicts held-out throws best."""
-    guess: bool = True
-    """Let the regressor correct a Coulomb guess of friction that is fitted to the data."""
-    scaled: bool = True
-    """Predict friction as a share of the normal impulse, not in units of the body's mass."""
-    rotation: Literal["matrix", "quaternion", "euler", "axis"] = "matrix"
-    """How the inputs "state" write the orientation."""
-    centre: bool = True
-    """With the inputs "state": the centre of the patch in the body frame."""
-    slip: bool = True
-    """With the inputs "state": the velocity of the patch's centre."""
-    absolute: Literal["auto", "yes", "no"] = "auto"
-    """Tell loads and slip speeds too, on which friction may depend; auto: if that predicts held-out throws better."""
 
 
 # What a law is told of contacts, by what helps on held-out throws: symmetry about the vertical, loads and speeds.

@@ -23,7 +23,8 @@ from stiction.simulation.rollout import rollout
 from stiction.training.examples import Instances
 from stiction.training.fitters import FitOptions
 from stiction.training.from_data import read_instances
-from stiction.training.training import Switches, find_inputs, train
+from stiction.training.settings import Switches
+from stiction.training.training import find_inputs, train
 from stiction_studies import figures
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper import metrics

@@ -49,10 +49,7 @@ def contestants(body: Body) -> dict[str, Throw]:
     def law(one) -> Throw:
         return lambda state, steps, gravity: rollout(one, state, steps, timestep=TIMESTEP, gravity=gravity)
 
-    def engine(name: str, **options) -> Throw:
-        from importlib import import_module
-
-        throw = import_module(f"stiction_studies.engines.{name}").throw
+    def engine(throw: Callable[..., Trajectory], **options: Any) -> Throw:
         options |= {"friction": FRICTION, "timestep": TIMESTEP}
         return lambda state, steps, gravity: throw(body, state, steps, gravity=gravity, **options)
 
@@ -62,12 +59,18 @@ def contestants(body: Body) -> dict[str, Throw]:
         "stiction, CoulombLaw, soft as DART": law(CoulombLaw(body, FRICTION)),
     }
     if find_spec("dartpy"):
-        found["DART"] = engine("dart")
+        from stiction import dart
+
+        found["DART"] = engine(dart.throw)
     if find_spec("mujoco"):
-        found["MuJoCo"] = engine("mujoco_throw")
-        found["MuJoCo, elliptic, noslip"] = engine("mujoco_throw", cone="elliptic", noslip=10)
+        from stiction.mujoco import plain_throw
+
+        found["MuJoCo"] = engine(plain_throw.throw)
+        found["MuJoCo, elliptic, noslip"] = engine(plain_throw.throw, cone="elliptic", noslip=10)
     if find_spec("pybullet"):
-        found["Bullet"] = engine("bullet")
+        from stiction_studies.engines import bullet
+
+        found["Bullet"] = engine(bullet.throw)
     return found
 
 
