@@ -1,1 +1,1 @@
-"""What every room uses: refusals, files, progress bars and versions."""
+"""Input checks, files, progress bars, and what is installed."""

@@ -1,1 +1,1 @@
-"""What moves: bodies, their shapes and their states."""
+"""Bodies, their states and their trajectories."""

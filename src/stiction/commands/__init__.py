@@ -1,1 +1,1 @@
-"""The commands of the command line, a file each. Heavy modules are imported when a command runs: help is quick."""
+"""The commands of the command line. Heavy modules are imported when a command runs, so that help is quick."""

@@ -1,1 +1,1 @@
-"""data"""
+"""Data sets of contact instances, and the ground truths that they come from."""

@@ -1,1 +1,1 @@
-"""evaluation"""
+"""How good a law is on contacts and tosses that it was not trained on."""

@@ -1,1 +1,1 @@
-"""fit"""
+"""The fitting kit: bodies, joints and friction identified from recorded motion."""

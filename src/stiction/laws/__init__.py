@@ -1,1 +1,1 @@
-"""Laws: what decides the mode and the friction of a contact. One file a law."""
+"""Contact laws: what decides the mode and the friction of a contact."""

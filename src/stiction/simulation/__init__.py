@@ -1,1 +1,1 @@
-"""Simulation: many steps of bodies with their laws."""
+"""Motions of bodies with their laws."""

@@ -1,1 +1,1 @@
-"""viewer"""
+"""The viewer in the browser: thrown bodies and robots."""

@@ -1,1 +1,1 @@
-"""engines"""
+"""The rival simulators: MuJoCo, Bullet and DART in the same scenes."""

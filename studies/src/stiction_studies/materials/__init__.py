@@ -1,1 +1,1 @@
-"""materials"""
+"""The study of materials: friction that no Coulomb law expresses."""

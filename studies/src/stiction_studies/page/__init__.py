@@ -1,1 +1,1 @@
-"""page"""
+"""The page of results: sections, replays, posters and animations."""

@@ -1,1 +1,1 @@
-"""paper"""
+"""The studies of the paper."""

@@ -1,1 +1,1 @@
-"""recordings"""
+"""The studies of recorded tosses, and the fits of rival simulators."""

@@ -1,1 +1,1 @@
-"""robots"""
+"""The studies of robots, grasps and chains."""

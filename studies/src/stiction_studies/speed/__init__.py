@@ -1,1 +1,1 @@
-"""speed"""
+"""The benchmark: speed as a ratio to MuJoCo, DART and Bullet."""
