@@ -1,4 +1,4 @@
-"""How much each extra of stiction adds to the environment it is installed in: python docs/_site/install_sizes.py"""
+"""Print the size of each extra of stiction in the current environment: python docs/_site/install_sizes.py"""
 
 import re
 from importlib.metadata import Distribution, distributions
@@ -16,7 +16,7 @@ INSTALLED = {known_as(one.metadata["Name"]): one for one in distributions()}
 
 
 def needed(name: str, extras: set[str], found: set[tuple[str, frozenset]]) -> set[str]:
-    """Names of all packages that this one brings with these extras, itself included."""
+    """Return the names of all packages that this one requires with these extras, itself included."""
     key = known_as(name), frozenset(extras)
     if key in found or key[0] not in INSTALLED:
         return set()
