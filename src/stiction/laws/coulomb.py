@@ -21,8 +21,8 @@ DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own res
 class CoulombLaw(MaterialLaw):
     """Coulomb's law for one body on the ground: `Material.coulomb(...).on(body)`, solved at every vertex.
 
-    A box is solved by Dantzig's pivoting rule, as in DART, a round cone by the solver of all materials. A patch with more
-    than 24 vertices is solved at 24 of them, spread evenly.
+    A box is solved by Dantzig's pivoting rule, as in DART, a round cone by the solver of all materials. A patch with
+    more than 24 vertices is solved at 24 of them, spread evenly.
 
     friction: coefficient, or (mu_x, mu_y) along the world axes
     cone: "box", as DART's Dantzig solver, or "round" (elliptic if mu_x and mu_y differ)
