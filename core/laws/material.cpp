@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 
-#include "contact/loads.hpp"
 #include "contact/normal_impulse.hpp"
 #include "contact/static_impulse.hpp"
 #include "friction/point_impulses.hpp"
@@ -102,24 +102,18 @@ std::array<double, MOST> frictionless_loads(const Contact& c, std::span<const Po
     return loads;
 }
 
-/// The loads of all points without friction, as the problem has them, soft or rigid.
+/// The same of compliant points: the normal rows of their problem by themselves.
 std::array<double, MOST> frictionless_loads(const PointFriction& problem) {
-    Loads<MOST> loads;
     const int m = problem.size();
-    const auto response = [&](const Vertex& a, const Vertex& b) { return problem.A[3 * a.number][3 * b.number]; };
-    const auto worst = [&](const Loads<MOST>&) {
-        Violation most;
-        for (int k = 0; k < m; ++k) {
-            double speed = problem.b[3 * k];
-            for (int j = 0; j < loads.size(); ++j) speed += loads.load(j) * problem.A[3 * k][3 * loads.vertex(j).number];
-            most.largest = std::max(most.largest, std::fabs(speed));
-            if (speed < most.gap && !loads.has(0, k)) most.gap = speed, most.vertex = {0, k, 0.0, 0.0};
-        }
-        return most;
-    };
-    solve_frictionless(loads, 0.0, m, worst, response);
+    Matrix A(m, m);
+    std::vector<double> b(m), none(m, 0.0), unlimited(m, std::numeric_limits<double>::infinity());
+    for (int r = 0; r < m; ++r) {
+        b[r] = problem.b[3 * r];
+        for (int k = 0; k < m; ++k) A[r][k] = problem.A[3 * r][3 * k];
+    }
+    const std::vector<double> loads = limited_impulses(A, b, none, unlimited);
     std::array<double, MOST> result{};
-    for (int j = 0; j < loads.size(); ++j) result[loads.vertex(j).number] = loads.load(j);
+    std::copy(loads.begin(), loads.end(), result.begin());
     return result;
 }
 
