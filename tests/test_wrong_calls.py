@@ -25,20 +25,12 @@ def test_a_contact_that_is_not_there(box, number):
     calls = [
         lambda: _core.friction_from(contacts, number, np.zeros(3)),
         lambda: _core.impulse_from(contacts, number, np.zeros(6)),
-        lambda: _core.vertex_problem(contacts, number, 1e-5, True),
         lambda: contacts.points(number),
         lambda: contacts.normal_impulse(number, np.zeros(6)),
     ]
     for call in calls:
         with pytest.raises(IndexError, match="There is no contact of that number"):
             call()
-
-
-@pytest.mark.parametrize("solve", [_core.box_impulses, _core.cone_impulses])
-@pytest.mark.parametrize("shapes", [((3, 3), 6), ((6, 3), 6), ((4, 4), 4), ((0, 0), 3)])
-def test_points_whose_arrays_do_not_fit(solve, shapes):
-    with pytest.raises(ValueError, match="three numbers a point"):
-        solve(np.zeros(shapes[0]), np.zeros(shapes[1]), 0.5, 0.5)
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 #include "contact/normal_impulse.hpp"
 
+#include <cmath>
 #include <optional>
-
-#include "contact/soft_loads.hpp"
 
 namespace stiction {
 namespace {
@@ -87,61 +86,31 @@ std::optional<Normal> whole_face(const Contact& c, const Twist& before, Targets 
     return {};
 }
 
-/// A soft patch of many vertices.
-Normal many_springs(const Contact& c, const Twist& before, double softness, Targets targets) {
-    thread_local SoftLoads springs;  // only for its memory
-    springs.begin(1);
-    const Tensor& I = c.mobility.angular;
-    const double W[3][3] = {{c.mobility.linear.z, 0.0, 0.0}, {0.0, I.xx, I.xy}, {0.0, I.xy, I.yy}};
-    for (int r = 0; r < 3; ++r) std::copy_n(W[r], 3, springs.W[r]);
-    for (int k = 0; k < c.count; ++k) {
-        const Vector p = c.point(k);
-        springs.add(0, p.x, p.y, targets.of(c, k, p) - before.rise(p.x, p.y));
-    }
-    const std::span<const double> s = springs.solve(softness);
-    return {s[0], s[1], s[2]};
-}
-
-/// Any other patch, by the dual active-set method.
-class Search {
+/// One body as the general methods see it.
+class OneBody {
   public:
-    Search(const Contact& contact, const Twist& before, Targets targets) : c(contact), before(before), targets(targets) {}
-
-    Normal solve(double softness) {
-        const auto response = [&](const Vertex& a, const Vertex& b) { return c.mobility.rise(a.x, a.y, b.x, b.y); };
-        const auto worst = [&](const Loads<MOST_LOADED>&) { return most_violated(); };
-        solve_frictionless(loads, softness, static_cast<int>(c.count), worst, response);
-        return total();
+    OneBody(const Contact& contact, const Twist& v)
+        : c_(contact), before_{v.linear.z, v.angular.x, v.angular.y} {
+        const Tensor& I = c_.mobility.angular;
+        W_[0][0] = c_.mobility.linear.z, W_[1][1] = I.xx, W_[2][2] = I.yy, W_[1][2] = W_[2][1] = I.xy;
     }
+    int links() const { return 1; }
+    const Contact* contact(int) const { return &c_; }
+    int max_vertices() const { return static_cast<int>(c_.count); }
+    int all_vertices() const { return static_cast<int>(c_.count); }
+    const double* before(int) const { return before_; }
+    double W(int r, int k) const { return W_[r][k]; }
+    double response(const Vertex& a, const Vertex& b) const { return c_.mobility.rise(a.x, a.y, b.x, b.y); }
 
   private:
-    const Contact& c;
-    const Twist& before;
-    const Targets targets;
-    Loads<MOST_LOADED> loads;
-
-    Normal total() const {
-        Normal sum;
-        for (int k = 0; k < loads.size(); ++k) add_load(sum, loads.load(k), loads.vertex(k).x, loads.vertex(k).y);
-        return sum;
-    }
-
-    Violation most_violated() const {
-        const Normal sum = total();
-        Twist now = before;
-        now.linear.z += c.mobility.linear.z * sum.p_z;
-        now.angular.x += c.mobility.angular.xx * sum.m_x + c.mobility.angular.xy * sum.m_y;
-        now.angular.y += c.mobility.angular.xy * sum.m_x + c.mobility.angular.yy * sum.m_y;
-        Violation worst;
-        look_for_violation(c, 0, now, targets, loads, worst);
-        return worst;
-    }
+    const Contact& c_;
+    double before_[3], W_[3][3] = {};
 };
 
 }  // namespace
 
-Normal normal_impulse(const Contact& c, const Twist& before, double softness, Targets targets) {
-    if (softness == 0.0) {
+Normal normal_impulse(const Contact& c, const Twist& before, double compliance, Targets targets) {
+    if (compliance == 0.0) {
         std::optional<Normal> quick;
         if (c.count == 1)
             quick = one_vertex(c, before, targets);
@@ -150,10 +119,11 @@ Normal normal_impulse(const Contact& c, const Twist& before, double softness, Ta
         else if (c.face >= 0 && c.kind == Kind::SURFACE)
             quick = whole_face(c, before, targets);
         if (quick) return *quick;
-    } else if (c.count > MOST_LOADED) {
-        return many_springs(c, before, softness, targets);
     }
-    return Search(c, before, targets).solve(softness);
+    thread_local FrictionlessLCP lcp{ActiveSet(MAX_ACTIVE), {}};  // only for its memory
+    Normal normal;
+    solve_frictionless(OneBody(c, before), targets, compliance, lcp, {&normal, 1});
+    return normal;
 }
 
 }  // namespace stiction

@@ -114,17 +114,25 @@ std::vector<double> limited_impulses(const Matrix& A, const std::vector<double>&
 
 std::vector<double> box_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y) {
     const int n = static_cast<int>(b.size()), m = n / 3;
-    Dantzig rows(A, b);
+    // Normals first, as DART has them.
+    const auto place = [m](int row) { return row < m ? 3 * row : row + (row - m) / 2 + 1 - m; };
+    Matrix sorted(n, n);
+    std::vector<double> w(n), x(n);
+    for (int r = 0; r < n; ++r) {
+        w[r] = b[place(r)];
+        for (int k = 0; k < n; ++k) sorted[r][k] = A[place(r)][place(k)];
+    }
+    Dantzig rows(sorted, w);
     for (int i = 0; i < m; ++i) rows.drive(i, m);
-    for (int k = 0; k < m; ++k)
-        for (int d = 0; d < 2; ++d) {
-            const double bound = (d == 0 ? mu_x : mu_y) * rows.x[k];
-            rows.low[m + 2 * k + d] = -bound, rows.high[m + 2 * k + d] = bound;
-        }
+    for (int r = m; r < n; ++r) {
+        const double bound = ((r - m) % 2 == 0 ? mu_x : mu_y) * rows.x[(r - m) / 2];
+        rows.low[r] = -bound, rows.high[r] = bound;
+    }
     for (int r = m; r < n; ++r)
-        for (int k = 0; k < m; ++k) rows.w[r] += A[r][k] * rows.x[k];
+        for (int k = 0; k < m; ++k) rows.w[r] += sorted[r][k] * rows.x[k];
     for (int i = m; i < n; ++i) rows.drive(i, n);
-    return rows.x;
+    for (int r = 0; r < n; ++r) x[place(r)] = rows.x[r];
+    return x;
 }
 
 }  // namespace stiction

@@ -1,6 +1,12 @@
-// Friction boxes: the boxed linear complementarity problem of all vertices, solved as DART's Dantzig solver does.
+// Boxed linear complementarity problems, solved by Dantzig's pivoting method as in the Open Dynamics Engine and DART.
 //
-// Rows are the vertices' normals, then x and y of one vertex after another: A x + b = w is the velocity after the impulses x.
+// Unknowns: impulses x. Given: the Delassus operator A, velocities b without impulses, bounds low <= x <= high.
+//
+//     w = A x + b;   w_i = 0 and low_i <= x_i <= high_i,   or x_i = low_i and w_i >= 0,   or x_i = high_i and w_i <= 0
+//
+// Rows are solved one after another. A row that is not solved yet is driven towards its solution, while the free rows
+// before it follow so that their w stays 0; rows that meet or leave a bound change sides (Baraff, "Fast contact force
+// computation for nonpenetrating rigid bodies", 1994).
 #pragma once
 
 #include <vector>
@@ -9,11 +15,14 @@
 
 namespace stiction {
 
-/// Dantzig's method: the normals first, without friction; then friction within mu times those normals.
-std::vector<double> box_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y);
-
-/// The same with given limits of each row: x is free with w = 0, at its lower limit with w >= 0 or at its upper with w <= 0.
+/// Impulses with given bounds on each row.
 std::vector<double> limited_impulses(const Matrix& A, const std::vector<double>& b, const std::vector<double>& low,
                                      const std::vector<double>& high);
+
+/// Coulomb friction in boxes, the rule of DART's Dantzig solver: first the normal impulses n0 without friction; then
+/// all rows with |f_x| <= mu_x n0, |f_y| <= mu_y n0.
+///
+/// Rows of point k as in PointFriction: 3 k is z, 3 k + 1 and 3 k + 2 are x and y.
+std::vector<double> box_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y);
 
 }  // namespace stiction

@@ -67,6 +67,8 @@ struct Limit {
     double size = 0.0;
     double by_load = 0.0;  ///< with the normal impulse
     double by_turn = 0.0;  ///< with the direction of slip [1 / rad]
+
+    friend Limit operator*(double s, const Limit& a) { return {s * a.size, s * a.by_load, s * a.by_turn}; }
 };
 
 enum class Cone { ROUND, BOX };

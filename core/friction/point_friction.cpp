@@ -7,22 +7,49 @@
 #include "friction/friction_box.hpp"
 
 namespace stiction {
+
+/// Where an attempt starts.
+enum class Start {
+    SAME,          // from where the attempt before started
+    SWEPT,         // from the impulses so far, after further sweeps
+    COLD,          // from no impulses
+    CONTINUATION,  // from no friction, which is raised in steps: each solution starts the next one
+    PIVOTING,      // Dantzig's method, which needs no start; only where all limits are known numbers
+};
+
+/// One attempt to solve the equations: Gauss-Seidel sweeps, then Newton's method.
+struct Attempt {
+    Start start;
+    int sweeps;
+    double slip_scale;   // scale of slip against impulse in the residual; large for points that slip slowly
+    bool line_search;    // else full steps, which find solutions that a line search cannot reach
+    int max_iterations;
+};
+
 namespace {
 
-/// One way to use Newton's method.
-struct Way {
-    double gain;      // scale of slip in the equations; great for points that slip slowly
-    bool cautious;    // whether steps that lead away are shortened; bold ones find what cautious ones cannot reach
-    int iterations;
+/// Share of all problems that each attempt solves, measured on 1.5 million patches of four bodies with nine materials.
+/// In 43,000 problems of gymnasium's robots and 58,000 of stacks and heaps in MuJoCo models, which allow fewer steps of
+/// Newton's method, the first leaves 0.4 and 8 %, of which the second solves a third. Ten further attempts solved another
+/// 12 of 1.5 million problems, and were removed. 138 (0.01 %) stay unsolved.
+constexpr Attempt ATTEMPTS[] = {
+    {Start::SWEPT, 5, 0.1, true, 12},           // 93.9 %
+    {Start::SAME, 0, 3.0, false, 30},           // 6.1 %
+    {Start::SAME, 0, 100.0, true, 12},          // 68 problems: points that slip slowly
+    {Start::PIVOTING, 0, 0.0, false, 0},        // 183 problems: boxes
+    {Start::SWEPT, 40, 0.1, true, 12},          // 44 problems
+    {Start::SAME, 0, 3.0, false, 30},           // 186 problems
+    {Start::COLD, 80, 3.0, false, 30},          // 14 problems
+    {Start::CONTINUATION, 80, 3.0, false, 30},  // 23 problems
+    {Start::SWEPT, 80, 0.1, true, 12},          // 1 problem; and often the least residual where none is solved
 };
-constexpr Way WAYS[] = {{0.1, true, 12}, {3.0, false, 30}, {100.0, true, 12}};
-constexpr Way BOLD_WAYS[] = {{3.0, false, 12}, {30.0, false, 12}};  // each after sweeps of its own
-constexpr int ROUNDS = 6;            // of sweeps and all these ways
-constexpr int SWEEPS = 5, MORE_SWEEPS = 20, MOST_SWEEPS = 80;  // before the first; later, each time twice as many as before
-constexpr int COLD = 2, RAISED = 3;  // rounds that begin from no impulses, and with friction that is raised from none
-constexpr double SOLVED = 1e-12;     // share of the greatest velocity that may be left of the equations ...
-constexpr double NEARLY = 1e-11;     // ... that is let pass after a round, where points share a load in many ways ...
-constexpr double ACCEPTED = 1e-9;    // ... and in the end
+/// With compliant points, as the first problems of large piles have them: 103 of 123 problems, and no other start or scale
+/// solved one more in the few steps that are allowed there.
+constexpr Attempt COMPLIANT_ATTEMPTS[] = {{Start::SWEPT, 20, 3.0, false, 12}};
+
+constexpr double SOLVED = 1e-12;     // residual, as a share of the greatest velocity, of a solution ...
+constexpr double NEARLY = 1e-11;     // ... that ends the attempts, where points share a load in many ways ...
+constexpr double ACCEPTED = 1e-9;    // ... and that is accepted after the last of them
 
 }  // namespace
 
@@ -43,7 +70,8 @@ bool PointFriction::solve() {
         sweep();
         return true;
     }
-    if (bold ? try_boldly() : try_all()) return true;
+    const std::span<const Attempt> attempts = bold ? std::span<const Attempt>(COMPLIANT_ATTEMPTS) : ATTEMPTS;
+    if (attempt(attempts)) return true;
     x = best_;
     update_velocities();
     return look() <= ACCEPTED * speed_;
@@ -62,48 +90,31 @@ void PointFriction::begin() {
             for (int c = 0; c < A.rows(); ++c) columns_[c][r] = A[r][c];
     }
     measure_speeds();
-    gain_ = 1.0, share_ = 1.0, steps_ = 0;
+    slip_scale_ = 1.0, friction_share_ = 1.0, steps_ = 0;
     least_ = std::numeric_limits<double>::infinity();
     update_velocities();
 }
 
-bool PointFriction::try_all() {
-    for (int round = 0; round < ROUNDS && steps_ < most_steps; ++round) {
-        if (round == COLD) std::fill(x.begin(), x.end(), 0.0);
-        if (round == RAISED) raise_friction();
-        if (try_from(round == 0 ? SWEEPS : std::min(MORE_SWEEPS << round, MOST_SWEEPS))) return true;
-        if (least_ <= NEARLY * speed_ || pivot()) break;
-    }
-    return false;
-}
-
-bool PointFriction::try_boldly() {
-    int sweeps = MORE_SWEEPS;
-    for (const Way& way : BOLD_WAYS) {
-        for (int k = 0; k < sweeps; ++k) sweep();
-        swept_ = x, gain_ = way.gain;
-        const bool solved = newton(way.iterations, way.cautious);
-        gain_ = 1.0;
+bool PointFriction::attempt(std::span<const Attempt> attempts) {
+    for (const Attempt& next : attempts) {
+        if (steps_ >= most_steps || (next.start != Start::SAME && least_ <= NEARLY * speed_)) break;
+        if (next.start == Start::PIVOTING) {
+            if (pivot()) break;
+            continue;
+        }
+        if (next.start == Start::COLD) std::fill(x.begin(), x.end(), 0.0);
+        if (next.start == Start::CONTINUATION) raise_friction();
+        if (next.start != Start::SAME) {
+            update_velocities();
+            for (int k = 0; k < next.sweeps; ++k) sweep();
+            swept_ = x;
+        }
+        slip_scale_ = next.slip_scale;
+        const bool solved = newton(next.max_iterations, next.line_search);
+        slip_scale_ = 1.0;
         if (solved) return true;
-        if (steps_ >= most_steps || least_ <= NEARLY * speed_) break;
-        x = swept_, sweeps = MOST_SWEEPS;
-        update_velocities();
-    }
-    return false;
-}
-
-/// Sweeps, then Newton's method in one way after another.
-bool PointFriction::try_from(int sweeps) {
-    update_velocities();
-    for (int k = 0; k < sweeps; ++k) sweep();
-    swept_ = x;
-    for (const Way& way : WAYS) {
-        gain_ = way.gain;
-        if (newton(way.iterations, way.cautious)) return true;
         x = swept_;
-        if (steps_ >= most_steps) break;
     }
-    gain_ = 1.0;
     return false;
 }
 
@@ -111,16 +122,16 @@ bool PointFriction::try_from(int sweeps) {
 void PointFriction::raise_friction() {
     std::fill(x.begin(), x.end(), 0.0);
     for (double share : {0.0, 0.25, 0.5, 0.75}) {
-        share_ = share;
+        friction_share_ = share;
         const double least = least_;
         const std::vector<double> best = best_;
         least_ = std::numeric_limits<double>::infinity();
         update_velocities();
-        for (int k = 0; k < SWEEPS; ++k) sweep();
-        if (!newton(WAYS[0].iterations, WAYS[0].cautious)) x = best_;
+        for (int k = 0; k < 5; ++k) sweep();
+        if (!newton(12, true)) x = best_;
         least_ = least, best_ = best;
     }
-    share_ = 1.0;
+    friction_share_ = 1.0;
 }
 
 /// Try Dantzig's method, which needs no start, where all limits are known numbers. False where they are not.

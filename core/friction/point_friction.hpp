@@ -13,12 +13,15 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "math/dense.hpp"
 #include "friction/friction_map.hpp"
 
 namespace stiction {
+
+struct Attempt;
 
 /// What an impulse must lie between.
 struct Bounds {
@@ -68,15 +71,13 @@ class PointFriction {
     std::vector<double> step_, from_, to_;
     double least_ = 0.0;                // that residual
     double speed_ = 0.0, other_ = 0.0;  // the greatest speed without impulses, of points and of rows with bounds
-    double gain_ = 1.0;                 // scale of `gain`: where Newton's method cycles with one, another may lead on
-    double share_ = 1.0;                // of friction, while it is raised from none
+    double slip_scale_ = 1.0;                 // scale of `gain`: where Newton's method cycles with one, another may lead on
+    double friction_share_ = 1.0;                // of friction, while it is raised from none
     int steps_ = 0;
     std::vector<char> slips_;
 
     void begin();
-    bool try_all();
-    bool try_boldly();
-    bool try_from(int sweeps);
+    bool attempt(std::span<const Attempt> attempts);
     void raise_friction();
     void measure_speeds();
     void update_velocities();
@@ -106,7 +107,7 @@ class PointFriction {
     /// The limit of friction at a point with normal impulse n that slips along (c, s).
     Limit limit(int k, double n, double c, double s) const {
         const Limit whole = map(k).limit(points[k], n, c, s, timestep);
-        return share_ == 1.0 ? whole : Limit{share_ * whole.size, share_ * whole.by_load, share_ * whole.by_turn};
+        return friction_share_ == 1.0 ? whole : friction_share_ * whole;
     }
     const FrictionMap& map(int k) const { return *points[k].map; }
     bool moves(int row) const { return A[row][row] > NO_MOBILITY * A[row - row % 3][row - row % 3]; }
@@ -114,7 +115,7 @@ class PointFriction {
     double gain(int k) const {
         const double along = A[3 * k + 1][3 * k + 1] * map(k).stretch_x * map(k).stretch_x;
         const double across = A[3 * k + 2][3 * k + 2] * map(k).stretch_y * map(k).stretch_y;
-        return gain_ / std::max(along, across);
+        return slip_scale_ / std::max(along, across);
     }
     void add_impulse(int row, double change);
     /// How all velocities answer one impulse.

@@ -50,12 +50,4 @@ inline bool stops(const Contact& c, std::span<const PointImpulse> points, double
     return fast_after <= std::max(still, 20 * softness) * fast_before;
 }
 
-/// The mode that impulses at the points amount to.
-inline Mode mode_of(const Contact& c, std::span<const PointImpulse> points, double softness) {
-    double load = 0.0;
-    for (const auto& point : points) load += point.impulse.z;
-    if (!(load > 0.0)) return Mode::DETACH;
-    return stops(c, points, softness) ? Mode::STATIC : Mode::DYNAMIC;
-}
-
 }  // namespace stiction

@@ -3,26 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <span>
 
-#include "contact/loads.hpp"
 #include "contact/normal_impulse.hpp"
 #include "contact/static_impulse.hpp"
 #include "friction/point_impulses.hpp"
+#include "friction/friction_box.hpp"
 #include "friction/points.hpp"
 
 namespace stiction {
 namespace {
 
-constexpr int MOST = MATERIAL_POINTS;
+constexpr int MOST = MAX_REFERENCE_POINTS;
 constexpr double SLACK = 1e-9;  // share of the whole load that is only rounding in the share of a point
 
-PatchImpulses places_of(const Contact& c, double softness) {
+/// The points at which a patch is solved.
+PatchImpulses places_of(const Contact& c, double softness, bool reference) {
     PatchImpulses places;
+    const auto add = [&](int, const Vector& place) { places.points[places.count++] = {place, {}}; };
+    if (reference) {
+        const int count = std::min(static_cast<int>(c.count), MAX_REFERENCE_POINTS);
+        for (int k = 0; k < count; ++k) add(k, c.point(static_cast<int>(k * c.count / count)));
+        return places;
+    }
     Along<double> load{1.0, 0.0};
-    if (c.count > MOST)
+    if (c.count > MAX_MATERIAL_POINTS)
         if (const Normal p = normal_impulse(c, c.velocity, softness); p.p_z > 0.0) load = towards_load(c, p);
-    for_points(c, load.x, load.y, [&](int, const Vector& place) { places.points[places.count++] = {place, {}}; }, MOST);
+    for_points(c, load.x, load.y, add, MAX_MATERIAL_POINTS);
     return places;
 }
 
@@ -42,12 +50,13 @@ void share(const Contact& c, const Wrench& p, std::span<PointImpulse> points) {
         points[0].impulse = p.linear;
         return;
     }
-    double rows[3 * MOST][6] = {}, weight[3 * MOST], A[6][6] = {};
+    double rows[3 * MOST][6], weight[3 * MOST], A[6][6] = {};
     double multiplier[6] = {p.linear.x, p.linear.y, p.linear.z, p.angular.x, p.angular.y, p.angular.z};
     const int n = static_cast<int>(3 * points.size());
     for (int r = 0; r < n; ++r) {
         const auto [x, y, z] = points[r / 3].place;
         double* J = rows[r];
+        std::fill(J, J + 6, 0.0);
         J[r % 3] = 1.0;
         if (r % 3 == 0) J[4] = z, J[5] = -y;
         if (r % 3 == 1) J[3] = -z, J[5] = x;
@@ -93,24 +102,18 @@ std::array<double, MOST> frictionless_loads(const Contact& c, std::span<const Po
     return loads;
 }
 
-/// The loads of all points without friction, as the problem has them, soft or rigid.
+/// The same of compliant points: the normal rows of their problem by themselves.
 std::array<double, MOST> frictionless_loads(const PointFriction& problem) {
-    Loads<MOST> loads;
     const int m = problem.size();
-    const auto response = [&](const Vertex& a, const Vertex& b) { return problem.A[3 * a.number][3 * b.number]; };
-    const auto worst = [&](const Loads<MOST>&) {
-        Violation most;
-        for (int k = 0; k < m; ++k) {
-            double speed = problem.b[3 * k];
-            for (int j = 0; j < loads.size(); ++j) speed += loads.load(j) * problem.A[3 * k][3 * loads.vertex(j).number];
-            most.largest = std::max(most.largest, std::fabs(speed));
-            if (speed < most.gap && !loads.has(0, k)) most.gap = speed, most.vertex = {0, k, 0.0, 0.0};
-        }
-        return most;
-    };
-    solve_frictionless(loads, 0.0, m, worst, response);
+    Matrix A(m, m);
+    std::vector<double> b(m), none(m, 0.0), unlimited(m, std::numeric_limits<double>::infinity());
+    for (int r = 0; r < m; ++r) {
+        b[r] = problem.b[3 * r];
+        for (int k = 0; k < m; ++k) A[r][k] = problem.A[3 * r][3 * k];
+    }
+    const std::vector<double> loads = limited_impulses(A, b, none, unlimited);
     std::array<double, MOST> result{};
-    for (int j = 0; j < loads.size(); ++j) result[loads.vertex(j).number] = loads.load(j);
+    std::copy(loads.begin(), loads.end(), result.begin());
     return result;
 }
 
@@ -161,9 +164,9 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
     c.restitution = restitution_;
     c.outside = false;
     if (c.lowest_separation(c.velocity) >= 0.0) return {};
-    PatchImpulses impulses = places_of(c, softness);
+    PatchImpulses impulses = places_of(c, softness, options_.reference);
     const std::span<PointImpulse> points = impulses.all();
-    const Along<double> e = first_axis(c, body_axes_);
+    const Along<double> e = first_axis(c, options_.body_axes);
     const auto slip_speed = [&](const Vector& place) {
         const Vector v = c.before.at(place);
         return std::sqrt(v.x * v.x + v.y * v.y);
@@ -183,12 +186,16 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
         if (impulses.stop) return impulses;
     }
     set_up(problem, c, points, e, std::max(softness, LEAST_SOFTNESS), map_.cone == Cone::ROUND);
-    if (map_.frictionless_limit && softness > 0.0) loads = frictionless_loads(problem);
-    for (int k = 0; k < impulses.count; ++k) {
-        problem.points[k] = map_.at(slip_speed(points[k].place), loads[k], c.timestep);
-        problem.x[3 * k] = loads[k];
+    if (options_.reference && map_.cone == Cone::BOX) {
+        problem.x = box_impulses(problem.A, problem.b, options_.rough.mu_x, options_.rough.mu_y);
+    } else {
+        if (map_.frictionless_limit && softness > 0.0) loads = frictionless_loads(problem);
+        for (int k = 0; k < impulses.count; ++k) {
+            problem.points[k] = map_.at(slip_speed(points[k].place), loads[k], c.timestep);
+            problem.x[3 * k] = loads[k];
+        }
+        if (!problem.solve()) ++unsolved_;
     }
-    if (!problem.solve()) ++unsolved_;
     for (int k = 0; k < impulses.count; ++k) {
         const double n = problem.x[3 * k], x = problem.x[3 * k + 1], y = problem.x[3 * k + 2];
         points[k].impulse = {e.x * x - e.y * y, e.y * x + e.x * y, n};

@@ -15,12 +15,12 @@
 
 namespace stiction {
 
-/// Of a patch with more than so many vertices, a few stand for all.
-constexpr int MATERIAL_POINTS = 8;
+/// A patch with more vertices is represented by 4 extreme ones, and in the reference law by 24 that are evenly spread.
+constexpr int MAX_MATERIAL_POINTS = 8, MAX_REFERENCE_POINTS = 24;
 
-/// Impulses at the points of a patch, as many as there are.
+/// Impulses at the points of a patch.
 struct PatchImpulses {
-    std::array<PointImpulse, MATERIAL_POINTS> points;
+    std::array<PointImpulse, MAX_REFERENCE_POINTS> points;
     int count = 0;
     bool stop = false;  ///< whether they are known to stop the patch
 
@@ -30,17 +30,23 @@ struct PatchImpulses {
 
 class MaterialLaw final : public Law {
   public:
-    /// body_axes: directions of slip are told in the axes of the body, by its x axis seen from above; else in the world's
-    MaterialLaw(FrictionMap map, Restitution restitution, bool body_axes, double softness_, RoughFriction rough)
-        : map_(std::move(map)), restitution_(restitution), body_axes_(body_axes), rough_(rough) {
-        softness = softness_;
+    struct Options {
+        bool body_axes = false;     ///< directions of slip are measured from the body's x axis seen from above, not the world's
+        double softness = 0.0;      ///< compliance, see Law
+        RoughFriction rough;        ///< Coulomb friction that approximates the map
+        /// The reference law `CoulombLaw`: solved at every vertex, up to 24; a box by the rule of DART's Dantzig solver.
+        bool reference = false;
+    };
+    MaterialLaw(FrictionMap map, Restitution restitution, const Options& options)
+        : map_(std::move(map)), restitution_(restitution), options_(options) {
+        softness = options.softness;
     }
 
     /// Solve each contact for its mode, and keep its friction.
     bool bounces() const override { return restitution_.e0 > 0.0; }
     void classify(const Contacts& contacts) override;
     bool outside(const Contacts& contacts, int i) override { return contacts[i].outside; }
-    RoughFriction rough() const override { return rough_; }
+    RoughFriction rough() const override { return options_.rough; }
 
     /// The impulses at the points of a contact's patch; none where nothing approaches the ground. Notes in the contact how
     /// it bounces, and whether it lies outside of what the map has seen.
@@ -52,10 +58,8 @@ class MaterialLaw final : public Law {
   private:
     FrictionMap map_;
     Restitution restitution_;
-    bool body_axes_;
-    RoughFriction rough_;
+    Options options_;
     std::atomic<std::int64_t> unsolved_ = 0;
-
 };
 
 }  // namespace stiction

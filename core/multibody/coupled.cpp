@@ -59,11 +59,21 @@ struct SlideMobility {
     }
 };
 
-/// How fast vertex a rises for a unit push on vertex b.
-struct Rise {
+/// The links that slide, as the frictionless LCP sees them: see solve_frictionless.
+struct SlidingLinks {
+    const Contacts& contacts;
     const Matrix& L;
+    const double* V;  // twists without loads, (6 n,)
+    std::span<const Assumption> assumed;
+    int vertices, most_vertices;  // of all patches, and of the largest
 
-    double operator()(const Vertex& a, const Vertex& b) const {
+    int links() const { return contacts.size(); }
+    const Contact* contact(int i) const { return assumed[i].is_static ? nullptr : &contacts[i]; }
+    int max_vertices() const { return most_vertices; }
+    int all_vertices() const { return vertices; }
+    const double* before(int i) const { return V + 6 * i + 2; }
+    double W(int r, int k) const { return L[6 * (r / 3) + 2 + r % 3][6 * (k / 3) + 2 + k % 3]; }
+    double response(const Vertex& a, const Vertex& b) const {
         const int i = 6 * a.link + 2, j = 6 * b.link + 2;
         const auto follows = [&](const double* row) { return row[j] + row[j + 1] * b.y - row[j + 2] * b.x; };
         return follows(L[i]) + a.y * follows(L[i + 1]) - a.x * follows(L[i + 2]);
@@ -151,7 +161,7 @@ void StaticPatches::add_impulses(const double* v, double* p) {
         for (int k = 0; k < 6; ++k) p[6 * rows_[m].link + k] -= rows_[m].S[k] * speed_[m];
 }
 
-Balance::Balance(int most_links) : loads_(MOST_LOADED * most_links) {}
+Balance::Balance(int most_links) : lcp_{ActiveSet(MAX_ACTIVE * most_links), {}} {}
 
 void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix& L, double softness) {
     const std::size_t n = static_cast<std::size_t>(contacts.size());
@@ -164,7 +174,7 @@ void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix
         most_vertices_ = std::max(most_vertices_, static_cast<int>(c.count));
     }
     static_.forget();
-    loads_.forget();
+    lcp_.active.clear();
     bounce_ = true;
     stiffen();
 }
@@ -270,81 +280,19 @@ void Balance::separate(Targets targets, double* p) {
 
 void Balance::solve_normal(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets) {
     targets.bounce = bounce_;
-    if (softness_ > 0.0 && most_vertices_ > MOST_LOADED) return push_springs(L, V, links, targets);
-    if (!carries_again(L, V, links, targets)) loads_.forget();
-    const auto worst = [&](const Loads<0>&) { return most_violated(L, V, links, targets); };
-    solve_frictionless(loads_, softness_, vertices_, worst, Rise{L});
-    total_normal();
-}
-
-/// The same where patches are soft and have many vertices.
-void Balance::push_springs(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets) {
-    const int n = static_cast<int>(links.size());
-    springs_.begin(n);
-    for (int r = 0; r < 3 * n; ++r)
-        for (int i = 0; i < n; ++i) std::copy_n(L[6 * (r / 3) + 2 + r % 3] + 6 * i + 2, 3, springs_.W[r] + 3 * i);
-    for (int i = 0; i < n; ++i) {
-        if (links[i].is_static) continue;
-        const Contact& c = contacts_[i];
-        const double* v = V + 6 * i + 2;
-        for (int k = 0; k < c.count; ++k) {
-            const Vector p = c.point(k);
-            springs_.add(i, p.x, p.y, targets.of(c, k, p) - (v[0] + p.y * v[1] - p.x * v[2]));
-        }
-    }
-    const std::span<const double> s = springs_.solve(softness_);
-    for (int i = 0; i < n; ++i) normal_[i] = {s[3 * i], s[3 * i + 1], s[3 * i + 2]};
-}
-
-/// Whether the vertices that carried load the last time, or all if they are not more than two, may do so again.
-bool Balance::carries_again(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets) {
-    carriers_.clear();
-    for (int k = 0; k < loads_.size(); ++k) carriers_.push_back(loads_.vertex(k));
-    if (carriers_.empty() && vertices_ <= 2)
+    // Warm start: the vertices that carried load the last time, or all if they are not more than two.
+    ActiveSet& active = lcp_.active;
+    lcp_.last.clear();
+    for (int k = 0; k < active.size(); ++k) lcp_.last.push_back(active.vertex(k));
+    if (lcp_.last.empty() && vertices_ <= 2)
         for (int i = 0; i < static_cast<int>(links.size()); ++i)
             for (int k = 0; k < contacts_[i].count; ++k) {
                 const Vector p = contacts_[i].point(k);
-                carriers_.push_back({i, k, p.x, p.y});
+                lcp_.last.push_back({i, k, p.x, p.y});
             }
-    for (const Vertex& vertex : carriers_)
-        if (links[vertex.link].is_static) return false;
-    if (carriers_.empty()) return false;
-    return loads_.carry(carriers_, softness_, Rise{L}, [&](const Vertex& vertex) {
-        const double* v = V + 6 * vertex.link + 2;
-        const double target = targets.of(contacts_[vertex.link], vertex.number, {vertex.x, vertex.y, 0.0});
-        return target - (v[0] + vertex.y * v[1] - vertex.x * v[2]);
-    });
-}
-
-/// Sum the loads of each link's vertices.
-void Balance::total_normal() {
-    std::fill(normal_.begin(), normal_.end(), Normal{});
-    for (int k = 0; k < loads_.size(); ++k) {
-        const Vertex& vertex = loads_.vertex(k);
-        add_load(normal_[vertex.link], loads_.load(k), vertex.x, vertex.y);
-    }
-}
-
-Violation Balance::most_violated(const Matrix& L, const double* V, std::span<const Assumption> links,
-                                 Targets targets) {
-    total_normal();
-    const int n = static_cast<int>(links.size());
-    Violation worst;
-    for (int i = 0; i < n; ++i) {
-        if (links[i].is_static) continue;
-        double now[3];  // (v_z, w_x, w_y) of this link under the loads of all
-        for (int k = 0; k < 3; ++k) {
-            const double* row = L[6 * i + 2 + k] + 2;
-            double total = 0.0;
-            for (int j = 0; j < n; ++j)
-                if (normal_[j].p_z != 0.0)
-                    total = total + row[6 * j] * normal_[j].p_z + row[6 * j + 1] * normal_[j].m_x +
-                            row[6 * j + 2] * normal_[j].m_y;
-            now[k] = total + V[6 * i + 2 + k];
-        }
-        look_for_violation(contacts_[i], i, {{0.0, 0.0, now[0]}, {now[1], now[2], 0.0}}, targets, loads_, worst);
-    }
-    return worst;
+    const auto stands = [&](const Vertex& vertex) { return links[vertex.link].is_static; };
+    if (std::any_of(lcp_.last.begin(), lcp_.last.end(), stands)) lcp_.last.clear();
+    solve_frictionless(SlidingLinks{contacts_, L, V, links, vertices_, most_vertices_}, targets, softness_, lcp_, normal_);
 }
 
 }  // namespace stiction

@@ -10,9 +10,7 @@
 
 #include "contact/contact.hpp"
 #include "math/dense.hpp"
-#include "contact/loads.hpp"
-#include "contact/normal_impulse.hpp"
-#include "contact/soft_loads.hpp"
+#include "contact/frictionless_lcp.hpp"
 
 namespace stiction {
 
@@ -106,9 +104,7 @@ class Balance {
     int vertices_ = 0, most_vertices_ = 0;  // of all patches, and of the largest
     Matrix stiffened_;
     StaticPatches static_;
-    Loads<0> loads_;
-    SoftLoads springs_;
-    std::vector<Vertex> carriers_;
+    FrictionlessLCP lcp_;
     std::vector<Normal> normal_;
     std::vector<Assumption> sliding_;
     std::vector<double> before_, now_, freed_;
@@ -116,10 +112,6 @@ class Balance {
     void stiffen();
     void settle(std::span<const Assumption> links, double* p);
     void solve_normal(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets);
-    bool carries_again(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets);
-    Violation most_violated(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets);
-    void total_normal();
-    void push_springs(const Matrix& L, const double* V, std::span<const Assumption> links, Targets targets);
 };
 
 }  // namespace stiction

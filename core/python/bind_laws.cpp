@@ -6,10 +6,7 @@
 #include "contact/algorithm1.hpp"
 #include "python/arrays.hpp"
 #include "python/owned_contacts.hpp"
-#include "laws/coulomb.hpp"
 #include "laws/describe.hpp"
-#include "friction/friction_box.hpp"
-#include "friction/friction_cone.hpp"
 #include "laws/learned.hpp"
 
 namespace stiction {
@@ -106,16 +103,6 @@ nb::tuple targets(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
     return nb::make_tuple(ys, wholes);
 }
 
-/// The response A of points to impulses, for velocities b.
-Matrix response_from(const Input<double, -1, -1>& values, const Input<double, -1>& b) {
-    const std::size_t n = b.shape(0);
-    if (n % 3 != 0 || values.shape(0) != n || values.shape(1) != n)
-        throw nb::value_error("b needs three numbers a point, A as many rows and columns.");
-    Matrix A(static_cast<int>(values.shape(0)), static_cast<int>(values.shape(1)));
-    for (int r = 0; r < A.rows(); ++r) std::copy_n(values.data() + std::size_t(r) * A.columns(), A.columns(), A[r]);
-    return A;
-}
-
 }  // namespace
 
 void bind_laws(nb::module_& m) {
@@ -141,10 +128,6 @@ void bind_laws(nb::module_& m) {
              [](PythonLaw* self, nb::object callbacks, double softness, bool whole, double mu_x, double mu_y, bool round) {
                  new (self) PythonLaw(std::move(callbacks), softness, whole, {mu_x, mu_y, round});
              });
-    nb::class_<CoulombLaw, Law>(m, "CoulombLaw", "Coulomb friction at every touching vertex.")
-        .def("__init__", [](CoulombLaw* self, double mu_x, double mu_y, bool round, double softness) {
-            new (self) CoulombLaw({mu_x, mu_y, round}, softness);
-        });
 
     nb::enum_<Fold>(m, "Fold").value("NONE", Fold::NONE).value("MIRROR", Fold::MIRROR)
         .value("MIRROR_SWAP", Fold::MIRROR_SWAP).value("HEADING", Fold::HEADING);
@@ -223,29 +206,6 @@ void bind_laws(nb::module_& m) {
         .def("__init__", [](StatisticalLaw* self, const Recipe& recipe, const std::vector<Approximator>& impulses) {
             new (self) StatisticalLaw(recipe, by_kind(impulses, MOST_OUTPUTS));
         });
-
-    m.def("vertex_problem",
-          [](const OwnedContacts& contacts, int i, double softness, bool even) {
-              const VertexProblem problem(contacts.at(i), softness, even);
-              const std::size_t n = problem.b.size();
-              double *A, *b;
-              auto response = new_array<double>({n, n}, &A);
-              auto velocity = new_array<double>({n}, &b);
-              for (std::size_t r = 0; r < n; ++r) std::copy_n(problem.A[static_cast<int>(r)], n, A + r * n);
-              std::copy(problem.b.begin(), problem.b.end(), b);
-              return nb::make_tuple(response, velocity);
-          },
-          "Response and velocities of all contact points of contact i, normals first: the problem of Coulomb's law.");
-    m.def("box_impulses",
-          [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
-              return box_impulses(response_from(A, b), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
-          },
-          "Impulses at the points with friction boxes.");
-    m.def("cone_impulses",
-          [](Input<double, -1, -1> A, Input<double, -1> b, double mu_x, double mu_y) {
-              return cone_impulses(response_from(A, b), {b.data(), b.data() + b.shape(0)}, mu_x, mu_y);
-          },
-          "Impulses at the points with friction cones.");
 }
 
 }  // namespace stiction

@@ -25,7 +25,7 @@ void bind_material(nb::module_& m) {
     m.attr("MOST_VISCOUS") = FrictionMap::MOST_VISCOUS;
     m.attr("RESTITUTION_SPEED") = RESTITUTION_SPEED;
     m.def("material_points",
-          [](int vertices) { return vertices <= MATERIAL_POINTS ? std::max(vertices, 1) : EXTREMES; }, nb::arg("vertices"),
+          [](int vertices) { return vertices <= MAX_MATERIAL_POINTS ? std::max(vertices, 1) : EXTREMES; }, nb::arg("vertices"),
           "At how many points a material is solved on a patch of so many vertices.");
     nb::class_<Spline>(m, "Spline", "A cubic B-spline over equidistant knots, held outside of what was seen.")
         .def("__init__",
@@ -77,12 +77,12 @@ void bind_material(nb::module_& m) {
     nb::class_<MaterialLaw, Law>(m, "MaterialLaw", "Friction at the points of a patch, by a friction map.")
         .def("__init__",
              [](MaterialLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
-                double softness, double mu_x, double mu_y) {
-                 new (self) MaterialLaw(map, {e0, fall, threshold}, body_axes, softness,
-                                        {mu_x, mu_y, map.cone == Cone::ROUND});
+                double softness, double mu_x, double mu_y, bool reference) {
+                 new (self) MaterialLaw(map, {e0, fall, threshold},
+                                        {body_axes, softness, {mu_x, mu_y, map.cone == Cone::ROUND}, reference});
              },
              nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"),
-             nb::arg("softness"), nb::arg("mu_x"), nb::arg("mu_y"))
+             nb::arg("softness"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("reference") = false)
         .def("impulses",
              [](MaterialLaw& law, const OwnedContacts& contacts, int i) {
                  if (i < 0 || i >= contacts.size()) throw nb::index_error("There is no contact of that number.");

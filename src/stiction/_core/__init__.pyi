@@ -204,11 +204,6 @@ class PythonLaw(Law):
 
     def __init__(self, arg0: object, arg1: float, arg2: bool, arg3: float, arg4: float, arg5: bool, /) -> None: ...
 
-class CoulombLaw(Law):
-    """Coulomb friction at every touching vertex."""
-
-    def __init__(self, arg0: float, arg1: float, arg2: bool, arg3: float, /) -> None: ...
-
 class Fold(enum.Enum):
     NONE = 0
 
@@ -333,29 +328,6 @@ class StatisticalLaw(Law):
 
     def __init__(self, arg0: Recipe, arg1: Sequence[Approximator], /) -> None: ...
 
-def vertex_problem(arg0: Contacts, arg1: int, arg2: float, arg3: bool, /) -> tuple:
-    """
-    Response and velocities of all contact points of contact i, normals first: the problem of Coulomb's law.
-    """
-
-def box_impulses(
-    arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    arg2: float,
-    arg3: float,
-    /,
-) -> list[float]:
-    """Impulses at the points with friction boxes."""
-
-def cone_impulses(
-    arg0: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    arg2: float,
-    arg3: float,
-    /,
-) -> list[float]:
-    """Impulses at the points with friction cones."""
-
 def kernel_machine(
     mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -469,6 +441,7 @@ class MaterialLaw(Law):
         softness: float,
         mu_x: float,
         mu_y: float,
+        reference: bool = False,
     ) -> None: ...
     def impulses(self, contacts: Contacts, i: int) -> tuple:
         """

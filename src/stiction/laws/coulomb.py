@@ -1,4 +1,4 @@
-"""Coulomb friction at every touching vertex, solved exactly: the reference law, the oracle of the tests.
+"""Coulomb friction at every touching vertex: the reference law of the studies and tests.
 
 `cone="box"` is the law of DART's Dantzig solver: |f_x| <= mu_x n0 and |f_y| <= mu_y n0 with n0 the frictionless normal
 impulse, world axes. `cone="round"` is the cone |(f_x / mu_x, f_y / mu_y)| <= n with the actual normal impulse n and
@@ -8,7 +8,6 @@ friction of greatest dissipation; an ellipse where mu_x and mu_y differ.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.curves import frozen
@@ -19,9 +18,10 @@ DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own res
 
 
 class CoulombLaw(MaterialLaw):
-    """Coulomb's law for one body on the ground: `Material.coulomb(...).on(body)`, solved at every vertex by pivoting.
+    """Coulomb's law for one body on the ground: `Material.coulomb(...).on(body)`, solved at every vertex.
 
-    Of a patch with more than 24 vertices, 24 are solved for, spread evenly.
+    A box is solved by Dantzig's pivoting rule, as in DART, a round cone by the solver of all materials. A patch with
+    more than 24 vertices is solved at 24 of them, spread evenly.
 
     friction: coefficient, or (mu_x, mu_y) along the world axes
     cone: "box", as DART's Dantzig solver, or "round" (elliptic if mu_x and mu_y differ)
@@ -32,6 +32,8 @@ class CoulombLaw(MaterialLaw):
         law = CoulombLaw(body, friction=0.5)
         other = CoulombLaw(body, friction=(0.75, 1.5), cone="round", timestep=0.001)
     """
+
+    _is_reference = True
 
     def __init__(
         self,
@@ -55,10 +57,6 @@ class CoulombLaw(MaterialLaw):
         self.cone = cone
         self.friction_coefficients = frozen([mu_x, mu_y])
         self.rough_friction = (mu_x, mu_y)
-
-    def _to_native(self) -> _core.Law:
-        mu_x, mu_y = self.friction_coefficients.tolist()
-        return _core.CoulombLaw(mu_x, mu_y, self.cone == "round", self.softness)
 
     def __repr__(self) -> str:
         mu_x, mu_y = self.friction_coefficients.tolist()

@@ -322,6 +322,8 @@ class MaterialLaw(NativeLaw):
     timestep: [s]; any other will do as well
     """
 
+    _is_reference = False  # solved at every vertex, a box by Dantzig's rule: CoulombLaw
+
     def __init__(self, material: Material, body: Body, *, timestep: float = 0.002, softness: float = 0.0) -> None:
         if not isinstance(body, Body):
             raise checks.InputError(f"A material is put on a stiction.Body, got {type(body).__name__}.")
@@ -334,11 +336,8 @@ class MaterialLaw(NativeLaw):
         self.rough_cone = material.cone
 
     @cached_property
-    def native(self) -> _core.Law:
+    def native(self) -> _core.MaterialLaw:
         """The law as the native core asks it."""
-        return self._to_native()
-
-    def _to_native(self) -> _core.Law:
         bounce = self.material.restitution
         mu_x, mu_y = self.rough_friction or (0.0, 0.0)
         return _core.MaterialLaw(
@@ -350,18 +349,17 @@ class MaterialLaw(NativeLaw):
             softness=self.softness,
             mu_x=mu_x,
             mu_y=mu_y,
+            reference=self._is_reference,
         )
 
     def impulses(self, contacts: _core.Contacts, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The points of contact i relative to the centre of mass (m, 3) [m], and their impulses (m, 3) [N s]."""
-        if not isinstance(self.native, _core.MaterialLaw):
-            raise checks.InputError(f"{self!r} does not tell the impulses of single points.")
         return self.native.impulses(contacts, i)
 
     @property
     def unsolved(self) -> int:
         """Contacts so far for which no solution was found; the best one seen was taken, under the guards."""
-        return self.native.unsolved if isinstance(self.native, _core.MaterialLaw) else 0
+        return self.native.unsolved
 
     @property
     def info(self) -> dict[str, Any]:
