@@ -19,29 +19,35 @@
 namespace stiction {
 namespace {
 
+/// Offset of a field in a contact, which has base classes.
+template <class Field, class Part> std::size_t offset(Field Part::* field) {
+    static const Contact contact;
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(&(contact.*field)) - reinterpret_cast<const char*>(&contact));
+}
+
 /// The fields of a Contact that Python sees, as a NumPy dtype.
 nb::object contact_dtype() {
     Fields fields;
-    fields.add("index", "i8", offsetof(Contact, index));
-    fields.add("rotation", "(3,3)f8", offsetof(Contact, rotation));
-    fields.add("height", "f8", offsetof(Contact, height));
-    fields.add("velocity", "6f8", offsetof(Contact, velocity));
-    fields.add("before", "6f8", offsetof(Contact, before));
-    fields.add("inverse_mass", "3f8", offsetof(Contact, mobility));
-    fields.add("kind", "i8", offsetof(Contact, kind));
-    fields.add("depth", "f8", offsetof(Contact, depth));
-    fields.add("count", "i8", offsetof(Contact, count));
-    fields.add("centre", "3f8", offsetof(Contact, centre));
-    fields.add("axis", "3f8", offsetof(Contact, axis));
-    fields.add("radius", "f8", offsetof(Contact, radius));
-    fields.add("diameter", "f8", offsetof(Contact, diameter));
-    fields.add("timestep", "f8", offsetof(Contact, timestep));
-    fields.add("fall", "f8", offsetof(Contact, fall));
-    fields.add("restitution", "3f8", offsetof(Contact, restitution));
-    fields.add("mode", "i8", offsetof(Contact, mode));
-    fields.add("friction", "5f8", offsetof(Contact, friction));
-    fields.add("impulse", "6f8", offsetof(Contact, impulse));
-    const std::size_t notes = offsetof(Contact, description);
+    fields.add("index", "i8", offset(&Contact::index));
+    fields.add("rotation", "(3,3)f8", offset(&Contact::rotation));
+    fields.add("height", "f8", offset(&Contact::height));
+    fields.add("velocity", "6f8", offset(&Contact::velocity));
+    fields.add("before", "6f8", offset(&Contact::before));
+    fields.add("inverse_mass", "3f8", offset(&Contact::mobility));
+    fields.add("kind", "i8", offset(&Contact::kind));
+    fields.add("depth", "f8", offset(&Contact::depth));
+    fields.add("count", "i8", offset(&Contact::count));
+    fields.add("centre", "3f8", offset(&Contact::centre));
+    fields.add("axis", "3f8", offset(&Contact::axis));
+    fields.add("radius", "f8", offset(&Contact::radius));
+    fields.add("diameter", "f8", offset(&Contact::diameter));
+    fields.add("timestep", "f8", offset(&Contact::timestep));
+    fields.add("fall", "f8", offset(&Contact::fall));
+    fields.add("restitution", "3f8", offset(&Contact::restitution));
+    fields.add("mode", "i8", offset(&Contact::mode));
+    fields.add("friction", "5f8", offset(&Contact::friction));
+    fields.add("impulse", "6f8", offset(&Contact::impulse));
+    const std::size_t notes = offset(&Contact::description);
     fields.add("features", (std::to_string(MOST_FEATURES) + "f8").c_str(), notes + offsetof(Description, features));
     fields.add("guess", "3f8", notes + offsetof(Description, guess));
     fields.add("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));

@@ -52,11 +52,9 @@ bool append_contact(ContactMemory& memory, const Hull& hull, int index, double t
     if (!detect(c, memory.next_touching())) return false;
     c.index = index;
     c.mobility = mobility_of(hull, c.rotation);
-    c.restitution = {};
-    c.outside = false;
-    c.impacts = 0, c.is_impact = false;
+    c.impacts = 0;
     c.in_system = false;
-    c.mode = Mode::NONE;
+    c.reset_response();
     memory.admit();
     return true;
 }
