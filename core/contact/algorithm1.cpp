@@ -18,9 +18,9 @@ void algorithm1(Law& law, const Contacts& contacts) {
     law.friction(contacts);  // line 8: p_f <- R(q, v1)
     for (Contact& c : contacts) {
         if (c.mode == Mode::STATIC)  // lines 3-6
-            c.mode = stop_patch(c, law.softness);
+            c.mode = stop_patch(c, law.compliance);
         else if (c.mode == Mode::DYNAMIC)  // lines 7-11
-            c.mode = slide_patch(c, within_reason(c, c.friction), law.softness);
+            c.mode = slide_patch(c, within_reason(c, c.friction), law.compliance);
         else  // lines 12-14
             c.impulse = {};
     }
@@ -36,10 +36,10 @@ constexpr double OUTSIDE = 1e-10; // a centre of pressure so far off the patch, 
 constexpr int SIDES = 64;         // from which a patch of many points is looked at
 
 /// p = T_f p_f + T_n p_n, with the friction scaled.
-Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double softness) {
+Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double compliance) {
     Wrench p = friction_wrench(c.centre, p_f, scale);
     const Twist v2 = c.after(p);                            // line 9
-    const Normal p_n = normal_impulse(c, v2, softness);     // line 10
+    const Normal p_n = normal_impulse(c, v2, compliance);     // line 10
     p.linear.z += p_n.p_z;                                  // line 11
     p.angular.x += p_n.m_x;
     p.angular.y += p_n.m_y;
@@ -62,26 +62,26 @@ double gain_of_press(const Contact& c, const Wrench& p) {
 }
 
 /// p with the friction scaled down until the contact presses and adds no energy.
-Wrench scaled_down(Contact& c, const Friction& p_f, double softness, double gained_at_all) {
-    Wrench p = with_normal(c, p_f, 0.0, softness);
+Wrench scaled_down(Contact& c, const Friction& p_f, double compliance, double gained_at_all) {
+    Wrench p = with_normal(c, p_f, 0.0, compliance);
     double gained_at_none = energy_gained(c, p);
     if (c.restitution.e0 > 0.0 && !(gained_at_none <= 0.0)) {  // vertices that bounce unequally can gain energy
         c.restitution.e0 = 0.0;
-        p = with_normal(c, p_f, 0.0, softness);
+        p = with_normal(c, p_f, 0.0, compliance);
         gained_at_none = energy_gained(c, p);
     }
     if (!(p.linear.z > 0.0)) return p;
-    const auto gained = [&](double share) { return gain_of_press(c, with_normal(c, p_f, share, softness)); };
+    const auto gained = [&](double share) { return gain_of_press(c, with_normal(c, p_f, share, compliance)); };
     const double share = largest_share(gained, gained_at_none, gained_at_all);
-    return share > 0.0 ? with_normal(c, p_f, share, softness) : p;
+    return share > 0.0 ? with_normal(c, p_f, share, compliance) : p;
 }
 
 }  // namespace
 
-Mode stop_patch(Contact& c, double softness) {
+Mode stop_patch(Contact& c, double compliance) {
     const Wrench p = static_impulse(c);
     const Friction p_f = friction_part(c, p);
-    const Wrench pushed = with_normal(c, p_f, 1.0, softness);
+    const Wrench pushed = with_normal(c, p_f, 1.0, compliance);
     const double close = AGREES * std::fabs(p.linear.z);
     c.friction = p_f;
     if (p.linear.z > 0.0 && std::fabs(pushed.linear.z - p.linear.z) <= close &&
@@ -90,13 +90,13 @@ Mode stop_patch(Contact& c, double softness) {
         c.impulse = p;
         return Mode::STATIC;
     }
-    return slide_patch(c, p_f, softness);
+    return slide_patch(c, p_f, compliance);
 }
 
-Mode slide_patch(Contact& c, const Friction& p_f, double softness) {
-    c.impulse = with_normal(c, p_f, 1.0, softness);
+Mode slide_patch(Contact& c, const Friction& p_f, double compliance) {
+    c.impulse = with_normal(c, p_f, 1.0, compliance);
     const double gained = gain_of_press(c, c.impulse);
-    if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, softness, gained);
+    if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, compliance, gained);
     if (c.impulse.linear.z > 0.0) return Mode::DYNAMIC;
     c.impulse = {};
     return Mode::DETACH;
@@ -108,7 +108,7 @@ Friction within_reason(const Contact& c, const Friction& f) {
     const double forces = std::fabs(f.p_x) + std::fabs(f.p_y);
     const double torques = std::fabs(f.m_z) + std::fabs(f.m_x) + std::fabs(f.m_y);
     // Momentum is speed / mobility; both sides are multiplied so that nothing is divided.
-    const bool is_absurd = !((c.diameter * forces + torques) * c.mobility.linear.z <= ABSURD * c.diameter * speed);
+    const bool is_absurd = !((c.diameter * forces + torques) * c.inverse_inertia.linear.z <= ABSURD * c.diameter * speed);
     return is_absurd ? Friction{} : f;
 }
 

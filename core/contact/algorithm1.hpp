@@ -11,10 +11,10 @@ namespace stiction {
 void algorithm1(Law& law, const Contacts& contacts);
 
 /// Lines 3-6: the impulse that stops the patch. Guard: if it would pull anywhere, only its friction is kept.
-Mode stop_patch(Contact& contact, double softness);
+Mode stop_patch(Contact& contact, double compliance);
 
 /// Lines 9-11 for a given friction. Guards: no friction without normal impulse, and contact never adds energy.
-Mode slide_patch(Contact& contact, const Friction& friction, double softness);
+Mode slide_patch(Contact& contact, const Friction& friction, double compliance);
 
 /// A law's friction as physics takes it: none where it is no number, or absurd beside the momentum of the body. The
 /// guard on energy squares it, and a number that is too large for that would pass.

@@ -50,18 +50,18 @@ struct Restitution {
     }
 };
 
-constexpr int MOST_FEATURES = 81;  ///< numbers that describe a contact to a learned law, at most
-constexpr int MOST_OUTPUTS = 6;    ///< numbers that a learned law answers with, at most
+constexpr int MAX_FEATURES = 81;  ///< numbers that describe a contact to a learned law, at most
+constexpr int MAX_OUTPUTS = 6;    ///< numbers that a learned law answers with, at most
 
 /// What a learned law notes of a contact: see laws/describe.hpp.
 struct Description {
-    double features[MOST_FEATURES] = {};
+    double features[MAX_FEATURES] = {};
     double guess[3] = {};    ///< friction (p_x, p_y, m_z), guessed, in the units and axes below
     double unit_impulse = 0.0;  ///< [N s]; 0: the contact is not described, since it needs no normal impulse
     double unit_length = 0.0;   ///< [m]
     double turn[4] = {};     ///< rows of the rotation or reflection about the vertical into the axes of the description
     double normal[3] = {};   ///< the frictionless normal impulse (p_z, m_x, m_y)
-    double answer[MOST_OUTPUTS] = {};
+    double answer[MAX_OUTPUTS] = {};
 
     bool exists() const { return unit_impulse > 0.0; }
 };
@@ -78,7 +78,7 @@ struct BodyInContact {
     double height = 0.0;        ///< of the centre of mass above the ground [m]
     Twist before;               ///< twist at the start of the step, before the applied forces
     Twist velocity;             ///< v1: twist after the applied forces, before contact
-    Mobility mobility;          ///< M^-1
+    InverseInertia inverse_inertia;          ///< M^-1
     double diameter = 0.0;      ///< of the body [m]
     double timestep = 0.0;      ///< length of this step [s]
     double fall = 0.0;          ///< speed towards the ground that a body at rest takes up in this step [m/s]
@@ -150,14 +150,14 @@ struct Contact : BodyInContact, ContactPatch, ContactResponse {
     /// The smallest upward speed of the contact points for a twist [m/s].
     double lowest_separation(const Twist& twist) const {
         const Vector p = point(lowest(-twist.angular.y, twist.angular.x));
-        return twist.rise(p.x, p.y);
+        return twist.normal_velocity(p.x, p.y);
     }
 
-    /// Speed with which a point above (x, y) arrives at the ground: at the begin of the step, before forces act. What
+    /// Speed with which a point above (x, y) arrives at the ground: at the start of the step, before forces act. What
     /// they add within the step is `gained`, so that it counts neither before a bounce nor after it. A link arrives as
     /// it moves inside its system: its V1 says nothing of that.
     double approach(double x, double y) const {
-        if (in_system) return -before.rise(x, y);
+        if (in_system) return -before.normal_velocity(x, y);
         return x * velocity.angular.y - y * velocity.angular.x - velocity.linear.z - fall;
     }
     /// The greatest of them.
@@ -166,14 +166,14 @@ struct Contact : BodyInContact, ContactPatch, ContactResponse {
     }
     /// Speed towards the ground that a point above (x, y) gains in the step without contact [m/s].
     double gained(double x, double y) const {
-        return in_system ? std::max(0.0, before.rise(x, y) - free.rise(x, y)) : fall;
+        return in_system ? std::max(0.0, before.normal_velocity(x, y) - free.normal_velocity(x, y)) : fall;
     }
 
     /// Whether the patch is as wide as a patch of this body can be: a surface, of a planar body a line.
-    bool is_widest() const { return kind == Kind::SURFACE || (kind == Kind::LINE && mobility.linear.y == 0.0); }
+    bool is_maximal() const { return kind == Kind::SURFACE || (kind == Kind::LINE && inverse_inertia.linear.y == 0.0); }
 
     /// v1 + M^-1 p: the twist after an impulse.
-    Twist after(const Wrench& p) const { return velocity + mobility * p; }
+    Twist after(const Wrench& p) const { return velocity + inverse_inertia * p; }
 
   private:
     int lowest_on_face(double a, double b) const {

@@ -10,7 +10,7 @@
 namespace stiction {
 
 /// Softness of the problem of all points at least: the load of each is unique only where they yield a little.
-constexpr double LEAST_SOFTNESS = 1e-9;
+constexpr double MIN_COMPLIANCE = 1e-9;
 
 /// An impulse (f_x, f_y, n) [N s] on a point of a patch.
 struct PointImpulse {
@@ -30,13 +30,13 @@ inline Friction friction_of(const Contact& c, std::span<const PointImpulse> poin
     return sum;
 }
 
-/// Whether the impulses leave all points at rest, but for the softness of their problem.
+/// Whether the impulses leave all points at rest, but for the compliance of their problem.
 ///
 /// A soft contact yields, and so does not stop; but a slow body that rests on a surface is stopped, as by a rigid one.
-inline bool stops(const Contact& c, std::span<const PointImpulse> points, double softness) {
+inline bool stops(const Contact& c, std::span<const PointImpulse> points, double compliance) {
     constexpr double still = 1e-7;  // a point that keeps less than this share of the greatest speed has stopped
     constexpr double slow = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped
-    if (softness > 0.0 && !c.is_widest()) return false;
+    if (compliance > 0.0 && !c.is_maximal()) return false;
     Wrench p;
     for (const auto& [place, impulse] : points) p = p + Wrench::at(place, impulse);
     const Twist after = c.after(p);
@@ -46,8 +46,8 @@ inline bool stops(const Contact& c, std::span<const PointImpulse> points, double
         fast_before = std::max(fast_before, greatest(c.velocity.at(point.place)));
         fast_after = std::max(fast_after, greatest(after.at(point.place)));
     }
-    if (softness > 0.0 && fast_before > slow) return false;
-    return fast_after <= std::max(still, 20 * softness) * fast_before;
+    if (compliance > 0.0 && fast_before > slow) return false;
+    return fast_after <= std::max(still, 20 * compliance) * fast_before;
 }
 
 }  // namespace stiction

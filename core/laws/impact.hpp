@@ -58,7 +58,7 @@ class ImpactLaw final : public Law {
     /// Solves each contact for its mode and, on the way, for its friction.
     void classify(const Contacts& contacts) override;
     bool bounces() const override { return material_.restitution.e0 > 0.0; }
-    RoughFriction rough() const override { return {material_.friction, material_.friction, true}; }
+    CoulombFriction coulomb_estimate() const override { return {material_.friction, material_.friction, true}; }
 
   private:
     ImpactMaterial material_;
