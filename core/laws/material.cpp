@@ -172,7 +172,8 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
         return std::sqrt(v.x * v.x + v.y * v.y);
     };
     std::array<double, MOST> loads{};
-    if (compliance == 0.0) {
+    const bool by_dantzig = options_.reference && map_.cone == Cone::BOX;  // which finds the loads by itself
+    if (compliance == 0.0 && !by_dantzig) {
         if (map_.frictionless_limit) loads = frictionless_loads(c, points);
         // What every point can hold is held, as most contacts are: one linear solve.
         const Wrench stop = static_impulse(c);
@@ -186,7 +187,7 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
         if (impulses.stop) return impulses;
     }
     set_up(problem, c, points, e, std::max(compliance, MIN_COMPLIANCE), map_.cone == Cone::ROUND);
-    if (options_.reference && map_.cone == Cone::BOX) {
+    if (by_dantzig) {
         problem.x = dantzig_friction(problem.A, problem.b, options_.coulomb_estimate.mu_x, options_.coulomb_estimate.mu_y);
     } else {
         if (map_.frictionless_limit && compliance > 0.0) loads = frictionless_loads(problem);
