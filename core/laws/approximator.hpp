@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "contact/contact.hpp"
-#include "laws/kernel_machine.hpp"
+#include "laws/regressors.hpp"
 #include "laws/networks.hpp"
-#include "laws/trees.hpp"
 
 namespace stiction {
 

@@ -8,7 +8,6 @@
 
 #include "contact/normal_impulse.hpp"
 #include "contact/static_impulse.hpp"
-#include "friction/point_impulses.hpp"
 #include "friction/dantzig.hpp"
 #include "friction/points.hpp"
 
@@ -17,6 +16,41 @@ namespace {
 
 constexpr int MOST = MAX_REFERENCE_POINTS;
 constexpr double SLACK = 1e-9;  // share of the whole load that is only rounding in the share of a point
+
+/// Softness of the problem of all points at least: the load of each is unique only where they yield a little.
+constexpr double MIN_COMPLIANCE = 1e-9;
+
+/// The friction of all impulses at the patch's centre.
+Friction friction_of(const Contact& c, std::span<const PointImpulse> points) {
+    Friction sum;
+    for (const auto& [place, f] : points) {
+        const Vector r = place - c.centre;
+        sum.p_x += f.x, sum.p_y += f.y;
+        sum.m_z += r.x * f.y - r.y * f.x;
+        sum.m_x -= r.z * f.y, sum.m_y += r.z * f.x;
+    }
+    return sum;
+}
+
+/// Whether the impulses leave all points at rest, but for the compliance of their problem.
+///
+/// A soft contact yields, and so does not stop; but a slow body that rests on a surface is stopped, as by a rigid one.
+bool stops(const Contact& c, std::span<const PointImpulse> points, double compliance) {
+    constexpr double still = 1e-7;  // a point that keeps less than this share of the greatest speed has stopped
+    constexpr double slow = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped
+    if (compliance > 0.0 && !c.is_maximal()) return false;
+    Wrench p;
+    for (const auto& [place, impulse] : points) p = p + Wrench::at(place, impulse);
+    const Twist after = c.after(p);
+    const auto greatest = [](const Vector& v) { return std::max({std::fabs(v.x), std::fabs(v.y), std::fabs(v.z)}); };
+    double fast_before = 0.0, fast_after = 0.0;
+    for (const auto& point : points) {
+        fast_before = std::max(fast_before, greatest(c.velocity.at(point.place)));
+        fast_after = std::max(fast_after, greatest(after.at(point.place)));
+    }
+    if (compliance > 0.0 && fast_before > slow) return false;
+    return fast_after <= std::max(still, 20 * compliance) * fast_before;
+}
 
 /// The points at which a patch is solved.
 PatchImpulses places_of(const Contact& c, double compliance, bool reference) {

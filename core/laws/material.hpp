@@ -11,12 +11,17 @@
 #include "laws/law.hpp"
 #include "friction/point_friction.hpp"
 #include "friction/friction_map.hpp"
-#include "friction/point_impulses.hpp"
 
 namespace stiction {
 
 /// A patch with more vertices is represented by 4 extreme ones, and in the reference law by 24 that are evenly spread.
 constexpr int MAX_MATERIAL_POINTS = 8, MAX_REFERENCE_POINTS = 24;
+
+/// An impulse (f_x, f_y, n) [N s] on a point of a patch.
+struct PointImpulse {
+    Vector place;  ///< relative to the centre of mass [m]
+    Vector impulse;
+};
 
 /// Impulses at the points of a patch.
 struct PatchImpulses {

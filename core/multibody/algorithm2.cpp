@@ -12,10 +12,12 @@
 namespace stiction {
 namespace {
 
-constexpr double LOOSE = 5.0;         // times the tolerance is taken where a search does not settle at once
-constexpr int MAX_EVALUATIONS = 40;  // of the law in one step; then the best friction so far is taken
-constexpr int ORDINARY = 8;           // evaluations after which a search is no ordinary one
-constexpr int STOPS = 2;              // times that a link may be assumed to be static again
+constexpr struct {
+    int max_evaluations = 40;      // of the law in one step; then the best friction so far is taken
+    int usual_evaluations = 8;     // after which the search restarts from its best point with shorter steps, ...
+    double loose_tolerance = 5.0;  // ... and this multiple of the tolerance is accepted
+    int max_restops = 2;           // times that a sliding link may be assumed to be static again
+} SETTINGS;
 
 /// A length that makes torques comparable to forces [m].
 double arm_of(const Contact& c) { return std::max(c.radius, 0.01 * c.diameter); }
@@ -33,14 +35,14 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
     // A lone link starts with its Coulomb estimate, if that lets it slide: this may spare an evaluation.
     if (size() == 1 && has_coulomb_estimates() && slide_by_estimate()) {
         assumed_[0].is_static = false;
-        links_[0].stopped_again = STOPS - 1;  // it has not been stopped yet
+        links_[0].stopped_again = SETTINGS.max_restops - 1;  // it has not been stopped yet
     } else {
         has_start_ = at_start_ = false;
         for (Assumption& link : assumed_) link.friction = {};
     }
     int& evaluations = solution_.evaluations;
     bool solved = false;
-    while (evaluations < MAX_EVALUATIONS && !solved) {
+    while (evaluations < SETTINGS.max_evaluations && !solved) {
         balance_links();                            // p of what is assumed
         ask_at(solution_.impulse.data());     // V1 = V_free + (L - M_b^-1) p
         classify();                   // c = C(V1)
@@ -48,7 +50,7 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
         if (release() || stop_again()) continue;  // C does not agree with what was assumed
         ask_friction();               // p_f = R(V1)
         const double size = write_mismatch(), error = search_.error();
-        solved = error <= (evaluations < ORDINARY ? tolerance : LOOSE * tolerance) * size;
+        solved = error <= (evaluations < SETTINGS.usual_evaluations ? tolerance : SETTINGS.loose_tolerance * tolerance) * size;
         if (solved) {
             if (at_start_ && error > 0.0) {  // the estimate is near enough, but the law is more exact
                 for (int i = 0; i < this->size(); ++i)
@@ -58,9 +60,9 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
             break;
         }
         if (search_.improves()) remember_best();
-        if (evaluations % ORDINARY == 0) {  // it does not settle: again from where it was best, with shorter steps
+        if (evaluations % SETTINGS.usual_evaluations == 0) {  // not converged: restart from the best point
             search_.return_to_best();
-            search_.shorten(std::ldexp(1.0, -(evaluations / ORDINARY)));
+            search_.shorten(std::ldexp(1.0, -(evaluations / SETTINGS.usual_evaluations)));
         }
         const std::span<const double> x = search_.next();
         for (int i = 0; i < this->size(); ++i) {
@@ -73,7 +75,7 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
         return_to_best();
         balance_links();
     }
-    solved = solved && forced_links_stop(LOOSE * tolerance);
+    solved = solved && forced_links_stop(SETTINGS.loose_tolerance * tolerance);
     solution_.solved = guard_work() && solved;
     for (int i = 0; i < size(); ++i) {
         solution_.mode[i] = assumed_[i].is_static               ? Mode::STATIC
@@ -107,7 +109,7 @@ bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts,
         c.free = twist_from(V_free + 6 * i);
         write(c.before, &arrival_[6 * i]);
         links_[i].pressed = contacts[i].lowest_separation(twist_from(V_free + 6 * i)) < 0.0;
-        links_[i].stopped_again = n == 1 ? STOPS : 0;  // one that was static alone would be no more so again
+        links_[i].stopped_again = n == 1 ? SETTINGS.max_restops : 0;  // one that was static alone would be no more so again
         assumed_[i].is_static = links_[i].pressed;
         any = any || links_[i].pressed;
     }
@@ -171,7 +173,7 @@ void Algorithm2::classify() {
         }
         // A link that the law would stop where it slides, but lets slide where it is stopped, slides: no mode is right.
         if (!assumed_[i].is_static && solution_.mode[i] == Mode::STATIC)
-            link.forced = ++link.found_static > ORDINARY;
+            link.forced = ++link.found_static > SETTINGS.usual_evaluations;
     }
 }
 
@@ -227,7 +229,7 @@ bool Algorithm2::stop_again() {
         Link& link = links_[i];
         if (assumed_[i].is_static || solution_.mode[i] != Mode::STATIC) continue;
         const bool first = link.stopped_again == 0;
-        if (!first && (any || link.stopped_again >= STOPS)) continue;
+        if (!first && (any || link.stopped_again >= SETTINGS.max_restops)) continue;
         assumed_[i].is_static = any = true;
         ++link.stopped_again;
         if (!first) break;
