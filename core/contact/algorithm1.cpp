@@ -10,39 +10,40 @@
 
 namespace stiction {
 
+// Line 1, v1 = v + h M^-1 tau, is done: the contacts have v1 as their velocity (stepping/step.cpp:start_body).
 void algorithm1(Law& law, const Contacts& contacts) {
-    law.classify(contacts);  // line 2: c <- C(q, v1)
-    for (Contact& c : contacts)
-        if (c.mode == Mode::DETACH && c.lowest_separation(c.velocity) < 0.0)
-            c.mode = Mode::DYNAMIC;  // guard: what still approaches does not detach
-    law.friction(contacts);  // line 8: p_f <- R(q, v1)
+    law.classify(contacts);               //  2: c <- C(q, v1)
+    for (Contact& c : contacts)           //     guard: a patch that still approaches the ground does not detach
+        if (c.mode == Mode::DETACH && c.lowest_separation(c.velocity) < 0.0) c.mode = Mode::DYNAMIC;
+    law.friction(contacts);               //  8: p_f <- R(q, v1), of all dynamic contacts together
     for (Contact& c : contacts) {
-        if (c.mode == Mode::STATIC)  // lines 3-6
-            c.mode = stop_patch(c, law.softness);
-        else if (c.mode == Mode::DYNAMIC)  // lines 7-11
-            c.mode = slide_patch(c, within_reason(c, c.friction), law.softness);
-        else  // lines 12-14
-            c.impulse = {};
-    }
+        if (c.mode == Mode::STATIC) {     //  3: if c = static
+            c.mode = stop_patch(c, law.compliance);    //  4-6: p <- SolveConstraint(P), and a guard
+        } else if (c.mode == Mode::DYNAMIC) {          //  7: else if c = dynamic
+            c.mode = slide_patch(c, within_reason(c, c.friction), law.compliance);  //  9-11, and guards
+        } else {                          // 12: else detach
+            c.impulse = {};               // 13: p <- 0
+        }
+    }                                     // 15: return p
 }
 
 void Law::respond(const Contacts& contacts) { algorithm1(*this, contacts); }
 
 namespace {
 
-constexpr double AGREES = 1e-9;   // relative difference at which two normal impulses are the same
-constexpr double ABSURD = 1e20;   // friction of so many times the momentum at hand is none
-constexpr double OUTSIDE = 1e-10; // a centre of pressure so far off the patch, relative to the body, is outside of it
-constexpr int SIDES = 64;         // from which a patch of many points is looked at
+constexpr struct {
+    double same_normal = 1e-9;     // relative difference at which two normal impulses count as equal
+    double max_friction = 1e20;    // friction beyond this multiple of the body's momentum counts as none
+    double pressure_slack = 1e-10; // distance of the centre of pressure from the patch that is rounding, in diameters
+    int sides = 64;                // directions in which a patch of many points is checked
+} SETTINGS;
 
-/// p = T_f p_f + T_n p_n, with the friction scaled.
-Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double softness) {
+/// Lines 9-11 of Algorithm 1 with the friction scaled: p = T_f p_f + T_n p_n.
+Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double compliance) {
     Wrench p = friction_wrench(c.centre, p_f, scale);
-    const Twist v2 = c.after(p);                            // line 9
-    const Normal p_n = normal_impulse(c, v2, softness);     // line 10
-    p.linear.z += p_n.p_z;                                  // line 11
-    p.angular.x += p_n.m_x;
-    p.angular.y += p_n.m_y;
+    const Twist v2 = c.after(p);                           //  9: v2 = v1 + M^-1 T_f p_f
+    const Normal p_n = normal_impulse(c, v2, compliance);  // 10: p_n <- FrictionlessLCP(q, v2)
+    p.linear.z += p_n.p_z, p.angular.x += p_n.m_x, p.angular.y += p_n.m_y;  // 11: p = T_n p_n + T_f p_f
     return p;
 }
 
@@ -56,33 +57,33 @@ double energy_gained(const Contact& c, const Wrench& p) {
     return finite_gain(0.5 * dot(p, sum) - ENERGY_SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular)));
 }
 
-/// The same of an impulse that must press; infinite if it does not.
-double gain_of_press(const Contact& c, const Wrench& p) {
+/// The same for an impulse that must push; infinite if it does not.
+double energy_gained_by_push(const Contact& c, const Wrench& p) {
     return p.linear.z > 0.0 ? energy_gained(c, p) : std::numeric_limits<double>::infinity();
 }
 
 /// p with the friction scaled down until the contact presses and adds no energy.
-Wrench scaled_down(Contact& c, const Friction& p_f, double softness, double gained_at_all) {
-    Wrench p = with_normal(c, p_f, 0.0, softness);
+Wrench scaled_down(Contact& c, const Friction& p_f, double compliance, double gained_at_all) {
+    Wrench p = with_normal(c, p_f, 0.0, compliance);
     double gained_at_none = energy_gained(c, p);
     if (c.restitution.e0 > 0.0 && !(gained_at_none <= 0.0)) {  // vertices that bounce unequally can gain energy
         c.restitution.e0 = 0.0;
-        p = with_normal(c, p_f, 0.0, softness);
+        p = with_normal(c, p_f, 0.0, compliance);
         gained_at_none = energy_gained(c, p);
     }
     if (!(p.linear.z > 0.0)) return p;
-    const auto gained = [&](double share) { return gain_of_press(c, with_normal(c, p_f, share, softness)); };
+    const auto gained = [&](double share) { return energy_gained_by_push(c, with_normal(c, p_f, share, compliance)); };
     const double share = largest_share(gained, gained_at_none, gained_at_all);
-    return share > 0.0 ? with_normal(c, p_f, share, softness) : p;
+    return share > 0.0 ? with_normal(c, p_f, share, compliance) : p;
 }
 
 }  // namespace
 
-Mode stop_patch(Contact& c, double softness) {
+Mode stop_patch(Contact& c, double compliance) {
     const Wrench p = static_impulse(c);
     const Friction p_f = friction_part(c, p);
-    const Wrench pushed = with_normal(c, p_f, 1.0, softness);
-    const double close = AGREES * std::fabs(p.linear.z);
+    const Wrench pushed = with_normal(c, p_f, 1.0, compliance);
+    const double close = SETTINGS.same_normal * std::fabs(p.linear.z);
     c.friction = p_f;
     if (p.linear.z > 0.0 && std::fabs(pushed.linear.z - p.linear.z) <= close &&
         std::fabs(pushed.angular.x - p.angular.x) <= close * c.diameter &&
@@ -90,13 +91,13 @@ Mode stop_patch(Contact& c, double softness) {
         c.impulse = p;
         return Mode::STATIC;
     }
-    return slide_patch(c, p_f, softness);
+    return slide_patch(c, p_f, compliance);
 }
 
-Mode slide_patch(Contact& c, const Friction& p_f, double softness) {
-    c.impulse = with_normal(c, p_f, 1.0, softness);
-    const double gained = gain_of_press(c, c.impulse);
-    if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, softness, gained);
+Mode slide_patch(Contact& c, const Friction& p_f, double compliance) {
+    c.impulse = with_normal(c, p_f, 1.0, compliance);
+    const double gained = energy_gained_by_push(c, c.impulse);
+    if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, compliance, gained);
     if (c.impulse.linear.z > 0.0) return Mode::DYNAMIC;
     c.impulse = {};
     return Mode::DETACH;
@@ -108,7 +109,7 @@ Friction within_reason(const Contact& c, const Friction& f) {
     const double forces = std::fabs(f.p_x) + std::fabs(f.p_y);
     const double torques = std::fabs(f.m_z) + std::fabs(f.m_x) + std::fabs(f.m_y);
     // Momentum is speed / mobility; both sides are multiplied so that nothing is divided.
-    const bool is_absurd = !((c.diameter * forces + torques) * c.mobility.linear.z <= ABSURD * c.diameter * speed);
+    const bool is_absurd = !((c.diameter * forces + torques) * c.inverse_inertia.linear.z <= SETTINGS.max_friction * c.diameter * speed);
     return is_absurd ? Friction{} : f;
 }
 
@@ -117,11 +118,11 @@ bool presses_within(const Contact& c, const Wrench& p) {
     const double x = -rest.angular.y / rest.linear.z, y = rest.angular.x / rest.linear.z;
     const auto is_beyond = [&](double a, double b) {  // in the direction (-a, -b), where a x + b y is smallest
         const Vector farthest = c.point(c.lowest(a, b));
-        return !(a * (x - farthest.x) + b * (y - farthest.y) >= -OUTSIDE * c.diameter * norm(a, b));
+        return !(a * (x - farthest.x) + b * (y - farthest.y) >= -SETTINGS.pressure_slack * c.diameter * norm(a, b));
     };
     if (c.count > MANY) {
-        for (int k = 0; k < SIDES; ++k)
-            if (const double angle = 2 * std::numbers::pi * k / SIDES; is_beyond(std::cos(angle), std::sin(angle))) return false;
+        for (int k = 0; k < SETTINGS.sides; ++k)
+            if (const double angle = 2 * std::numbers::pi * k / SETTINGS.sides; is_beyond(std::cos(angle), std::sin(angle))) return false;
         return true;
     }
     if (is_beyond(1.0, 0.0) || is_beyond(-1.0, 0.0) || is_beyond(0.0, 1.0) || is_beyond(0.0, -1.0)) return false;

@@ -10,23 +10,23 @@ namespace stiction {
 /// Line 1, v1 = v + h M^-1 tau, is already in the contacts' velocities.
 void algorithm1(Law& law, const Contacts& contacts);
 
-/// Lines 3-6: the impulse that stops the patch. Guard: if it would pull anywhere, only its friction is kept.
-Mode stop_patch(Contact& contact, double softness);
+/// Lines 4-6: the impulse that stops the patch. Guard: if it would pull anywhere, only its friction part is kept.
+Mode stop_patch(Contact& contact, double compliance);
 
 /// Lines 9-11 for a given friction. Guards: no friction without normal impulse, and contact never adds energy.
-Mode slide_patch(Contact& contact, const Friction& friction, double softness);
+Mode slide_patch(Contact& contact, const Friction& friction, double compliance);
 
-/// A law's friction as physics takes it: none where it is no number, or absurd beside the momentum of the body. The
-/// guard on energy squares it, and a number that is too large for that would pass.
+/// A law's friction, or none where it is not finite or absurdly large beside the momentum of the body: the guard on energy
+/// squares it, and would overflow.
 Friction within_reason(const Contact& contact, const Friction& friction);
 
-/// T_f p_f: the wrench about the centre of mass of a friction at `centre`. What is no number counts as none.
+/// T_f p_f: the wrench about the centre of mass of a friction at `centre`; zero where it is not finite.
 Wrench friction_wrench(const Vector& centre, const Friction& friction, double scale = 1.0);
 
 /// The friction at the patch's centre of an impulse that stops the patch.
 Friction friction_part(const Contact& contact, const Wrench& p);
 
-/// Whether what presses of an impulse, all that friction at the patch's centre leaves of it, acts within the patch.
+/// Return whether the centre of pressure of an impulse lies inside the contact patch.
 bool presses_within(const Contact& contact, const Wrench& p);
 
 /// The same friction with the torques (m_x, m_y) that its spin has on a line whose ends lie at unequal depths.

@@ -50,18 +50,18 @@ struct Restitution {
     }
 };
 
-constexpr int MOST_FEATURES = 81;  ///< numbers that describe a contact to a learned law, at most
-constexpr int MOST_OUTPUTS = 6;    ///< numbers that a learned law answers with, at most
+constexpr int MAX_FEATURES = 81;  ///< numbers that describe a contact to a learned law, at most
+constexpr int MAX_OUTPUTS = 6;    ///< numbers that a learned law answers with, at most
 
 /// What a learned law notes of a contact: see laws/describe.hpp.
 struct Description {
-    double features[MOST_FEATURES];
-    double guess[3];         ///< friction (p_x, p_y, m_z), guessed, in the units and axes below
-    double unit_impulse;     ///< [N s]; 0: the contact is not described, since it needs no normal impulse
-    double unit_length;      ///< [m]
-    double turn[4];          ///< rows of the rotation or reflection about the vertical into the axes of the description
-    double normal[3];        ///< the frictionless normal impulse (p_z, m_x, m_y)
-    double answer[MOST_OUTPUTS];
+    double features[MAX_FEATURES] = {};
+    double guess[3] = {};    ///< friction (p_x, p_y, m_z), guessed, in the units and axes below
+    double unit_impulse = 0.0;  ///< [N s]; 0: the contact is not described, since it needs no normal impulse
+    double unit_length = 0.0;   ///< [m]
+    double turn[4] = {};     ///< rows of the rotation or reflection about the vertical into the axes of the description
+    double normal[3] = {};   ///< the frictionless normal impulse (p_z, m_x, m_y)
+    double answer[MAX_OUTPUTS] = {};
 
     bool exists() const { return unit_impulse > 0.0; }
 };
@@ -70,41 +70,55 @@ struct Description {
 /// some that are spread evenly.
 constexpr int FEW = 4;
 
-struct Contact {
-    std::int64_t index;         ///< which body of the batch
+/// The body of a contact: its pose and motion in this step.
+struct BodyInContact {
+    std::int64_t index = 0;     ///< number of the body in its batch
+    const Hull* hull = nullptr;
     Rotation rotation;          ///< body to world
-    double height;              ///< of the centre of mass above the ground [m]
+    double height = 0.0;        ///< of the centre of mass above the ground [m]
+    Twist before;               ///< twist at the start of the step, before the applied forces
     Twist velocity;             ///< v1: twist after the applied forces, before contact
-    Twist before;               ///< twist at the begin of the step, before the applied forces
-    Mobility mobility;          ///< M^-1
-    Kind kind;
-    double depth;               ///< of the lowest vertex below the ground [m]
-    std::int64_t count;         ///< number of touching vertices
+    InverseInertia inverse_inertia;          ///< M^-1
+    double diameter = 0.0;      ///< of the body [m]
+    double timestep = 0.0;      ///< length of this step [s]
+    double fall = 0.0;          ///< speed towards the ground that a body at rest takes up in this step [m/s]
+    std::int64_t impacts = 0;   ///< of the body before this step; 0 where they are not counted, as for links of robots
+    bool in_system = false;     ///< whether the body is a link inside a system: then v1 is V1 of Algorithm 2
+    Twist free;                 ///< if so: V_free, its twist after the step without any contact
+};
+
+/// The contact patch: written by `detect`, see geometry/patch.hpp.
+struct ContactPatch {
+    Kind kind = Kind::NONE;
+    double depth = 0.0;         ///< of the lowest vertex below the ground [m]
+    std::int64_t count = 0;     ///< number of touching vertices
     Vector centre;              ///< mean contact point, relative to the centre of mass
     Vector axis;                ///< direction of a line patch
-    double radius;              ///< root mean square distance of the vertices from the centre [m]
-    double diameter;            ///< of the body [m]
-    double timestep;            ///< length of this step [s]
-    double fall;                ///< speed towards the ground that a body at rest takes up in this step [m/s]
-    Restitution restitution;    ///< how vertices bounce; a law sets it
-    std::int64_t impacts;       ///< of the body before this step; 0 where nobody counts them, as for links of robots
-    bool is_impact;             ///< whether this is one more; a law says so
-    Mode mode;                  ///< what C says, then what came of it
-    Friction friction;          ///< p_f of a dynamic contact
-    Friction found;             ///< what a law's C came upon, for its R
-    bool outside;               ///< whether it lies outside of what the law was trained on, if the law notes it
-    Wrench impulse;             ///< p: of the contact, about the centre of mass
-    Description description;
-    bool in_system;             ///< whether the body is a link inside a system: then v1 is V1 of Algorithm 2
-    Twist free;                 ///< if so: V_free, its twist after the step without any contact
-
-    const Hull* hull;           ///< whose vertices touch
-    int face;                   ///< the vertices are a run of this face's loop; -1: they are listed
-    int first;                  ///< where the run begins in the hull's loops
-    const std::int32_t* listed; ///< numbers of the vertices, if they are listed
-    double touch;               ///< a vertex touches when it lies below this height [m]
-    double frame[2][2];         ///< of a patch on a face: world x and y of the face's axes
+    double radius = 0.0;        ///< root mean square distance of the vertices from the centre [m]
+    double touch = 0.0;         ///< a vertex touches when it lies below this height [m]
+    int face = -1;              ///< the vertices are a run of this face's loop; -1: they are listed
+    int first = 0;              ///< where the run starts in the hull's loops
+    const std::int32_t* listed = nullptr;  ///< numbers of the vertices, if they are listed
+    double frame[2][2] = {};    ///< of a patch on a face: world x and y of the face's axes
     Vector corners[FEW];        ///< contact points that are kept, unless there are more than FEW and at most MANY
+};
+
+/// What a law and Algorithm 1 find out about a contact.
+struct ContactResponse {
+    Restitution restitution;    ///< how vertices bounce; a law sets it
+    bool is_impact = false;     ///< whether the law counts this as an impact
+    bool outside = false;       ///< whether it lies outside of the law's training range, if the law notes it
+    Mode mode = Mode::NONE;     ///< the mode that C returns, then the one that was realised
+    Friction friction;          ///< p_f of a dynamic contact
+    Friction found;             ///< friction that a law's C has found on its way, for its R
+    Wrench impulse;             ///< p: of the contact, about the centre of mass
+
+    /// Friction and impulse stay: they are always written before they are read, and clearing them takes 2 % of a step.
+    void reset_response() { restitution = {}, is_impact = outside = false, mode = Mode::NONE; }
+};
+
+struct Contact : BodyInContact, ContactPatch, ContactResponse {
+    Description description;
 
     /// Number of the k-th touching vertex.
     int vertex(int k) const { return face < 0 ? listed[k] : hull->loops[first + k]; }
@@ -136,14 +150,14 @@ struct Contact {
     /// The smallest upward speed of the contact points for a twist [m/s].
     double lowest_separation(const Twist& twist) const {
         const Vector p = point(lowest(-twist.angular.y, twist.angular.x));
-        return twist.rise(p.x, p.y);
+        return twist.normal_velocity(p.x, p.y);
     }
 
-    /// Speed with which a point above (x, y) arrives at the ground: at the begin of the step, before forces act. What
+    /// Speed with which a point above (x, y) arrives at the ground: at the start of the step, before forces act. What
     /// they add within the step is `gained`, so that it counts neither before a bounce nor after it. A link arrives as
     /// it moves inside its system: its V1 says nothing of that.
     double approach(double x, double y) const {
-        if (in_system) return -before.rise(x, y);
+        if (in_system) return -before.normal_velocity(x, y);
         return x * velocity.angular.y - y * velocity.angular.x - velocity.linear.z - fall;
     }
     /// The greatest of them.
@@ -152,14 +166,14 @@ struct Contact {
     }
     /// Speed towards the ground that a point above (x, y) gains in the step without contact [m/s].
     double gained(double x, double y) const {
-        return in_system ? std::max(0.0, before.rise(x, y) - free.rise(x, y)) : fall;
+        return in_system ? std::max(0.0, before.normal_velocity(x, y) - free.normal_velocity(x, y)) : fall;
     }
 
     /// Whether the patch is as wide as a patch of this body can be: a surface, of a planar body a line.
-    bool is_widest() const { return kind == Kind::SURFACE || (kind == Kind::LINE && mobility.linear.y == 0.0); }
+    bool is_maximal() const { return kind == Kind::SURFACE || (kind == Kind::LINE && inverse_inertia.linear.y == 0.0); }
 
     /// v1 + M^-1 p: the twist after an impulse.
-    Twist after(const Wrench& p) const { return velocity + mobility * p; }
+    Twist after(const Wrench& p) const { return velocity + inverse_inertia * p; }
 
   private:
     int lowest_on_face(double a, double b) const {

@@ -100,7 +100,7 @@ void CompliantLCP::set_stiffness(double compliance) {
     }
     for (Spring& spring : springs_) {
         const double own = spring.stiffness;
-        spring.stiffness = own > NO_MOBILITY * most ? 1.0 / (compliance * own) : 0.0;
+        spring.stiffness = own > IMMOBILE_SHARE * most ? 1.0 / (compliance * own) : 0.0;
     }
 }
 

@@ -93,7 +93,7 @@ class ActiveSet {
             for (int k = 0; k < size_; ++k) lost += coupling_[k] * relief_[k];
             const double stiffness = own - lost;  // of the newcomer's gap, while the gaps of the others stay closed
             double step = std::numeric_limits<double>::infinity();
-            if (stiffness > NO_MOBILITY * own && size_ < capacity_) step = -gap / stiffness;
+            if (stiffness > IMMOBILE_SHARE * own && size_ < capacity_) step = -gap / stiffness;
             int first = -1;  // whose load falls to zero first
             for (int k = 0; k < size_; ++k)
                 if (relief_[k] > 0 && load_[k] < step * relief_[k]) first = k, step = load_[k] / relief_[k];

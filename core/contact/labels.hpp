@@ -27,9 +27,9 @@ inline Mode observed_mode(const Contact& c, const Twist& after, const Wrench& p,
 
 /// The mode by which a contact is recorded. A soft law never stops a patch exactly, and a statistical one has no modes:
 /// these are named by what is seen in the twist after the step.
-inline Mode recorded_mode(const Contact& c, const Twist& after, double softness) {
-    if (softness == 0.0 && c.mode != Mode::NONE) return c.mode;
-    const double yields = 2 * softness;  // what a soft patch keeps of its speed when it is stopped, and somewhat more
+inline Mode recorded_mode(const Contact& c, const Twist& after, double compliance) {
+    if (compliance == 0.0 && c.mode != Mode::NONE) return c.mode;
+    const double yields = 2 * compliance;  // what a soft patch keeps of its speed when it is stopped, and somewhat more
     return observed_mode(c, after, c.impulse, std::max(STILL_SHARE, yields));
 }
 

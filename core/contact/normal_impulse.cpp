@@ -10,9 +10,9 @@ constexpr double ROUNDING = 1e-12;
 
 Normal one_vertex(const Contact& c, const Twist& v, Targets targets) {
     const Vector p = c.point(0);
-    const double missing = targets.of(c, 0, p) - v.rise(p.x, p.y);
+    const double missing = targets.of(c, 0, p) - v.normal_velocity(p.x, p.y);
     if (!(missing > 0.0)) return {};
-    const double n = missing / c.mobility.rise(p.x, p.y, p.x, p.y);
+    const double n = missing / c.inverse_inertia.normal_response(p.x, p.y, p.x, p.y);
     return {n, n * p.y, -n * p.x};
 }
 
@@ -22,13 +22,13 @@ Normal one_vertex(const Contact& c, const Twist& v, Targets targets) {
 /// a thin plate the vertices lie close together, and only the way between them tells their responses apart.
 std::optional<Normal> two_vertices(const Contact& c, const Twist& v, Targets targets) {
     const Vector p = c.point(0), q = c.point(1), way = q - p;
-    const double up = v.rise(p.x, p.y), gained = way.y * v.angular.x - way.x * v.angular.y;
+    const double up = v.normal_velocity(p.x, p.y), gained = way.y * v.angular.x - way.x * v.angular.y;
     const double target = targets.of(c, 0, p), other = targets.of(c, 1, q);
     const double a = target - up, more = other - target - gained;  // what is missing in the first, and more in the other
     const double slack = ROUNDING * std::max({std::fabs(up), std::fabs(up + gained), target, other});
     if (!(std::max(a, a + more) > slack)) return Normal{};
-    const Mobility& W = c.mobility;
-    const double own = W.rise(p.x, p.y, p.x, p.y), its = W.rise(q.x, q.y, q.x, q.y);
+    const InverseInertia& W = c.inverse_inertia;
+    const double own = W.normal_response(p.x, p.y, p.x, p.y), its = W.normal_response(q.x, q.y, q.x, q.y);
     const double both = W.tilt(p.x, p.y, way.x, way.y), between = W.tilt(way.x, way.y, way.x, way.y);
     const double determinant = own * between - both * both;
     if (!(determinant > 1e-9 * own * between)) return {};
@@ -78,9 +78,9 @@ std::optional<Normal> whole_face(const Contact& c, const Twist& before, Targets 
     } else if (c.restitution.e0 > 0.0) {
         return {};
     }
-    const Tensor& I = c.mobility.angular;
+    const Tensor& I = c.inverse_inertia.angular;
     const double determinant = I.xx * I.yy - I.xy * I.xy;
-    const double p_z = -u / c.mobility.linear.z;
+    const double p_z = -u / c.inverse_inertia.linear.z;
     const double m_x = (I.xy * w - I.yy * v) / determinant, m_y = (I.xy * v - I.xx * w) / determinant;
     if (p_z > 0.0 && is_within(c, -m_y / p_z, m_x / p_z)) return Normal{p_z, m_x, m_y};
     return {};
@@ -91,8 +91,8 @@ class OneBody {
   public:
     OneBody(const Contact& contact, const Twist& v)
         : c_(contact), before_{v.linear.z, v.angular.x, v.angular.y} {
-        const Tensor& I = c_.mobility.angular;
-        W_[0][0] = c_.mobility.linear.z, W_[1][1] = I.xx, W_[2][2] = I.yy, W_[1][2] = W_[2][1] = I.xy;
+        const Tensor& I = c_.inverse_inertia.angular;
+        W_[0][0] = c_.inverse_inertia.linear.z, W_[1][1] = I.xx, W_[2][2] = I.yy, W_[1][2] = W_[2][1] = I.xy;
     }
     int links() const { return 1; }
     const Contact* contact(int) const { return &c_; }
@@ -100,7 +100,7 @@ class OneBody {
     int all_vertices() const { return static_cast<int>(c_.count); }
     const double* before(int) const { return before_; }
     double W(int r, int k) const { return W_[r][k]; }
-    double response(const Vertex& a, const Vertex& b) const { return c_.mobility.rise(a.x, a.y, b.x, b.y); }
+    double response(const Vertex& a, const Vertex& b) const { return c_.inverse_inertia.normal_response(a.x, a.y, b.x, b.y); }
 
   private:
     const Contact& c_;

@@ -35,7 +35,7 @@ namespace detail {
 
 /// The impulse at the centre that stops it.
 inline Wrench stop_point(const Contact& c) {
-    const Mobility& W = c.mobility;
+    const InverseInertia& W = c.inverse_inertia;
     const Tensor& I = W.angular;
     const auto [x, y, z] = c.centre;
     // How the centre's velocity responds: 1 / m - [r] I^-1 [r].
@@ -53,7 +53,7 @@ inline Wrench stop_point(const Contact& c) {
 inline Wrench stop_line(const Contact& c) {
     const PatchRows rows(c);
     double A[5][5], x[5], SW[5][6];
-    const Mobility& W = c.mobility;
+    const InverseInertia& W = c.inverse_inertia;
     double v[6];
     write(c.velocity, v);
     for (int r = 0; r < 5; ++r) {
@@ -78,7 +78,7 @@ inline Wrench stop_line(const Contact& c) {
 
 /// The impulse that stops the whole body, -M v1.
 inline Wrench stop_body(const Contact& c) {
-    const Mobility& W = c.mobility;
+    const InverseInertia& W = c.inverse_inertia;
     const Vector& v = c.velocity.linear;
     const Vector& w = c.velocity.angular;
     const Tensor& I = W.angular;

@@ -20,7 +20,7 @@ struct Sliding {
 
     /// at: the centre of pressure, relative to the centre of mass
     Sliding(const Contact& c, const Vector& at, const Normal& normal) {
-        const Mobility& W = c.mobility;
+        const InverseInertia& W = c.inverse_inertia;
         // Torques of unit impulses; no force turns the body and no torque moves it.
         const Vector along_x{0.0, at.z, -at.y}, along_y{-at.z, 0.0, at.x}, spin{0.0, 0.0, 1.0};
         const Vector x = W.angular * along_x, y = W.angular * along_y, s = W.angular * spin;

@@ -2,7 +2,7 @@
 //
 //     mu(theta, v, N) = scale exp(D(theta) + S(ln v) + L(ln N)) + min(viscosity v / N, 10)
 //
-// theta: direction of slip, v: speed of slip at the begin of the step [m/s], N: load of the point [N]. D is a Fourier
+// theta: direction of slip, v: speed of slip at the start of the step [m/s], N: load of the point [N]. D is a Fourier
 // series, S and L are cubic splines. Outside of the speeds and loads that were seen, S and L keep their last value.
 #pragma once
 
@@ -56,7 +56,7 @@ class FrictionMap;
 /// What is known of one point before friction is solved.
 struct SlidingPoint {
     const FrictionMap* map = nullptr;  ///< of its surfaces
-    double speed = 0.0;        ///< of slip at the begin of the step [m/s]
+    double speed = 0.0;        ///< of slip at the start of the step [m/s]
     double coefficient = 0.0;  ///< scale exp(S): without direction and load
     double viscous = 0.0;      ///< friction impulse that grows with speed alone [N s]
     double fixed = -1.0;       ///< the normal impulse that limits friction, if it is known; negative: the actual one [N s]

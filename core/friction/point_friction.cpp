@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "friction/friction_box.hpp"
+#include "friction/dantzig.hpp"
 
 namespace stiction {
 
@@ -144,7 +144,7 @@ bool PointFriction::pivot() {
         low[3 * k + 1] = -along * limit(k, 0.0, 1.0, 0.0).size, high[3 * k + 1] = along * limit(k, 0.0, -1.0, 0.0).size;
         low[3 * k + 2] = -across * limit(k, 0.0, 0.0, 1.0).size, high[3 * k + 2] = across * limit(k, 0.0, 0.0, -1.0).size;
     }
-    x = limited_impulses(A, b, low, high);
+    x = boxed_lcp(A, b, low, high);
     update_velocities();
     if (const double error = look(); error < least_) least_ = error, best_ = x;
     return true;

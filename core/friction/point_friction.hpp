@@ -110,7 +110,7 @@ class PointFriction {
         return friction_share_ == 1.0 ? whole : friction_share_ * whole;
     }
     const FrictionMap& map(int k) const { return *points[k].map; }
-    bool moves(int row) const { return A[row][row] > NO_MOBILITY * A[row - row % 3][row - row % 3]; }
+    bool moves(int row) const { return A[row][row] > IMMOBILE_SHARE * A[row - row % 3][row - row % 3]; }
     /// By how much friction in the plane answers a velocity, in the equations and in the sweeps.
     double gain(int k) const {
         const double along = A[3 * k + 1][3 * k + 1] * map(k).stretch_x * map(k).stretch_x;

@@ -12,8 +12,8 @@
 namespace stiction {
 
 /// Of a patch with more vertices, the extreme ones in EXTREMES directions stand for all.
-constexpr int MOST_POINTS = 5, EXTREMES = 4;
-constexpr int MOST_SHARING = 8;  ///< points among which a load is shared, at most
+constexpr int MAX_POINTS = 5, EXTREMES = 4;
+constexpr int MAX_SHARING = 8;  ///< points among which a load is shared, at most
 constexpr double OVER_RELAXATION = 1.3;
 
 template <class T> struct PatchPoint {
@@ -27,14 +27,14 @@ template <class T> struct PatchPoint {
 
 /// How many points stand for the patch of a contact.
 /// most: vertices of a patch that are all taken
-inline int number_of_points(const Contact& c, int most = MOST_POINTS) {
+inline int number_of_points(const Contact& c, int most = MAX_POINTS) {
     if (c.kind == Kind::POINT) return 1;
     return c.count <= most ? static_cast<int>(c.count) : EXTREMES;
 }
 
 /// Visit the points that stand for a patch, visit(number, place): all vertices, or the extreme ones of many.
 /// x, y: direction in which the first of the extreme ones lies; where the load is, so that they can carry it
-template <class Visit> void for_points(const Contact& c, double x, double y, Visit visit, int most = MOST_POINTS) {
+template <class Visit> void for_points(const Contact& c, double x, double y, Visit visit, int most = MAX_POINTS) {
     if (c.kind == Kind::POINT) return visit(0, c.centre);
     const int n = number_of_points(c, most);
     for (int d = 0; d < n; ++d) {
@@ -62,7 +62,7 @@ inline Along<double> towards_load(const Contact& c, const Normal& p) {
 }
 
 /// How fast a point moves along x, y and z for a unit impulse on it in that direction.
-template <class T> Vec3<T> own_response(const MobilityOf<T>& W, const Vec3<T>& p) {
+template <class T> Vec3<T> own_response(const InverseInertiaOf<T>& W, const Vec3<T>& p) {
     const Symmetric3<T>& I = W.angular;
     // The arm of a unit impulse along x is (0, z, -y), along y (-z, 0, x) and along z (y, -x, 0).
     return {W.linear.x + p.z * (I.yy * p.z - I.yz * p.y) - p.y * (I.yz * p.z - I.zz * p.y),
@@ -74,14 +74,14 @@ template <class T> Vec3<T> own_response(const MobilityOf<T>& W, const Vec3<T>& p
 ///
 /// Each load is weighted by the point's own response, as by a contact that yields a little: among all ways to share
 /// the load among more than three points, the one that soft contacts take.
-template <class T> void share_load(std::span<PatchPoint<T>> points, const MobilityOf<T>& W, const Vec3<T>& normal) {
+template <class T> void share_load(std::span<PatchPoint<T>> points, const InverseInertiaOf<T>& W, const Vec3<T>& normal) {
     const T nothing(0.0), small = T(1e-12) * normal.x;  // loads below are rounding
     const int k = static_cast<int>(points.size());
     if (k == 1) {
         points[0].load = select(normal.x > nothing, normal.x, nothing);
         return;
     }
-    T weight[MOST_SHARING];
+    T weight[MAX_SHARING];
     for (int j = 0; j < k; ++j) {
         const Vec3<T>& p = points[j].place;
         weight[j] = T(1.0) / (W.linear.z + p.y * (W.angular.xx * p.y - W.angular.xy * p.x) -
@@ -147,7 +147,7 @@ template <class T> Along<T> limited(const Along<T>& f, const T& most_x, const T&
 template <class T> class FrictionSweep {
   public:
     /// points: with velocity, impulse and relax; velocity (3 k) and response (3 k, 3 k) of all points side by side
-    FrictionSweep(std::span<PatchPoint<T>> points, T* velocity, const T* response, RoughFriction friction)
+    FrictionSweep(std::span<PatchPoint<T>> points, T* velocity, const T* response, CoulombFriction friction)
         : points_(points), velocity_(velocity), response_(response), friction_(friction) {}
 
     /// Whether anything is left to do: whether the first sweep would change an impulse.
@@ -183,7 +183,7 @@ template <class T> class FrictionSweep {
     std::span<PatchPoint<T>> points_;
     T* velocity_;
     const T* response_;
-    RoughFriction friction_;
+    CoulombFriction friction_;
 
     /// By how much friction changes: to what would stop the point, a little beyond, brought into its limits. A box is
     /// limited by the load without friction, a cone by the present one.

@@ -122,7 +122,7 @@ void measure(Contact& c, const Moments& mean) {
     }
 }
 
-void keep_corners(Contact& c) {
+void store_corners(Contact& c) {
     const int count = static_cast<int>(c.count);
     if (count > FEW && count <= MANY) return;
     for (int k = 0; k < std::min(count, FEW); ++k)
@@ -145,13 +145,13 @@ bool detect(Contact& c, std::int32_t* found) {
         const Vector e = c.rotation * on.e, f = c.rotation * on.f;
         find_run(c, on, place, on.unevenness + hull.diameter * (std::fabs(e.z) + std::fabs(f.z)));
         c.frame[0][0] = e.x, c.frame[0][1] = e.y, c.frame[1][0] = f.x, c.frame[1][1] = f.y;
-        keep_corners(c);
+        store_corners(c);
         measure(c, hull.means_of_run(face, c.first, static_cast<int>(c.count)));
     } else {
         c.face = -1, c.first = 0;
         c.listed = found;
         c.count = flood(c, found, lowest);
-        keep_corners(c);
+        store_corners(c);
         measure(c, means_of_list(c));
     }
     return true;

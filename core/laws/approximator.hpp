@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "contact/contact.hpp"
-#include "laws/kernel_machine.hpp"
+#include "laws/regressors.hpp"
 #include "laws/networks.hpp"
-#include "laws/trees.hpp"
 
 namespace stiction {
 
@@ -18,7 +17,7 @@ constexpr float FARTHEST = 6.0f;  ///< standardised inputs are clipped here: bey
 
 /// Raise unless an approximator of so many inputs and outputs has room in a contact's description.
 inline void check_sizes(std::size_t inputs, std::size_t outputs) {
-    if (inputs > MOST_FEATURES || outputs > MOST_OUTPUTS)
+    if (inputs > MAX_FEATURES || outputs > MAX_OUTPUTS)
         throw std::invalid_argument("An approximator of a law has at most 81 inputs and 6 outputs.");
 }
 

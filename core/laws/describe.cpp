@@ -18,8 +18,8 @@ template <class T> void gather(const Contact& c, PatchView<T>& view, int lane) {
     const auto set = [&](T& target, double value) { set_lane(target, lane, value); };
     const auto set3 = [&](Vec3<T>& target, const Vector& v) { set(target.x, v.x), set(target.y, v.y), set(target.z, v.z); };
     set3(view.twist.linear, c.velocity.linear), set3(view.twist.angular, c.velocity.angular);
-    set3(view.W.linear, c.mobility.linear);
-    const Tensor& I = c.mobility.angular;
+    set3(view.W.linear, c.inverse_inertia.linear);
+    const Tensor& I = c.inverse_inertia.angular;
     set(view.W.angular.xx, I.xx), set(view.W.angular.xy, I.xy), set(view.W.angular.xz, I.xz);
     set(view.W.angular.yy, I.yy), set(view.W.angular.yz, I.yz), set(view.W.angular.zz, I.zz);
     set3(view.centre, c.centre);
@@ -27,7 +27,7 @@ template <class T> void gather(const Contact& c, PatchView<T>& view, int lane) {
     set3(view.normal, {P[0], P[1], P[2]});
     set(view.length, unit_length(c));
     Along<double> load{1.0, 0.0};
-    if (c.count > MOST_POINTS) load = towards_load(c, {P[0], P[1], P[2]});
+    if (c.count > MAX_POINTS) load = towards_load(c, {P[0], P[1], P[2]});
     for_points(c, load.x, load.y, [&](int j, const Vector& place) { set3(view.points[j].place, place); });
 }
 
@@ -46,7 +46,7 @@ void guess_by_material(Contact& c) {
     const int n = c.kind == Kind::POINT ? 2 : 3;
     for (int k = 0; k < n; ++k) {
         d.features[4 * n + k] = d.guess[k];
-        d.features[5 * n + k] = squeeze(left[k] / c.mobility.linear.z, d.normal[0]);
+        d.features[5 * n + k] = squeeze(left[k] / c.inverse_inertia.linear.z, d.normal[0]);
     }
 }
 

@@ -25,7 +25,7 @@ constexpr int absolute_features_of(Kind kind) { return kind == Kind::POINT ? 2 :
 
 struct Recipe {
     Fold fold = Fold::MIRROR_SWAP;
-    RoughFriction friction{0.5, 0.5, false};  ///< of the Coulomb guess
+    CoulombFriction friction{0.5, 0.5, false};  ///< of the Coulomb guess
     bool guess = true;                        ///< whether there is one
     bool scaled = true;   ///< impulses in units of the frictionless normal impulse, or of the mass
     Inputs inputs = Inputs::CONTACT;

@@ -28,8 +28,8 @@ bool is_slow(const Contact& c) {
 
 /// How much of the answer to a push at the patch's centre is turning: 0 below the centre of mass, towards 1 far from it.
 double turning_share(const Contact& c) {
-    const double x = c.centre.x, y = c.centre.y, whole = c.mobility.rise(x, y, x, y);
-    return whole > 0.0 ? 1.0 - c.mobility.linear.z / whole : 0.0;
+    const double x = c.centre.x, y = c.centre.y, whole = c.inverse_inertia.normal_response(x, y, x, y);
+    return whole > 0.0 ? 1.0 - c.inverse_inertia.linear.z / whole : 0.0;
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Mode ImpactLaw::solve(Contact& c) const {
 
     const bool impact = c.is_impact = approach > c.restitution.threshold;
     const double turn = impact ? each_.turn(c.index, c.impacts + 1) : 0.0;
-    const bool planar = c.mobility.linear.y == 0.0;  // then friction cannot turn: its size differs instead
+    const bool planar = c.inverse_inertia.linear.y == 0.0;  // then friction cannot turn: its size differs instead
     Load load{.duration = impact ? IMPACT_TIME : c.timestep,
               .parts = impact ? material_.parts : 1,
               .factor = each_.friction(c.index) * (planar ? std::exp(turn) : 1.0),
@@ -74,7 +74,7 @@ Mode ImpactLaw::solve(Contact& c) const {
         normal = normal_impulse(c, c.after(friction_wrench(pressure, {f.x, f.y, f.z})));
         if (std::fabs(normal.p_z - load.normal) < AGREES * load.normal) break;
     }
-    const bool rests = sticks && c.is_widest() && !impact && is_slow(c);
+    const bool rests = sticks && c.is_maximal() && !impact && is_slow(c);
     return rests ? Mode::STATIC : Mode::DYNAMIC;
 }
 

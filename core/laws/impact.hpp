@@ -4,12 +4,15 @@
 // regressor R is the friction of greatest dissipation of the patch as a whole.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "laws/law.hpp"
-#include "laws/residual.hpp"
+#include "friction/friction_map.hpp"
+#include "math/vectors.hpp"
 
 namespace stiction {
 
@@ -51,6 +54,25 @@ class BodyFactors {
     const double* row(std::int64_t body) const { return values_.data() + (body % rows_) * columns_; }
 };
 
+/// Factors of friction and of restitution, as a material has them, beside the parameters of an impact law.
+struct Residual {
+    FrictionMap friction;  ///< its coefficient is the factor of friction
+    Spline restitution;    ///< logarithm of the factor of restitution, by that of the approach speed [m/s]
+
+    /// Of a patch that slips so, at `speed` with its spinning, under a normal impulse that acts for `duration`.
+    double of_friction(const Vector& slip, double speed, double impulse, double duration) const {
+        if (!friction.varies()) return friction.scale;
+        const double size = std::sqrt(slip.x * slip.x + slip.y * slip.y);
+        const double c = size > 0.0 ? slip.x / size : 0.0, s = size > 0.0 ? slip.y / size : 0.0;  // no slip, no direction
+        return friction.limit(friction.at(speed, impulse, duration), impulse, c, s, duration).size / impulse;
+    }
+
+    /// approach: speed of the contact's fastest vertex towards the ground before the step [m/s]
+    double of_restitution(double approach) const {
+        return restitution.exists() ? std::exp(restitution(std::log(std::max(approach, 1e-300))).value) : 1.0;
+    }
+};
+
 class ImpactLaw final : public Law {
   public:
     ImpactLaw(const ImpactMaterial& material, BodyFactors each, Residual residual);
@@ -58,7 +80,7 @@ class ImpactLaw final : public Law {
     /// Solves each contact for its mode and, on the way, for its friction.
     void classify(const Contacts& contacts) override;
     bool bounces() const override { return material_.restitution.e0 > 0.0; }
-    RoughFriction rough() const override { return {material_.friction, material_.friction, true}; }
+    CoulombFriction coulomb_estimate() const override { return {material_.friction, material_.friction, true}; }
 
   private:
     ImpactMaterial material_;

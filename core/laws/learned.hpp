@@ -48,7 +48,7 @@ class AugmentedLaw final : public Law {
         return c.description.exists() && classifies_[k] && classifiers_[k].beyond(c.description.features);
     }
 
-    RoughFriction rough() const override { return recipe_.friction; }
+    CoulombFriction coulomb_estimate() const override { return recipe_.friction; }
     bool bounces() const override { return recipe_.material && recipe_.material->bounces(); }
 
   private:

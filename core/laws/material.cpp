@@ -8,8 +8,7 @@
 
 #include "contact/normal_impulse.hpp"
 #include "contact/static_impulse.hpp"
-#include "friction/point_impulses.hpp"
-#include "friction/friction_box.hpp"
+#include "friction/dantzig.hpp"
 #include "friction/points.hpp"
 
 namespace stiction {
@@ -18,8 +17,43 @@ namespace {
 constexpr int MOST = MAX_REFERENCE_POINTS;
 constexpr double SLACK = 1e-9;  // share of the whole load that is only rounding in the share of a point
 
+/// Softness of the problem of all points at least: the load of each is unique only where they yield a little.
+constexpr double MIN_COMPLIANCE = 1e-9;
+
+/// The friction of all impulses at the patch's centre.
+Friction friction_of(const Contact& c, std::span<const PointImpulse> points) {
+    Friction sum;
+    for (const auto& [place, f] : points) {
+        const Vector r = place - c.centre;
+        sum.p_x += f.x, sum.p_y += f.y;
+        sum.m_z += r.x * f.y - r.y * f.x;
+        sum.m_x -= r.z * f.y, sum.m_y += r.z * f.x;
+    }
+    return sum;
+}
+
+/// Whether the impulses leave all points at rest, but for the compliance of their problem.
+///
+/// A soft contact yields, and so does not stop; but a slow body that rests on a surface is stopped, as by a rigid one.
+bool stops(const Contact& c, std::span<const PointImpulse> points, double compliance) {
+    constexpr double still = 1e-7;  // a point that keeps less than this share of the greatest speed has stopped
+    constexpr double slow = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped
+    if (compliance > 0.0 && !c.is_maximal()) return false;
+    Wrench p;
+    for (const auto& [place, impulse] : points) p = p + Wrench::at(place, impulse);
+    const Twist after = c.after(p);
+    const auto greatest = [](const Vector& v) { return std::max({std::fabs(v.x), std::fabs(v.y), std::fabs(v.z)}); };
+    double fast_before = 0.0, fast_after = 0.0;
+    for (const auto& point : points) {
+        fast_before = std::max(fast_before, greatest(c.velocity.at(point.place)));
+        fast_after = std::max(fast_after, greatest(after.at(point.place)));
+    }
+    if (compliance > 0.0 && fast_before > slow) return false;
+    return fast_after <= std::max(still, 20 * compliance) * fast_before;
+}
+
 /// The points at which a patch is solved.
-PatchImpulses places_of(const Contact& c, double softness, bool reference) {
+PatchImpulses places_of(const Contact& c, double compliance, bool reference) {
     PatchImpulses places;
     const auto add = [&](int, const Vector& place) { places.points[places.count++] = {place, {}}; };
     if (reference) {
@@ -29,7 +63,7 @@ PatchImpulses places_of(const Contact& c, double softness, bool reference) {
     }
     Along<double> load{1.0, 0.0};
     if (c.count > MAX_MATERIAL_POINTS)
-        if (const Normal p = normal_impulse(c, c.velocity, softness); p.p_z > 0.0) load = towards_load(c, p);
+        if (const Normal p = normal_impulse(c, c.velocity, compliance); p.p_z > 0.0) load = towards_load(c, p);
     for_points(c, load.x, load.y, add, MAX_MATERIAL_POINTS);
     return places;
 }
@@ -61,7 +95,7 @@ void share(const Contact& c, const Wrench& p, std::span<PointImpulse> points) {
         if (r % 3 == 0) J[4] = z, J[5] = -y;
         if (r % 3 == 1) J[3] = -z, J[5] = x;
         if (r % 3 == 2) J[3] = y, J[4] = -x;
-        const Vector own = own_response(c.mobility, points[r / 3].place);
+        const Vector own = own_response(c.inverse_inertia, points[r / 3].place);
         const double yields = r % 3 == 2 ? own.z : 0.5 * (own.x + own.y);
         weight[r] = yields > 0.0 ? 1 / yields : 0.0;
         for (int i = 0; i < 6; ++i)
@@ -96,7 +130,7 @@ std::array<double, MOST> frictionless_loads(const Contact& c, std::span<const Po
     std::array<PatchPoint<double>, MOST> sharing;
     const std::size_t m = points.size();
     for (std::size_t k = 0; k < m; ++k) sharing[k].place = points[k].place;
-    share_load(std::span(sharing.data(), m), c.mobility, {p.p_z, p.m_x, p.m_y});
+    share_load(std::span(sharing.data(), m), c.inverse_inertia, {p.p_z, p.m_x, p.m_y});
     std::array<double, MOST> loads{};
     for (std::size_t k = 0; k < m; ++k) loads[k] = sharing[k].load;
     return loads;
@@ -111,7 +145,7 @@ std::array<double, MOST> frictionless_loads(const PointFriction& problem) {
         b[r] = problem.b[3 * r];
         for (int k = 0; k < m; ++k) A[r][k] = problem.A[3 * r][3 * k];
     }
-    const std::vector<double> loads = limited_impulses(A, b, none, unlimited);
+    const std::vector<double> loads = boxed_lcp(A, b, none, unlimited);
     std::array<double, MOST> result{};
     std::copy(loads.begin(), loads.end(), result.begin());
     return result;
@@ -120,7 +154,7 @@ std::array<double, MOST> frictionless_loads(const PointFriction& problem) {
 /// Velocities of the points, and how impulses along the axes change them.
 /// even: soften x and y alike, so that turning the contact about the vertical only turns the solution
 void set_up(PointFriction& problem, const Contact& c, std::span<const PointImpulse> points, Along<double> e,
-            double softness, bool even) {
+            double compliance, bool even) {
     const int m = static_cast<int>(points.size());
     problem.resize(m);
     problem.timestep = c.timestep;
@@ -131,7 +165,7 @@ void set_up(PointFriction& problem, const Contact& c, std::span<const PointImpul
         std::copy(b.begin(), b.end(), &problem.b[3 * k]);
         if (c.restitution.e0 > 0.0) problem.b[3 * k] -= Targets::rebound(c, points[k].place);
         for (int d = 0; d < 3; ++d) {
-            const Twist response = c.mobility * Wrench::at(points[k].place, axes[d]);
+            const Twist response = c.inverse_inertia * Wrench::at(points[k].place, axes[d]);
             for (int j = 0; j < m; ++j) {
                 const auto w = along(response.at(points[j].place));
                 std::copy(w.begin(), w.end(), problem.A[3 * k + d] + 3 * j);
@@ -141,7 +175,7 @@ void set_up(PointFriction& problem, const Contact& c, std::span<const PointImpul
     for (int k = 0; k < m; ++k) {
         double &z = problem.A[3 * k][3 * k], &x = problem.A[3 * k + 1][3 * k + 1], &y = problem.A[3 * k + 2][3 * k + 2];
         const double mean = 0.5 * (x + y);
-        z += softness * z, x += softness * (even ? mean : x), y += softness * (even ? mean : y);
+        z += compliance * z, x += compliance * (even ? mean : x), y += compliance * (even ? mean : y);
     }
 }
 
@@ -154,7 +188,7 @@ void MaterialLaw::classify(const Contacts& contacts) {
         c.mode = Mode::DETACH;
         const PatchImpulses impulses = solve(c, problem);
         if (impulses.count == 0) continue;
-        c.mode = impulses.stop || stops(c, impulses.all(), softness) ? Mode::STATIC : Mode::DYNAMIC;
+        c.mode = impulses.stop || stops(c, impulses.all(), compliance) ? Mode::STATIC : Mode::DYNAMIC;
         c.outside = c.outside && c.mode == Mode::DYNAMIC;
         c.found = friction_of(c, impulses.all());
     }
@@ -164,7 +198,7 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
     c.restitution = restitution_;
     c.outside = false;
     if (c.lowest_separation(c.velocity) >= 0.0) return {};
-    PatchImpulses impulses = places_of(c, softness, options_.reference);
+    PatchImpulses impulses = places_of(c, compliance, options_.reference);
     const std::span<PointImpulse> points = impulses.all();
     const Along<double> e = first_axis(c, options_.body_axes);
     const auto slip_speed = [&](const Vector& place) {
@@ -172,7 +206,8 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
         return std::sqrt(v.x * v.x + v.y * v.y);
     };
     std::array<double, MOST> loads{};
-    if (softness == 0.0) {
+    const bool by_dantzig = options_.reference && map_.cone == Cone::BOX;  // which finds the loads by itself
+    if (compliance == 0.0 && !by_dantzig) {
         if (map_.frictionless_limit) loads = frictionless_loads(c, points);
         // What every point can hold is held, as most contacts are: one linear solve.
         const Wrench stop = static_impulse(c);
@@ -185,11 +220,11 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
         }
         if (impulses.stop) return impulses;
     }
-    set_up(problem, c, points, e, std::max(softness, LEAST_SOFTNESS), map_.cone == Cone::ROUND);
-    if (options_.reference && map_.cone == Cone::BOX) {
-        problem.x = box_impulses(problem.A, problem.b, options_.rough.mu_x, options_.rough.mu_y);
+    set_up(problem, c, points, e, std::max(compliance, MIN_COMPLIANCE), map_.cone == Cone::ROUND);
+    if (by_dantzig) {
+        problem.x = dantzig_friction(problem.A, problem.b, options_.coulomb_estimate.mu_x, options_.coulomb_estimate.mu_y);
     } else {
-        if (map_.frictionless_limit && softness > 0.0) loads = frictionless_loads(problem);
+        if (map_.frictionless_limit && compliance > 0.0) loads = frictionless_loads(problem);
         for (int k = 0; k < impulses.count; ++k) {
             problem.points[k] = map_.at(slip_speed(points[k].place), loads[k], c.timestep);
             problem.x[3 * k] = loads[k];

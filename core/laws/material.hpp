@@ -11,12 +11,17 @@
 #include "laws/law.hpp"
 #include "friction/point_friction.hpp"
 #include "friction/friction_map.hpp"
-#include "friction/point_impulses.hpp"
 
 namespace stiction {
 
 /// A patch with more vertices is represented by 4 extreme ones, and in the reference law by 24 that are evenly spread.
 constexpr int MAX_MATERIAL_POINTS = 8, MAX_REFERENCE_POINTS = 24;
+
+/// An impulse (f_x, f_y, n) [N s] on a point of a patch.
+struct PointImpulse {
+    Vector place;  ///< relative to the centre of mass [m]
+    Vector impulse;
+};
 
 /// Impulses at the points of a patch.
 struct PatchImpulses {
@@ -32,21 +37,21 @@ class MaterialLaw final : public Law {
   public:
     struct Options {
         bool body_axes = false;     ///< directions of slip are measured from the body's x axis seen from above, not the world's
-        double softness = 0.0;      ///< compliance, see Law
-        RoughFriction rough;        ///< Coulomb friction that approximates the map
+        double compliance = 0.0;      ///< compliance, see Law
+        CoulombFriction coulomb_estimate;        ///< Coulomb friction that approximates the map
         /// The reference law `CoulombLaw`: solved at every vertex, up to 24; a box by the rule of DART's Dantzig solver.
         bool reference = false;
     };
     MaterialLaw(FrictionMap map, Restitution restitution, const Options& options)
         : map_(std::move(map)), restitution_(restitution), options_(options) {
-        softness = options.softness;
+        compliance = options.compliance;
     }
 
     /// Solve each contact for its mode, and keep its friction.
     bool bounces() const override { return restitution_.e0 > 0.0; }
     void classify(const Contacts& contacts) override;
     bool outside(const Contacts& contacts, int i) override { return contacts[i].outside; }
-    RoughFriction rough() const override { return options_.rough; }
+    CoulombFriction coulomb_estimate() const override { return options_.coulomb_estimate; }
 
     /// The impulses at the points of a contact's patch; none where nothing approaches the ground. Notes in the contact how
     /// it bounces, and whether it lies outside of what the map has seen.

@@ -39,14 +39,14 @@ template <class T> T squeeze(const T& a, const T& scale) { return a / (scale + m
 template <class T> class PatchView {
   public:
     TwistOf<T> twist;        // v1, then what the normal impulse leaves of it
-    MobilityOf<T> W;
+    InverseInertiaOf<T> W;
     Vec3<T> centre;
     Vec3<T> normal;          // (p_z, m_x, m_y)
     T length;                // L
-    PatchPoint<T> points[MOST_POINTS];
+    PatchPoint<T> points[MAX_POINTS];
     Turn<T> turn;
     Vec3<T> guessed;         // friction (x, y, spin) in units of N0 and L
-    T features[MOST_FEATURES];
+    T features[MAX_FEATURES];
     T absolute[10];          // load [N s] and speed before the step [m/s]: of the patch, then of single points
 
     void describe(const Recipe& recipe, Kind kind, int number) {
@@ -72,8 +72,8 @@ template <class T> class PatchView {
     Vec3<T> slip;              // u
     Symmetric3<T> response;    // C, of (x, y, L yaw)
     Vec3<T> sensitivity;       // S: how the whole load changes with friction
-    T velocity[3 * MOST_POINTS];
-    T responses[9 * MOST_POINTS * MOST_POINTS];
+    T velocity[3 * MAX_POINTS];
+    T responses[9 * MAX_POINTS * MAX_POINTS];
 
     /// Note the load of the patch, and how fast it and its points slip before contact.
     void note_speeds() {
@@ -200,7 +200,7 @@ template <class T> class PatchView {
     }
 
     /// Find the guessed impulses of the points, and the velocities that they leave.
-    void sweep(const RoughFriction& friction) {
+    void sweep(const CoulombFriction& friction) {
         FrictionSweep<T> sweeps(std::span(points, k), velocity, responses, friction);
         if (!any(sweeps.moves())) return;
         set_responses();
@@ -263,7 +263,7 @@ template <class T> class PatchView {
     }
 
     /// Features of the patch as a whole.
-    T* whole_patch(T* out, Kind kind, const T& mass, const RoughFriction& friction) {
+    T* whole_patch(T* out, Kind kind, const T& mass, const CoulombFriction& friction) {
         const T N0 = normal.x, nothing(0.0);
         const int d = kind == Kind::POINT ? 2 : 3;
         const T yaw(kind == Kind::POINT ? 0.0 : 1.0);  // a point has none

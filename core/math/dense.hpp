@@ -13,7 +13,7 @@
 
 namespace stiction {
 
-constexpr double NO_MOBILITY = 1e-12;  ///< share of a direction's own response that is only rounding
+constexpr double IMMOBILE_SHARE = 1e-12;  ///< share of a direction's own response that is only rounding
 
 /// A dense matrix with its own memory, row by row; resizing keeps the memory.
 class Matrix {
@@ -65,12 +65,12 @@ template <class T> inline Vec3<T> solve(Symmetric3<T> A, Vec3<T> b) {
     b.y = b.y - lxy * b.x;
     b.z = b.z - lxz * b.x;
     b.x = b.x * per_x;
-    const T per_y = select(A.yy > T(NO_MOBILITY) * yy_own, T(1.0) / A.yy, nothing);
+    const T per_y = select(A.yy > T(IMMOBILE_SHARE) * yy_own, T(1.0) / A.yy, nothing);
     const T lyz = A.yz * per_y;
     A.zz = A.zz - lyz * lyz * A.yy;
     b.z = b.z - lyz * b.y;
     b.y = b.y * per_y;
-    b.z = select(A.zz > T(NO_MOBILITY) * zz_own, b.z / A.zz, nothing);
+    b.z = select(A.zz > T(IMMOBILE_SHARE) * zz_own, b.z / A.zz, nothing);
     b.y = b.y - lyz * b.z;
     return {b.x - lxy * b.y - lxz * b.z, b.y, b.z};
 }
@@ -89,7 +89,7 @@ inline void solve_semidefinite(double* A, int stride, double* x, bool* free, int
                 row[k] -= row[m] * row[m] * A[m * stride + m];
                 x[k] -= row[m] * x[m];
             }
-        if (!(row[k] > NO_MOBILITY * own)) {
+        if (!(row[k] > IMMOBILE_SHARE * own)) {
             free[k] = false;
             continue;
         }

@@ -114,7 +114,7 @@ template <class T> struct TwistOf {
                 linear.z + r.y * angular.x - r.x * angular.y};
     }
     /// Upward speed of the body's points above (x, y).
-    T rise(const T& x, const T& y) const { return linear.z + y * angular.x - x * angular.y; }
+    T normal_velocity(const T& x, const T& y) const { return linear.z + y * angular.x - x * angular.y; }
 };
 using Twist = TwistOf<double>;
 
@@ -143,21 +143,21 @@ template <class T> inline T dot(const WrenchOf<T>& p, const TwistOf<T>& v) {
 
 /// M^-1 of a free body: how an impulse changes its twist. It couples no force to turning. A planar body has zeros in
 /// the directions in which it cannot move.
-template <class T> struct MobilityOf {
+template <class T> struct InverseInertiaOf {
     Vec3<T> linear;          ///< 1 / mass, along x, y and z
     Symmetric3<T> angular;   ///< inverse of the inertia
 
-    friend TwistOf<T> operator*(const MobilityOf& W, const WrenchOf<T>& p) {
+    friend TwistOf<T> operator*(const InverseInertiaOf& W, const WrenchOf<T>& p) {
         return {{W.linear.x * p.linear.x, W.linear.y * p.linear.y, W.linear.z * p.linear.z}, W.angular * p.angular};
     }
     /// How fast points above (x, y) rise for a unit push upwards at (a, b).
-    T rise(const T& x, const T& y, const T& a, const T& b) const { return linear.z + tilt(x, y, a, b); }
+    T normal_response(const T& x, const T& y, const T& a, const T& b) const { return linear.z + tilt(x, y, a, b); }
     /// The part of it that comes from tilting, which is linear in both places.
     T tilt(const T& x, const T& y, const T& a, const T& b) const {
         return y * (angular.xx * b - angular.xy * a) - x * (angular.xy * b - angular.yy * a);
     }
 };
-using Mobility = MobilityOf<double>;
+using InverseInertia = InverseInertiaOf<double>;
 
 // Numbers side by side in memory, as arrays have them: 3 for a vector, 6 for a twist or a wrench, linear part first.
 inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }

@@ -35,7 +35,7 @@ void PointStep::lift() {
         const double distance = points[r].distance;
         for (int c = 0; c < m; ++c) normals_.A[r][c] = problem_.A[3 * r][3 * c];
         for (int d = 0; d < 3; ++d) normals_.A[r][r] += yield * problem_.A[3 * r + d][3 * r + d];
-        const double depth = -distance, slow = std::min(share * depth / h, CORRECTION_SPEED);
+        const double depth = -distance, slow = std::min(share * depth / h, MAX_RECOVERY_SPEED);
         const double quick = std::min(share * std::max(depth - shallow, 0.0) / h, fastest);
         normals_.b[r] = is_deep(points[r]) ? -std::max(slow, quick) : std::max(distance, 0.0) / h;
         normals_.bounded[r] = {0.0, std::numeric_limits<double>::infinity()};

@@ -12,10 +12,12 @@
 namespace stiction {
 namespace {
 
-constexpr double LOOSE = 5.0;         // times the tolerance is taken where a search does not settle at once
-constexpr int MOST_EVALUATIONS = 40;  // of the law in one step; then the best friction so far is taken
-constexpr int ORDINARY = 8;           // evaluations after which a search is no ordinary one
-constexpr int STOPS = 2;              // times that a link may be assumed to be static again
+constexpr struct {
+    int max_evaluations = 40;      // of the law in one step; then the best friction so far is taken
+    int usual_evaluations = 8;     // after which the search restarts from its best point with shorter steps, ...
+    double loose_tolerance = 5.0;  // ... and this multiple of the tolerance is accepted
+    int max_restops = 2;           // times that a sliding link may be assumed to be static again
+} SETTINGS;
 
 /// A length that makes torques comparable to forces [m].
 double arm_of(const Contact& c) { return std::max(c.radius, 0.01 * c.diameter); }
@@ -30,17 +32,17 @@ std::array<double, 5> in_forces(const Friction& f, double arm) {
 const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free,
                                   const Matrix& L, double tolerance) {
     if (!begin(laws, contacts, V_free, L)) return solution_;
-    // A lone link begins where a rough law has it, if that lets it slide: this may spare a question.
-    if (size() == 1 && knows_rough_law() && slide_roughly()) {
+    // A lone link starts with its Coulomb estimate, if that lets it slide: this may spare an evaluation.
+    if (size() == 1 && has_coulomb_estimates() && slide_by_estimate()) {
         assumed_[0].is_static = false;
-        links_[0].stopped_again = STOPS - 1;  // it has not been stopped yet
+        links_[0].stopped_again = SETTINGS.max_restops - 1;  // it has not been stopped yet
     } else {
         has_start_ = at_start_ = false;
         for (Assumption& link : assumed_) link.friction = {};
     }
     int& evaluations = solution_.evaluations;
     bool solved = false;
-    while (evaluations < MOST_EVALUATIONS && !solved) {
+    while (evaluations < SETTINGS.max_evaluations && !solved) {
         balance_links();                            // p of what is assumed
         ask_at(solution_.impulse.data());     // V1 = V_free + (L - M_b^-1) p
         classify();                   // c = C(V1)
@@ -48,9 +50,9 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
         if (release() || stop_again()) continue;  // C does not agree with what was assumed
         ask_friction();               // p_f = R(V1)
         const double size = write_mismatch(), error = search_.error();
-        solved = error <= (evaluations < ORDINARY ? tolerance : LOOSE * tolerance) * size;
+        solved = error <= (evaluations < SETTINGS.usual_evaluations ? tolerance : SETTINGS.loose_tolerance * tolerance) * size;
         if (solved) {
-            if (at_start_ && error > 0.0) {  // a rough law's friction is near enough, but the law knows better
+            if (at_start_ && error > 0.0) {  // the estimate is near enough, but the law is more exact
                 for (int i = 0; i < this->size(); ++i)
                     if (!assumed_[i].is_static) assumed_[i].friction = links_[i].wanted;
                 balance_links();
@@ -58,9 +60,9 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
             break;
         }
         if (search_.improves()) remember_best();
-        if (evaluations % ORDINARY == 0) {  // it does not settle: again from where it was best, with shorter steps
+        if (evaluations % SETTINGS.usual_evaluations == 0) {  // not converged: restart from the best point
             search_.return_to_best();
-            search_.shorten(std::ldexp(1.0, -(evaluations / ORDINARY)));
+            search_.shorten(std::ldexp(1.0, -(evaluations / SETTINGS.usual_evaluations)));
         }
         const std::span<const double> x = search_.next();
         for (int i = 0; i < this->size(); ++i) {
@@ -73,7 +75,7 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
         return_to_best();
         balance_links();
     }
-    solved = solved && forced_links_stop(LOOSE * tolerance);
+    solved = solved && forced_links_stop(SETTINGS.loose_tolerance * tolerance);
     solution_.solved = guard_work() && solved;
     for (int i = 0; i < size(); ++i) {
         solution_.mode[i] = assumed_[i].is_static               ? Mode::STATIC
@@ -91,14 +93,14 @@ bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts,
     solution_.impulse.assign(6 * n, 0.0);
     solution_.mode.assign(n, Mode::DETACH), solution_.outside.assign(n, false);
     solution_.evaluations = 0, solution_.solved = true;
-    links_.assign(n, {}), assumed_.assign(n, {}), rough_.resize(n), slidable_.resize(n), change_.resize(6 * n);
-    softness_ = 0.0;
+    links_.assign(n, {}), assumed_.assign(n, {}), coulomb_estimate_.resize(n), slip_projection_.resize(n), change_.resize(6 * n);
+    compliance_ = 0.0;
     for (const auto& [law, first, count] : laws) {
-        softness_ = std::max(softness_, law->softness);
-        for (int i = first; i < first + count; ++i) links_[i].law = law, rough_[i] = law->rough();
+        compliance_ = std::max(compliance_, law->compliance);
+        for (int i = first; i < first + count; ++i) links_[i].law = law, coulomb_estimate_[i] = law->coulomb_estimate();
     }
     has_start_ = at_start_ = start_is_known_ = false;
-    balance_.begin(contacts, V_free, L, softness_);
+    balance_.begin(contacts, V_free, L, compliance_);
     bool any = false;
     arrival_.resize(6 * n);
     for (int i = 0; i < n; ++i) {
@@ -107,24 +109,24 @@ bool Algorithm2::begin(std::span<const LawOfRun> laws, const Contacts& contacts,
         c.free = twist_from(V_free + 6 * i);
         write(c.before, &arrival_[6 * i]);
         links_[i].pressed = contacts[i].lowest_separation(twist_from(V_free + 6 * i)) < 0.0;
-        links_[i].stopped_again = n == 1 ? STOPS : 0;  // one that was static alone would be no more so again
+        links_[i].stopped_again = n == 1 ? SETTINGS.max_restops : 0;  // one that was static alone would be no more so again
         assumed_[i].is_static = links_[i].pressed;
         any = any || links_[i].pressed;
     }
     if (!any) return false;
     note_bounces();
-    for (int i = 0; i < n; ++i) slidable_[i] = balance_.slidable(i);
+    for (int i = 0; i < n; ++i) slip_projection_[i] = balance_.slip_projection(i);
     search_.begin(5 * n);
     return true;
 }
 
 void Algorithm2::note_outcome() {
-    if (softness_ > 0.0) multiply(*L_, solution_.impulse.data(), change_.data());
-    for (int i = 0; i < size() && softness_ > 0.0; ++i) {
+    if (compliance_ > 0.0) multiply(*L_, solution_.impulse.data(), change_.data());
+    for (int i = 0; i < size() && compliance_ > 0.0; ++i) {
         Contact& c = contacts_[i];
         c.impulse = wrench_from(&solution_.impulse[6 * i]), c.mode = solution_.mode[i];
         const Twist after = twist_from(V_free_ + 6 * i) + twist_from(&change_[6 * i]);
-        solution_.mode[i] = recorded_mode(c, after, links_[i].law->softness);
+        solution_.mode[i] = recorded_mode(c, after, links_[i].law->compliance);
     }
     for (const auto& [law, first, count] : laws_)
         for (int i = 0; i < count; ++i)
@@ -137,8 +139,8 @@ void Algorithm2::handle(const double* p) {
         if (count > 0) algorithm1(*law, contacts_.part(first, count));
 }
 
-bool Algorithm2::knows_rough_law() const {
-    return std::all_of(rough_.begin(), rough_.end(), [](const RoughFriction& rough) { return rough.mu_x >= 0.0; });
+bool Algorithm2::has_coulomb_estimates() const {
+    return std::all_of(coulomb_estimate_.begin(), coulomb_estimate_.end(), [](const CoulombFriction& coulomb_estimate) { return coulomb_estimate.mu_x >= 0.0; });
 }
 
 /// Write V1 = V_free + (L - M_b^-1) p of every link into its contact: the twist it would have without its own p.
@@ -146,7 +148,7 @@ void Algorithm2::ask_at(const double* p) {
     multiply(*L_, p, change_.data());
     for (int i = 0; i < size(); ++i) {
         const Twist all = twist_from(V_free_ + 6 * i) + twist_from(change_.data() + 6 * i);
-        contacts_[i].velocity = all - contacts_[i].mobility * wrench_from(p + 6 * i);
+        contacts_[i].velocity = all - contacts_[i].inverse_inertia * wrench_from(p + 6 * i);
     }
 }
 
@@ -165,13 +167,13 @@ void Algorithm2::classify() {
         link.wanted = {};
         solution_.mode[i] = c.mode;
         if (is_static && !link.forced) {
-            if (stop_patch(c, link.law->softness) != Mode::STATIC)
+            if (stop_patch(c, link.law->compliance) != Mode::STATIC)
                 solution_.mode[i] = Mode::DYNAMIC;  // to stop it one would have to pull: only friction is kept
             link.wanted = c.friction;
         }
         // A link that the law would stop where it slides, but lets slide where it is stopped, slides: no mode is right.
         if (!assumed_[i].is_static && solution_.mode[i] == Mode::STATIC)
-            link.forced = ++link.found_static > ORDINARY;
+            link.forced = ++link.found_static > SETTINGS.usual_evaluations;
     }
 }
 
@@ -182,13 +184,13 @@ void Algorithm2::ask_friction() {
         if (count > 0) law->friction(contacts_.part(first, count));
     for (int i = 0; i < size(); ++i) {
         if (links_[i].asks) links_[i].wanted = within_reason(contacts_[i], contacts_[i].friction);
-        if (balance_.share() > 0.0) links_[i].wanted = slidable_[i] * links_[i].wanted;
+        if (balance_.share() > 0.0) links_[i].wanted = slip_projection_[i] * links_[i].wanted;
     }
 }
 
-/// Give all links the friction of a rough law; whether anything slides by it.
-bool Algorithm2::slide_roughly() {
-    if (!start_is_known_) start_slides_ = start_.find(contacts_, V_free_, balance_.mobility(), rough_, slidable_);
+/// Give all links the friction of their Coulomb estimates; return whether anything slides by it.
+bool Algorithm2::slide_by_estimate() {
+    if (!start_is_known_) start_slides_ = start_.find(contacts_, V_free_, balance_.mobility(), coulomb_estimate_, slip_projection_);
     start_is_known_ = has_start_ = at_start_ = true;
     for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best = start_.friction()[i];
     return start_slides_;
@@ -197,12 +199,12 @@ bool Algorithm2::slide_roughly() {
 /// Let links slide that were assumed to be static and that the law does not stop; whether to begin anew with them.
 bool Algorithm2::release() {
     bool any = false, pulls = false;
-    const bool knows_rough_law = this->knows_rough_law();
+    const bool has_coulomb_estimates = this->has_coulomb_estimates();
     for (int i = 0; i < size(); ++i) {
         if (!assumed_[i].is_static || solution_.mode[i] == Mode::STATIC) continue;
         any = true;
         assumed_[i] = {false, friction_part(contacts_[i], wrench_from(&solution_.impulse[6 * i]))};
-        if (!knows_rough_law) {
+        if (!has_coulomb_estimates) {
             // Asked at this V1, stopping the patch takes just this impulse: the free link shows whether it pushes.
             pulls = pulls || stop_patch(contacts_[i], 0.0) != Mode::STATIC;
         }
@@ -211,9 +213,9 @@ bool Algorithm2::release() {
     search_.begin(5 * size());
     if (has_start_) {  // a link that slid, was stopped and must slide after all: as it did
         for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best;
-    } else if (knows_rough_law) {  // what stops a patch may be more than any friction: begin where a rough law has it
-        slide_roughly();
-        if (balance_.share() > 0.0)  // feet that push against each other: stopped as a rough law would
+    } else if (has_coulomb_estimates) {  // what stops a patch may be more than any friction: start with the estimate
+        slide_by_estimate();
+        if (balance_.share() > 0.0)  // feet that push against each other: stopped as by the estimate
             for (int i = 0; i < size(); ++i) assumed_[i].is_static = links_[i].pressed && size() > 1;
     }
     return has_start_ || pulls;  // a V1 of an impulse that pulls cannot be
@@ -227,7 +229,7 @@ bool Algorithm2::stop_again() {
         Link& link = links_[i];
         if (assumed_[i].is_static || solution_.mode[i] != Mode::STATIC) continue;
         const bool first = link.stopped_again == 0;
-        if (!first && (any || link.stopped_again >= STOPS)) continue;
+        if (!first && (any || link.stopped_again >= SETTINGS.max_restops)) continue;
         assumed_[i].is_static = any = true;
         ++link.stopped_again;
         if (!first) break;

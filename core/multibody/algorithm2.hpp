@@ -90,27 +90,27 @@ class Algorithm2 {
     Contacts contacts_;
     const double* V_free_ = nullptr;
     const Matrix* L_ = nullptr;
-    double softness_ = 0.0;
-    bool has_start_ = false, at_start_ = false;  // whether a rough law has given the friction; whether it is tried now
+    double compliance_ = 0.0;
+    bool has_start_ = false, at_start_ = false;  // whether Coulomb estimates gave the friction; whether it is asked about now
     bool start_is_known_ = false, start_slides_ = false;
     bool bounces_ = false;  // whether any vertex is to separate faster than not at all
     Solution solution_;
     std::vector<Link> links_;
     std::vector<Assumption> assumed_, scaled_;
-    std::vector<RoughFriction> rough_;
-    std::vector<Slidable> slidable_;
+    std::vector<CoulombFriction> coulomb_estimate_;
+    std::vector<SlipProjection> slip_projection_;
     std::vector<double> change_, arrival_, bounced_;
     Balance balance_;
     StartingPoint start_;
     Broyden search_;
 
     int size() const { return static_cast<int>(links_.size()); }
-    bool knows_rough_law() const;
+    bool has_coulomb_estimates() const;
     void balance_links() { balance_.solve(assumed_, solution_.impulse.data()); }
     void ask_at(const double* p);
     void classify();
     void ask_friction();
-    bool slide_roughly();
+    bool slide_by_estimate();
     bool release();
     bool stop_again();
     double write_mismatch();

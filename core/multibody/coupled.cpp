@@ -13,16 +13,16 @@ constexpr double STIFFENING = 1e-8;  // share of a link's own mobility that a di
 constexpr double IMMOBILE = 1e-9;    // a direction with less than this share of the free link's mobility has none
 
 /// Entry k of the diagonal of M_b^-1.
-double own_mobility(const Mobility& W, int k) {
+double own_inverse_inertia(const InverseInertia& W, int k) {
     const double diagonal[6] = {W.linear.x, W.linear.y, W.linear.z, W.angular.xx, W.angular.yy, W.angular.zz};
     return diagonal[k];
 }
 
 /// Whether links can move in all directions: whether A, a copy of L, has a Cholesky factor, into which it is changed.
-bool is_mobile(const Contacts& contacts, Matrix& A) {
+bool can_move_freely(const Contacts& contacts, Matrix& A) {
     const int n = A.rows();
     for (int k = 0; k < n; ++k) {
-        if (!(A[k][k] > IMMOBILE * own_mobility(contacts[k / 6].mobility, k % 6))) return false;
+        if (!(A[k][k] > IMMOBILE * own_inverse_inertia(contacts[k / 6].inverse_inertia, k % 6))) return false;
         const double root = std::sqrt(A[k][k]);
         double* pivot = A[k];  // its part right of the diagonal holds the column below it: A is symmetric
         for (int c = k + 1; c < n; ++c) pivot[c] /= root;
@@ -35,12 +35,12 @@ bool is_mobile(const Contacts& contacts, Matrix& A) {
     return true;
 }
 
-/// Mobility of a patch along x and y, and in yaw.
-struct SlideMobility {
+/// InverseInertia of a patch along x and y, and in yaw.
+struct SlideResponse {
     double xx, xy, yy, spin;
 
     /// b: where its link's rows and columns begin in W
-    SlideMobility(const Matrix& W, int b, const Vector& centre) {
+    SlideResponse(const Matrix& W, int b, const Vector& centre) {
         const auto [x, y, z] = centre;
         // Along x the patch moves with v_x + z w_y - y w_z, along y with v_y - z w_x + x w_z.
         const auto along_x = [&](int k) { return W[b + k][b] + z * W[b + k][b + 4] - y * W[b + k][b + 5]; };
@@ -51,7 +51,7 @@ struct SlideMobility {
         spin = W[b + 5][b + 5];
     }
 
-    SlideMobility(const Mobility& W, const Vector& centre) : xy(0.0), spin(W.angular.zz) {
+    SlideResponse(const InverseInertia& W, const Vector& centre) : xy(0.0), spin(W.angular.zz) {
         const auto [x, y, z] = centre;
         const Tensor& I = W.angular;
         xx = W.linear.x + z * (z * I.yy - y * I.yz) - y * (z * I.yz - y * I.zz);
@@ -163,9 +163,9 @@ void StaticPatches::add_impulses(const double* v, double* p) {
 
 Balance::Balance(int most_links) : lcp_{ActiveSet(MAX_ACTIVE * most_links), {}} {}
 
-void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix& L, double softness) {
+void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix& L, double compliance) {
     const std::size_t n = static_cast<std::size_t>(contacts.size());
-    contacts_ = contacts, V_free_ = V_free, L_ = &L, softness_ = softness;
+    contacts_ = contacts, V_free_ = V_free, L_ = &L, compliance_ = compliance;
     for (auto* vector : {&before_, &now_, &freed_}) vector->resize(6 * n);
     normal_.resize(n);
     vertices_ = most_vertices_ = 0;
@@ -180,30 +180,30 @@ void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix
 }
 
 void Balance::stiffen() {
-    stiffened_ = *L_;
+    regularised_ = *L_;
     share_ = 0.0;
-    if (is_mobile(contacts_, stiffened_)) return;
-    stiffened_ = *L_;
+    if (can_move_freely(contacts_, regularised_)) return;
+    regularised_ = *L_;
     share_ = STIFFENING;
     for (int i = 0; i < contacts_.size(); ++i) {
-        const Mobility& W = contacts_[i].mobility;
+        const InverseInertia& W = contacts_[i].inverse_inertia;
         const double linear[3] = {W.linear.x, W.linear.y, W.linear.z};
         const Tensor& I = W.angular;
         const double angular[3][3] = {{I.xx, I.xy, I.xz}, {I.xy, I.yy, I.yz}, {I.xz, I.yz, I.zz}};
         for (int k = 0; k < 3; ++k) {
-            stiffened_[6 * i + k][6 * i + k] += share_ * linear[k];
-            for (int m = 0; m < 3; ++m) stiffened_[6 * i + 3 + k][6 * i + 3 + m] += share_ * angular[k][m];
+            regularised_[6 * i + k][6 * i + k] += share_ * linear[k];
+            for (int m = 0; m < 3; ++m) regularised_[6 * i + 3 + k][6 * i + 3 + m] += share_ * angular[k][m];
         }
     }
 }
 
-Slidable Balance::slidable(int link) const {
+SlipProjection Balance::slip_projection(int link) const {
     if (share_ == 0.0) return {};
     const Contact& c = contacts_[link];
-    const SlideMobility system(*L_, 6 * link, c.centre), own(c.mobility, c.centre);
+    const SlideResponse system(*L_, 6 * link, c.centre), own(c.inverse_inertia, c.centre);
     const double half = 0.5 * (system.xx + system.yy), skew = 0.5 * (system.xx - system.yy);
     const double split = std::sqrt(skew * skew + system.xy * system.xy);
-    Slidable out;
+    SlipProjection out;
     if (half - split <= IMMOBILE * (own.xx + own.yy)) {  // it slides along one line only; along x if it cannot at all
         const double x = split > 0.0 ? skew / split : 1.0, y = split > 0.0 ? system.xy / split : 0.0;
         out.xx = 0.5 + 0.5 * x, out.yy = 0.5 - 0.5 * x, out.xy = 0.5 * y;
@@ -222,7 +222,7 @@ void Balance::solve(std::span<const Assumption> links, double* p) {
         write(links[i].is_static ? friction_wrench(contacts_[i].centre, links[i].friction) : Wrench{}, p + 6 * i);
     for (int round = 0; round < 2; ++round) {  // what the share has added is taken back
         for (int i = 0; i < n; ++i) {
-            const Twist added = contacts_[i].mobility * wrench_from(p + 6 * i);
+            const Twist added = contacts_[i].inverse_inertia * wrench_from(p + 6 * i);
             write(twist_from(V_free_ + 6 * i) - share_ * added, before_.data() + 6 * i);
         }
         settle(links, p);
@@ -292,7 +292,7 @@ void Balance::solve_normal(const Matrix& L, const double* V, std::span<const Ass
             }
     const auto stands = [&](const Vertex& vertex) { return links[vertex.link].is_static; };
     if (std::any_of(lcp_.last.begin(), lcp_.last.end(), stands)) lcp_.last.clear();
-    solve_frictionless(SlidingLinks{contacts_, L, V, links, vertices_, most_vertices_}, targets, softness_, lcp_, normal_);
+    solve_frictionless(SlidingLinks{contacts_, L, V, links, vertices_, most_vertices_}, targets, compliance_, lcp_, normal_);
 }
 
 }  // namespace stiction

@@ -24,7 +24,7 @@ struct Assumption {
 ///
 /// A link of a hinged chain can neither yaw nor slide across its plane, but a law does not know that: where two
 /// mirrored answers are as good, it gives one of them, whose spin torque would lead V1 out of the plane.
-struct Slidable {
+struct SlipProjection {
     double xx = 1.0, xy = 0.0, yy = 1.0;  ///< of the plane: a projection
     double spin = 1.0;                    ///< 1, or 0 where it cannot spin
 
@@ -68,8 +68,8 @@ class Balance {
 
     /// A step begins.
     /// V_free: twists after a step without contact, (6 n,)
-    /// softness: share of its own response by which a loaded vertex yields
-    void begin(const Contacts& contacts, const double* V_free, const Matrix& L, double softness);
+    /// compliance: share of its own response by which a loaded vertex yields
+    void begin(const Contacts& contacts, const double* V_free, const Matrix& L, double compliance);
 
     /// Share of M_b^-1 that was added to L since links cannot move in all directions: 0 if they can.
     ///
@@ -77,8 +77,8 @@ class Balance {
     /// least one is wanted, measured by what it would do to the free link: a trace of its mobility chooses it.
     double share() const { return share_; }
     /// L, with that share of M_b^-1.
-    const Matrix& mobility() const { return share_ > 0.0 ? stiffened_ : *L_; }
-    Slidable slidable(int link) const;
+    const Matrix& mobility() const { return share_ > 0.0 ? regularised_ : *L_; }
+    SlipProjection slip_projection(int link) const;
 
     /// Impulses p (6 n,) in the system itself that stop the patches of the static links and give the others their
     /// friction, and the normal impulse with which nothing approaches and what bounces does. A static patch may pull: the
@@ -88,7 +88,7 @@ class Balance {
     /// to the static links' friction is taken, so that what a law has agreed to stays.
     void solve(std::span<const Assumption> links, double* p);
 
-    /// Whether vertices separate as fast as they bounce, as at the begin of each step, or not at all.
+    /// Whether vertices separate as fast as they bounce, as at the start of each step, or not at all.
     void let_bounce(bool bounce) { bounce_ = bounce; }
 
     /// Impulses p (6 n,) without friction after which the vertices of all links separate at their target speeds, if
@@ -99,10 +99,10 @@ class Balance {
     Contacts contacts_;
     const double* V_free_ = nullptr;
     const Matrix* L_ = nullptr;
-    double softness_ = 0.0, share_ = 0.0;
+    double compliance_ = 0.0, share_ = 0.0;
     bool bounce_ = true;
     int vertices_ = 0, most_vertices_ = 0;  // of all patches, and of the largest
-    Matrix stiffened_;
+    Matrix regularised_;
     StaticPatches static_;
     FrictionlessLCP lcp_;
     std::vector<Normal> normal_;

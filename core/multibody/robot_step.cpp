@@ -180,9 +180,9 @@ void RobotStep::plan_rise(double timestep) {
     double deepest = 0.0;
     for (const Contact& c : links_->contacts()) deepest = std::max(deepest, c.depth);
     std::fill(rise.begin(), rise.end(), 0.0);
-    if (deepest >= SETTLED_DEPTH) {
+    if (deepest >= NEGLIGIBLE_DEPTH) {
         scratch_.resize(V_free_.size());
-        links_->algorithm2().balance().separate({CORRECTION / timestep, CORRECTION_SPEED}, scratch_.data());
+        links_->algorithm2().balance().separate({RECOVERY_SHARE / timestep, MAX_RECOVERY_SPEED}, scratch_.data());
         multiply(linear_.R, scratch_.data(), rise.data());
     }
 }

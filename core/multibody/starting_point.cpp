@@ -26,7 +26,7 @@ Vector StartingPoint::velocity(const Point& point, const double* twists) const {
 /// Bring each point to rest, one after another, as far as friction and a push can; whether none had to change any more.
 /// Size: of all twists, where the compiler may know it; else 0
 template <int Size>
-bool StartingPoint::sweep(std::span<const RoughFriction> rough, std::span<const Slidable> slidable) {
+bool StartingPoint::sweep(std::span<const CoulombFriction> coulomb_estimate, std::span<const SlipProjection> slip_projection) {
     const int size = Size > 0 ? Size : static_cast<int>(twist_.size());
     double* twist = twist_.data();
     double most = 0.0, change = 0.0;
@@ -36,8 +36,8 @@ bool StartingPoint::sweep(std::span<const RoughFriction> rough, std::span<const 
         const double load = std::max(0.0, stopping(f.z, v.z, point.own.z)), push = load - f.z;
         v += push * point.pushed;
         const double x = stopping(f.x, v.x, point.own.x), y = stopping(f.y, v.y, point.own.y);
-        const Slidable& felt = slidable[point.link];
-        const auto& [mu_x, mu_y, round] = rough[point.link];
+        const SlipProjection& felt = slip_projection[point.link];
+        const auto& [mu_x, mu_y, round] = coulomb_estimate[point.link];
         const Along<double> felt_stop{felt.xx * x + felt.xy * y, felt.xy * x + felt.yy * y};
         const Along<double> now = limited(felt_stop, mu_x * load, mu_y * load, round);
         const double more_x = now.x - f.x, more_y = now.y - f.y;
@@ -53,16 +53,16 @@ bool StartingPoint::sweep(std::span<const RoughFriction> rough, std::span<const 
 }
 
 bool StartingPoint::find(const Contacts& contacts, const double* V, const Matrix& L,
-                         std::span<const RoughFriction> rough, std::span<const Slidable> slidable) {
+                         std::span<const CoulombFriction> coulomb_estimate, std::span<const SlipProjection> slip_projection) {
     const int n = contacts.size();
     twist_.assign(V, V + 6 * n);
-    response_.resize(std::size_t(3) * MOST_POINTS * n * 6 * n);
+    response_.resize(std::size_t(3) * MAX_POINTS * n * 6 * n);
     points_.clear();
     for (int i = 0; i < n; ++i)
         for_points(contacts[i], 1.0, 0.0, [&](int, const Vector& place) { add_point(i, place, L); });
     const Fastest before = fastest(-1.0);
     for (int k = 0; k < SWEEPS; ++k)
-        if (n == 1 ? sweep<6>(rough, slidable) : sweep<0>(rough, slidable)) break;
+        if (n == 1 ? sweep<6>(coulomb_estimate, slip_projection) : sweep<0>(coulomb_estimate, slip_projection)) break;
     const Fastest after = fastest(0.0);
     friction_.assign(n, {});
     for (const Point& point : points_) {
@@ -72,7 +72,7 @@ bool StartingPoint::find(const Contacts& contacts, const double* V, const Matrix
         sum.p_x += f.x, sum.p_y += f.y, sum.m_z += r.x * f.y - r.y * f.x;
         sum.m_x -= r.z * f.y, sum.m_y += r.z * f.x;
     }
-    for (int i = 0; i < n; ++i) friction_[i] = slidable[i] * friction_[i];
+    for (int i = 0; i < n; ++i) friction_[i] = slip_projection[i] * friction_[i];
     return after.along > STILL * std::max(before.up, before.along);
 }
 

@@ -1,4 +1,4 @@
-// Where Algorithm 2 begins: friction of all links together by a rough Coulomb law, with a few projected sweeps.
+// Where Algorithm 2 starts: friction of all links together by approximate Coulomb laws, with a few Gauss-Seidel sweeps.
 //
 // A light foot of a heavy robot is asked about its own small momentum, so that the law's answers move its friction by
 // small steps only. Coulomb's law for the whole system has no such trouble, and leaves the law a short way to go.
@@ -19,9 +19,9 @@ class StartingPoint {
     /// Find friction of all links; whether any point that carries load slides by it.
     ///
     /// V: twists without contact, (6 n,); L: see Balance::mobility
-    /// rough: the law of each link; slidable: what of a friction each link can feel
-    bool find(const Contacts& contacts, const double* V, const Matrix& L, std::span<const RoughFriction> rough,
-              std::span<const Slidable> slidable);
+    /// coulomb_estimate, slip_projection: of each link
+    bool find(const Contacts& contacts, const double* V, const Matrix& L, std::span<const CoulombFriction> coulomb_estimate,
+              std::span<const SlipProjection> slip_projection);
 
     /// Friction at the centre of each patch.
     std::span<const Friction> friction() const { return friction_; }
@@ -48,7 +48,7 @@ class StartingPoint {
     void add_point(int link, const Vector& place, const Matrix& L);
     Vector velocity(const Point& point, const double* twists) const;
     template <int Size>
-    bool sweep(std::span<const RoughFriction> rough, std::span<const Slidable> slidable);
+    bool sweep(std::span<const CoulombFriction> coulomb_estimate, std::span<const SlipProjection> slip_projection);
     Fastest fastest(double least) const;
 };
 

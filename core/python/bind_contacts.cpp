@@ -19,30 +19,36 @@
 namespace stiction {
 namespace {
 
+/// Offset of a field in a contact, which has base classes.
+template <class Field, class Part> std::size_t offset(Field Part::* field) {
+    static const Contact contact;
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(&(contact.*field)) - reinterpret_cast<const char*>(&contact));
+}
+
 /// The fields of a Contact that Python sees, as a NumPy dtype.
 nb::object contact_dtype() {
     Fields fields;
-    fields.add("index", "i8", offsetof(Contact, index));
-    fields.add("rotation", "(3,3)f8", offsetof(Contact, rotation));
-    fields.add("height", "f8", offsetof(Contact, height));
-    fields.add("velocity", "6f8", offsetof(Contact, velocity));
-    fields.add("before", "6f8", offsetof(Contact, before));
-    fields.add("inverse_mass", "3f8", offsetof(Contact, mobility));
-    fields.add("kind", "i8", offsetof(Contact, kind));
-    fields.add("depth", "f8", offsetof(Contact, depth));
-    fields.add("count", "i8", offsetof(Contact, count));
-    fields.add("centre", "3f8", offsetof(Contact, centre));
-    fields.add("axis", "3f8", offsetof(Contact, axis));
-    fields.add("radius", "f8", offsetof(Contact, radius));
-    fields.add("diameter", "f8", offsetof(Contact, diameter));
-    fields.add("timestep", "f8", offsetof(Contact, timestep));
-    fields.add("fall", "f8", offsetof(Contact, fall));
-    fields.add("restitution", "3f8", offsetof(Contact, restitution));
-    fields.add("mode", "i8", offsetof(Contact, mode));
-    fields.add("friction", "5f8", offsetof(Contact, friction));
-    fields.add("impulse", "6f8", offsetof(Contact, impulse));
-    const std::size_t notes = offsetof(Contact, description);
-    fields.add("features", (std::to_string(MOST_FEATURES) + "f8").c_str(), notes + offsetof(Description, features));
+    fields.add("index", "i8", offset(&Contact::index));
+    fields.add("rotation", "(3,3)f8", offset(&Contact::rotation));
+    fields.add("height", "f8", offset(&Contact::height));
+    fields.add("velocity", "6f8", offset(&Contact::velocity));
+    fields.add("before", "6f8", offset(&Contact::before));
+    fields.add("inverse_mass", "3f8", offset(&Contact::inverse_inertia));
+    fields.add("kind", "i8", offset(&Contact::kind));
+    fields.add("depth", "f8", offset(&Contact::depth));
+    fields.add("count", "i8", offset(&Contact::count));
+    fields.add("centre", "3f8", offset(&Contact::centre));
+    fields.add("axis", "3f8", offset(&Contact::axis));
+    fields.add("radius", "f8", offset(&Contact::radius));
+    fields.add("diameter", "f8", offset(&Contact::diameter));
+    fields.add("timestep", "f8", offset(&Contact::timestep));
+    fields.add("fall", "f8", offset(&Contact::fall));
+    fields.add("restitution", "3f8", offset(&Contact::restitution));
+    fields.add("mode", "i8", offset(&Contact::mode));
+    fields.add("friction", "5f8", offset(&Contact::friction));
+    fields.add("impulse", "6f8", offset(&Contact::impulse));
+    const std::size_t notes = offset(&Contact::description);
+    fields.add("features", (std::to_string(MAX_FEATURES) + "f8").c_str(), notes + offsetof(Description, features));
     fields.add("guess", "3f8", notes + offsetof(Description, guess));
     fields.add("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));
     fields.add("unit_length", "f8", notes + offsetof(Description, unit_length));
@@ -65,7 +71,7 @@ auto inverse_inertia(const OwnedContacts& contacts) {
     auto result = new_array<double>({std::size_t(contacts.size()), 6, 6}, &out);
     std::fill(out, out + 36 * contacts.size(), 0.0);
     for (const Contact& c : contacts) {
-        const Mobility& W = c.mobility;
+        const InverseInertia& W = c.inverse_inertia;
         const double angular[9] = {W.angular.xx, W.angular.xy, W.angular.xz, W.angular.xy, W.angular.yy,
                                    W.angular.yz, W.angular.xz, W.angular.yz, W.angular.zz};
         out[0] = W.linear.x, out[7] = W.linear.y, out[14] = W.linear.z;
@@ -105,11 +111,11 @@ OwnedContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position
     if (quaternion.shape(0) != position.shape(0) || twist.shape(0) != position.shape(0))
         throw nb::value_error("position, quaternion and twist must have as many rows.");
     auto memory = std::make_shared<ContactMemory>(n, static_cast<int>(hull->vertices.size()), hull);
-    const Setting setting{timestep, vector_from(gravity.data())};
+    const StepSettings setting{timestep, vector_from(gravity.data())};
     for (int i = 0; i < n; ++i) {
-        Moving moving{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+        BodyState moving{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
                       twist_from(twist.data() + 6 * i)};
-        begin_body(setting, *hull, *memory, i, moving, touch);
+        start_body(setting, *hull, *memory, i, moving, touch);
     }
     return OwnedContacts(memory->all());
 }
@@ -120,7 +126,7 @@ auto free_twists(const Hull& hull, Input<double, -1, 4> quaternion, Input<double
     if (quaternion.shape(0) != twist.shape(0)) throw nb::value_error("All arrays must have as many rows.");
     double* out;
     auto result = new_array<double>({twist.shape(0), 6}, &out);
-    const Setting setting{timestep, vector_from(gravity.data())};
+    const StepSettings setting{timestep, vector_from(gravity.data())};
     for (std::size_t i = 0; i < twist.shape(0); ++i) {
         const Rotation R = quaternion_from(quaternion.data() + 4 * i).matrix();
         write(free_twist(hull, R, setting, twist_from(twist.data() + 6 * i)), out + 6 * i);
@@ -177,7 +183,7 @@ nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Inp
     auto spins = new_array<double>({n, 3}, &w);
     const Vector centre = vector_from(com.data());
     for (std::size_t i = 0; i < n; ++i) {
-        const Moving now{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+        const BodyState now{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
                          twist_from(twist.data() + 6 * i)};
         const Origin origin(now, centre);
         write(origin.position, x + 3 * i);
@@ -271,8 +277,8 @@ void bind_contacts(nb::module_& m) {
         .def("points", &points_of, "Contact points (k, 3) of contact i, relative to the centre of mass [m].")
         .def("vertices", &vertices_of, "Numbers (k,) of the touching vertices of contact i.")
         .def("normal_impulse",
-             [](const OwnedContacts& all, int i, Input<double, 6> twist, double softness, double rate, double cap) {
-                 return as_tuple(normal_impulse(all.at(i), twist_from(twist.data()), softness, {rate, cap}));
+             [](const OwnedContacts& all, int i, Input<double, 6> twist, double compliance, double rate, double cap) {
+                 return as_tuple(normal_impulse(all.at(i), twist_from(twist.data()), compliance, {rate, cap}));
              },
              nb::arg("i"), nb::arg("twist"), nb::arg("softness") = 0.0, nb::arg("rate") = 0.0, nb::arg("cap") = 0.0,
              "The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.")
@@ -303,7 +309,7 @@ void bind_contacts(nb::module_& m) {
 
     m.def("touching", &touching, nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"), nb::arg("twist"),
           nb::arg("timestep"), nb::arg("gravity"), nb::arg("touch") = TOUCH,
-          "The contacts of bodies at the begin of a step, with v1; states are at the centre of mass.");
+          "The contacts of bodies at the start of a step, with v1; states are at the centre of mass.");
     m.def("to_centre_of_mass", &to_centre_of_mass,
           "States of body frames as those of their centres of mass: position, quaternion, twist.");
     m.def("to_body_frame", &to_body_frame, "States of centres of mass as those of body frames: position, velocity, spin.");

@@ -6,7 +6,7 @@
 namespace stiction {
 namespace {
 
-constexpr int MOST_PARTS = 1000;
+constexpr int MAX_PARTS = 1000;
 
 void make_impact_law(ImpactLaw* self, double restitution, double restitution_fall, double restitution_threshold,
                      double restitution_lever,
@@ -14,7 +14,7 @@ void make_impact_law(ImpactLaw* self, double restitution, double restitution_fal
                      double lag, int memory, double drag, Input<double, -1, -1> each,
                      const FrictionMap& friction_factor, const Spline& restitution_factor) {
     if (each.shape(0) < 1 || each.shape(1) < 2) throw nb::value_error("each must have a row of two numbers or more.");
-    if (memory < 1 || memory > MOST_PARTS) throw nb::value_error("An impact comes in 1 to 1000 parts.");
+    if (memory < 1 || memory > MAX_PARTS) throw nb::value_error("An impact comes in 1 to 1000 parts.");
     if (!(drag >= 0.0)) throw nb::value_error("drag must not be negative.");
     const ImpactMaterial material{.restitution = {restitution, restitution_fall, restitution_threshold},
                                   .restitution_lever = restitution_lever,

@@ -16,9 +16,9 @@ namespace {
 /// which write into the contacts' record, and outside(contacts); whole: it answers with respond(contacts) instead.
 class PythonLaw final : public Law {
   public:
-    PythonLaw(nb::object callbacks, double softness_, bool whole, RoughFriction rough)
-        : callbacks_(std::move(callbacks)), whole_(whole), rough_(rough) {
-        softness = softness_;
+    PythonLaw(nb::object callbacks, double compliance_, bool whole, CoulombFriction coulomb_estimate)
+        : callbacks_(std::move(callbacks)), whole_(whole), coulomb_estimate_(coulomb_estimate) {
+        compliance = compliance_;
     }
     PythonLaw(const PythonLaw&) = delete;
     PythonLaw& operator=(const PythonLaw&) = delete;
@@ -36,7 +36,7 @@ class PythonLaw final : public Law {
         for (Contact& c : contacts)
             if (c.mode == Mode::DYNAMIC && (c.friction.m_x != 0.0 || c.friction.m_y != 0.0) && !presses_within(c, c.impulse)) {
                 c.friction = tilted(c, {c.friction.p_x, c.friction.p_y, c.friction.m_z});
-                c.mode = slide_patch(c, within_reason(c, c.friction), softness);
+                c.mode = slide_patch(c, within_reason(c, c.friction), compliance);
             }
     }
     bool outside(const Contacts& contacts, int i) override {
@@ -46,13 +46,13 @@ class PythonLaw final : public Law {
         if (truth < 0) throw nb::python_error();
         return truth == 1;
     }
-    RoughFriction rough() const override { return rough_; }
+    CoulombFriction coulomb_estimate() const override { return coulomb_estimate_; }
     bool repeats_itself() const override { return false; }  // who knows what it remembers
 
   private:
     nb::object callbacks_;
     bool whole_;
-    RoughFriction rough_;
+    CoulombFriction coulomb_estimate_;
 
     void call(const char* name, const Contacts& contacts) const {
         nb::gil_scoped_acquire locked;
@@ -107,7 +107,7 @@ nb::tuple targets(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
 
 void bind_laws(nb::module_& m) {
     nb::class_<Law>(m, "Law", "What the data decides: the classifier C and the regressor R of the paper.")
-        .def_ro("softness", &Law::softness, "Share of its own response by which a loaded contact yields.")
+        .def_ro("softness", &Law::compliance, "Share of its own response by which a loaded contact yields.")
         .def("classify", [](Law& law, const OwnedContacts& all) { law.classify(all); },
              "Write the mode of each contact into its record.")
         .def("friction", [](Law& law, const OwnedContacts& all) { law.friction(all); },
@@ -125,8 +125,8 @@ void bind_laws(nb::module_& m) {
 
     nb::class_<PythonLaw, Law>(m, "PythonLaw", "A law in plain Python.")
         .def("__init__",
-             [](PythonLaw* self, nb::object callbacks, double softness, bool whole, double mu_x, double mu_y, bool round) {
-                 new (self) PythonLaw(std::move(callbacks), softness, whole, {mu_x, mu_y, round});
+             [](PythonLaw* self, nb::object callbacks, double compliance, bool whole, double mu_x, double mu_y, bool round) {
+                 new (self) PythonLaw(std::move(callbacks), compliance, whole, {mu_x, mu_y, round});
              });
 
     nb::enum_<Fold>(m, "Fold").value("NONE", Fold::NONE).value("MIRROR", Fold::MIRROR)
@@ -171,11 +171,11 @@ void bind_laws(nb::module_& m) {
         .def_prop_ro("inputs", &Approximator::inputs)
         .def("__call__",
              [](const Approximator& self, Input<double, -1, -1> x) {
-                 if (static_cast<int>(x.shape(1)) != self.inputs() || self.inputs() > MOST_FEATURES)
+                 if (static_cast<int>(x.shape(1)) != self.inputs() || self.inputs() > MAX_FEATURES)
                      throw nb::value_error("The number of inputs does not fit.");
                  double* out;
-                 auto result = new_array<double>({x.shape(0), std::size_t(MOST_OUTPUTS)}, &out);
-                 std::fill(out, out + MOST_OUTPUTS * x.shape(0), 0.0);
+                 auto result = new_array<double>({x.shape(0), std::size_t(MAX_OUTPUTS)}, &out);
+                 std::fill(out, out + MAX_OUTPUTS * x.shape(0), 0.0);
                  std::vector<float> space;
                  std::vector<Description> asked(TOGETHER);
                  for (std::size_t i = 0; i < x.shape(0); i += TOGETHER) {
@@ -186,7 +186,7 @@ void bind_laws(nb::module_& m) {
                          std::copy_n(x.data() + (i + c) * x.shape(1), x.shape(1), asked[c].features);
                      }
                      self.answer(some, count, space);
-                     for (int c = 0; c < count; ++c) std::copy_n(asked[c].answer, MOST_OUTPUTS, out + (i + c) * MOST_OUTPUTS);
+                     for (int c = 0; c < count; ++c) std::copy_n(asked[c].answer, MAX_OUTPUTS, out + (i + c) * MAX_OUTPUTS);
                  }
                  return result;
              },
@@ -204,7 +204,7 @@ void bind_laws(nb::module_& m) {
              nb::arg("recipe"), nb::arg("classifiers"), nb::arg("regressors"), nb::arg("classifies"), nb::arg("corrects"));
     nb::class_<StatisticalLaw, Law>(m, "StatisticalLaw", "The purely data-driven baseline of the paper.")
         .def("__init__", [](StatisticalLaw* self, const Recipe& recipe, const std::vector<Approximator>& impulses) {
-            new (self) StatisticalLaw(recipe, by_kind(impulses, MOST_OUTPUTS));
+            new (self) StatisticalLaw(recipe, by_kind(impulses, MAX_OUTPUTS));
         });
 }
 

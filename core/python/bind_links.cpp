@@ -132,10 +132,10 @@ void bind_parts(nb::module_& m) {
               const std::size_t n = std::size_t(links.contacts().size());
               Balance balance(links.size());
               balance.begin(links.contacts(), links.V_free.data(), links.L, 0.0);
-              std::vector<Slidable> slidable;
-              for (std::size_t i = 0; i < n; ++i) slidable.push_back(balance.slidable(static_cast<int>(i)));
+              std::vector<SlipProjection> slidable;
+              for (std::size_t i = 0; i < n; ++i) slidable.push_back(balance.slip_projection(static_cast<int>(i)));
               StartingPoint start;
-              const std::vector<RoughFriction> rough(n, RoughFriction{mu_x, mu_y, round});
+              const std::vector<CoulombFriction> rough(n, CoulombFriction{mu_x, mu_y, round});
               const bool slides =
                   start.find(links.contacts(), links.V_free.data(), balance.mobility(), rough, slidable);
               double* out;

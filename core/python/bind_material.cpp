@@ -77,9 +77,9 @@ void bind_material(nb::module_& m) {
     nb::class_<MaterialLaw, Law>(m, "MaterialLaw", "Friction at the points of a patch, by a friction map.")
         .def("__init__",
              [](MaterialLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
-                double softness, double mu_x, double mu_y, bool reference) {
+                double compliance, double mu_x, double mu_y, bool reference) {
                  new (self) MaterialLaw(map, {e0, fall, threshold},
-                                        {body_axes, softness, {mu_x, mu_y, map.cone == Cone::ROUND}, reference});
+                                        {body_axes, compliance, {mu_x, mu_y, map.cone == Cone::ROUND}, reference});
              },
              nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"),
              nb::arg("softness"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("reference") = false)

@@ -17,11 +17,11 @@ constexpr int CHUNK = 256;  // bodies stepped together, at most: enough to fill 
 constexpr int FEWEST = 64;  // in a chunk of several threads, of which each is to have SHARES: one may be slower
 constexpr int SHARES = 4;
 
-std::vector<Moving> bodies_from(const Input<double, -1, 3>& position, const Input<double, -1, 4>& quaternion,
+std::vector<BodyState> bodies_from(const Input<double, -1, 3>& position, const Input<double, -1, 4>& quaternion,
                                 const Input<double, -1, 6>& twist) {
     if (quaternion.shape(0) != position.shape(0) || twist.shape(0) != position.shape(0))
         throw nb::value_error("position, quaternion and twist must have as many rows.");
-    std::vector<Moving> bodies(position.shape(0));
+    std::vector<BodyState> bodies(position.shape(0));
     for (std::size_t i = 0; i < bodies.size(); ++i)
         bodies[i] = {vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
                      twist_from(twist.data() + 6 * i)};
@@ -40,7 +40,7 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
                   double timestep, Input<double, 3> gravity, int substeps, int steps, int every, int threads) {
     if (steps < 0 || every < 1 || steps % every || threads < 1)
         throw nb::value_error("steps must be a multiple of every, and there must be a thread.");
-    std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
+    std::vector<BodyState> bodies = bodies_from(position, quaternion, twist);
     threads = std::min(threads, std::max(1, static_cast<int>(bodies.size())));
     const std::size_t n = bodies.size(), kept = static_cast<std::size_t>(steps / every);
     Record record{};
@@ -53,7 +53,7 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     auto impulses = unfilled_array({n, kept, 6}, &record.impulse);
     auto modes = unfilled_array({n, kept}, &record.mode);
     auto kinds = unfilled_array({n, kept}, &record.kind);
-    const Setting setting{timestep, vector_from(gravity.data()), substeps};
+    const StepSettings setting{timestep, vector_from(gravity.data()), substeps};
     {
         nb::gil_scoped_release unlocked;
         const int size = chunk_size(static_cast<int>(n), threads), chunks = (static_cast<int>(n) + size - 1) / size;
@@ -98,21 +98,21 @@ class Stepper {
           bodies_(bodies_from(position, quaternion, twist)),
           memory_(std::make_shared<ContactMemory>(static_cast<int>(bodies_.size()),
                                                   static_cast<int>(hull_->vertices.size()), hull_)) {
-        happened_.resize(bodies_.size());
+        outcome_.resize(bodies_.size());
     }
 
     void step() {
         const Use use(in_use_);
-        time_step({*law_, setting_, *hull_, *memory_, bodies_, 0}, happened_);
+        time_step({*law_, setting_, *hull_, *memory_, bodies_, 0}, outcome_);
     }
 
     void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {
         const Use use(in_use_);
-        std::vector<Moving> bodies = bodies_from(position, quaternion, twist);
+        std::vector<BodyState> bodies = bodies_from(position, quaternion, twist);
         if (bodies.size() != bodies_.size()) throw nb::value_error("The number of bodies must stay the same.");
         for (std::size_t i = 0; i < bodies.size(); ++i) bodies[i].impacts = bodies_[i].impacts;
         bodies_ = std::move(bodies);
-        happened_.assign(bodies_.size(), {});
+        outcome_.assign(bodies_.size(), {});
     }
 
     nb::tuple state() const {
@@ -129,7 +129,7 @@ class Stepper {
         return nb::make_tuple(positions, quaternions, twists);
     }
 
-    /// Take over what happened in the last step, and the impacts so far, as another stepper has them.
+    /// Take over the outcome of the last step, and the impacts so far, from another stepper.
     void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind,
                   Input<std::int64_t, -1> impacts) {
         const Use use(in_use_);
@@ -138,45 +138,45 @@ class Stepper {
             throw nb::value_error("One impulse, mode, kind and number of impacts a body is needed.");
         for (std::size_t i = 0; i < n; ++i) {
             bodies_[i].impacts = impacts.data()[i];
-            happened_[i].impulse = wrench_from(impulse.data() + 6 * i);
-            happened_[i].mode = static_cast<Mode>(mode.data()[i]);
-            happened_[i].kind = static_cast<Kind>(kind.data()[i]);
+            outcome_[i].impulse = wrench_from(impulse.data() + 6 * i);
+            outcome_[i].mode = static_cast<Mode>(mode.data()[i]);
+            outcome_[i].kind = static_cast<Kind>(kind.data()[i]);
         }
     }
 
     auto impulse() const {
         double* out;
         auto result = new_array<double>({bodies_.size(), 6}, &out);
-        for (std::size_t i = 0; i < bodies_.size(); ++i) write(Wrench{} + happened_[i].impulse, out + 6 * i);  // as in a rollout, no zero is negative
+        for (std::size_t i = 0; i < bodies_.size(); ++i) write(Wrench{} + outcome_[i].impulse, out + 6 * i);  // as in a rollout, no zero is negative
         return result;
     }
     auto mode() const {
-        return each([](const Happened& h) { return static_cast<std::int8_t>(h.mode); });
+        return each([](const StepOutcome& h) { return static_cast<std::int8_t>(h.mode); });
     }
     auto kind() const {
-        return each([](const Happened& h) { return static_cast<std::int8_t>(h.kind); });
+        return each([](const StepOutcome& h) { return static_cast<std::int8_t>(h.kind); });
     }
 
     auto impacts() const {
         std::int64_t* out;
         auto result = new_array<std::int64_t>({bodies_.size()}, &out);
-        for (const Moving& body : bodies_) *out++ = body.impacts;
+        for (const BodyState& body : bodies_) *out++ = body.impacts;
         return result;
     }
 
   private:
     std::shared_ptr<Law> law_;
     std::shared_ptr<Hull> hull_;
-    Setting setting_;
-    std::vector<Moving> bodies_;
+    StepSettings setting_;
+    std::vector<BodyState> bodies_;
     std::shared_ptr<ContactMemory> memory_;
-    std::vector<Happened> happened_;
+    std::vector<StepOutcome> outcome_;
     std::atomic_flag in_use_;
 
     template <class Read> nb::ndarray<nb::numpy, std::int8_t> each(Read read) const {
         std::int8_t* out;
-        auto result = new_array<std::int8_t>({happened_.size()}, &out);
-        std::transform(happened_.begin(), happened_.end(), out, read);
+        auto result = new_array<std::int8_t>({outcome_.size()}, &out);
+        std::transform(outcome_.begin(), outcome_.end(), out, read);
         return result;
     }
 };

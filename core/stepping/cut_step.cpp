@@ -12,7 +12,7 @@ namespace stiction {
 namespace {
 
 /// Cuts at impacts in one time step after which a body that chatters bounces no more, until the next step.
-constexpr int MOST_CUTS = 40;
+constexpr int MAX_CUTS = 40;
 
 /// Time until a corner above the ground reaches it, at most `longest` [s].
 ///
@@ -23,14 +23,14 @@ double time_to_impact(const Hull& hull, const Rotation& R, double height, const 
     for (const Vector& v : hull.vertices) {
         const double gap = height + dot(R.z, v) - hull.rounding;
         if (gap <= CUT_TOUCH) continue;
-        const double speed = twist.rise(dot(R.x, v), dot(R.y, v));
+        const double speed = twist.normal_velocity(dot(R.x, v), dot(R.y, v));
         if (speed < 0.0 && gap - 0.5 * CUT_TOUCH < -speed * first) first = (gap - 0.5 * CUT_TOUCH) / -speed;
     }
     return first;
 }
 
-/// Add what happened in a part of a time step: impulses add up, the greatest names mode and kind.
-void add(Happened& sum, const Contact& c, Mode mode) {
+/// Add the outcome of a part of a time step: impulses add up, the greatest names mode and kind.
+void add(StepOutcome& sum, const Contact& c, Mode mode) {
     if (sum.kind == Kind::NONE || c.impulse.linear.z > 0.5 * sum.impulse.linear.z) sum.kind = c.kind, sum.mode = mode;
     sum.impulse = sum.impulse + c.impulse;
 }
@@ -54,7 +54,7 @@ void keep_spin_energy(const Hull& hull, const Rotation& R, const Twist& before, 
 /// there to p is cut where it would pass 0.
 void bounce_within_energy(Contact& c, double h, const Vector& gravity) {
     const Twist fall{h * gravity, {}};
-    const double spent = 0.5 * dot(fall.linear, fall.linear) / c.mobility.linear.x;
+    const double spent = 0.5 * dot(fall.linear, fall.linear) / c.inverse_inertia.linear.x;
     const auto gained = [&](const Wrench& p) { return dot(p, 0.5 * (c.velocity + c.after(p)) - fall) - spent; };
     const double gain = gained(c.impulse);
     if (!(gain > 1e-9 * spent)) return;
@@ -69,13 +69,13 @@ void bounce_within_energy(Contact& c, double h, const Vector& gravity) {
 /// One body that moves in parts of time steps.
 class PartwiseBody {
   public:
-    PartwiseBody(Law& law, const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& body)
+    PartwiseBody(Law& law, const StepSettings& setting, const Hull& hull, ContactMemory& memory, int index, BodyState& body)
         : law_(law), setting_(setting), hull_(hull), memory_(memory), index_(index), body_(body) {}
 
     /// One time step.
-    Happened step() {
+    StepOutcome step() {
         const double part = setting_.timestep / setting_.substeps;
-        happened_ = {};
+        outcome_ = {};
         cuts_ = 0;
         double left = setting_.timestep;
         bool smooth = is_out_of_reach(left);
@@ -87,17 +87,17 @@ class PartwiseBody {
             if (taken < longest) ++cuts_;
             smooth = taken == longest && slides_on_a_face();
         }
-        return happened_;
+        return outcome_;
     }
 
   private:
     Law& law_;
-    const Setting& setting_;
+    const StepSettings& setting_;
     const Hull& hull_;
     ContactMemory& memory_;
     const int index_;
-    Moving& body_;
-    Happened happened_;
+    BodyState& body_;
+    StepOutcome outcome_;
     int cuts_ = 0;                // at impacts in this time step so far
     Contact* contact_ = nullptr;  // of the last part, if the body touched
 
@@ -111,7 +111,7 @@ class PartwiseBody {
 
     /// Whether a whole face was on the ground, still is, and does not leave it.
     bool slides_on_a_face() const {
-        if (contact_ == nullptr || !contact_->is_widest()) return false;
+        if (contact_ == nullptr || !contact_->is_maximal()) return false;
         const auto& [v, w] = body_.twist;
         const double leaving = std::fabs(v.z) + (std::fabs(w.x) + std::fabs(w.y)) * hull_.diameter;
         return leaving < -0.2 * setting_.timestep * setting_.gravity.z;
@@ -120,7 +120,7 @@ class PartwiseBody {
     /// Move on for `longest` [s], or until the next corner arrives; the time taken.
     double advance(double longest) {
         const Twist before = body_.twist;
-        const bool may_cut = cuts_ < 3 * MOST_CUTS;
+        const bool may_cut = cuts_ < 3 * MAX_CUTS;
         double taken = longest;
         if (may_cut && !is_out_of_reach(longest)) {
             Twist fastest = before;  // as fast as it will be
@@ -141,11 +141,11 @@ class PartwiseBody {
         Twist correction;
         if (contact_ != nullptr) {
             body_.twist = contact_->after(contact_->impulse);
-            add(happened_, *contact_, recorded_mode(*contact_, body_.twist, law_.softness));
-            correction = depth_correction(*contact_, law_.softness, taken);
+            add(outcome_, *contact_, recorded_mode(*contact_, body_.twist, law_.compliance));
+            correction = penetration_recovery(*contact_, law_.compliance, taken);
         } else {  // flight follows its parabola exactly
             body_.position = body_.position - (0.5 * taken * taken) * setting_.gravity;
-            if (law_.drag > 0.0)  // and slows down on the way, not at its begin
+            if (law_.drag > 0.0)  // and slows down on the way, not at its start
                 body_.position = body_.position + (-0.5 * taken * std::expm1(-law_.drag * taken)) * before.linear;
         }
         move_body(body_, correction, taken);
@@ -158,12 +158,12 @@ class PartwiseBody {
         const Twist before = body_.twist;
         memory_.clear();
         Contact& c = memory_.next();
-        const bool touches = begin_body({taken, setting_.gravity}, hull_, memory_, index_, body_, CUT_TOUCH);
+        const bool touches = start_body({taken, setting_.gravity}, hull_, memory_, index_, body_, CUT_TOUCH);
         keep_spin_energy(hull_, c.rotation, before, body_.twist);
         contact_ = touches ? &c : nullptr;
         if (!touches) return;
         c.velocity = body_.twist;
-        if (cuts_ >= MOST_CUTS) c.fall = std::numeric_limits<double>::infinity();
+        if (cuts_ >= MAX_CUTS) c.fall = std::numeric_limits<double>::infinity();
         law_.respond(memory_.all());
         body_.impacts += c.is_impact;
         if (c.restitution.e0 > 0.0) bounce_within_energy(c, taken, setting_.gravity);
@@ -171,33 +171,33 @@ class PartwiseBody {
 };
 
 /// Whether a time step has left a body where it was: at rest, it will stay there.
-bool has_settled(const Moving& before, const Moving& now) {
+bool has_settled(const BodyState& before, const BodyState& now) {
     const auto within = [](const Vector& v, double bound) {
         return std::fabs(v.x) <= bound && std::fabs(v.y) <= bound && std::fabs(v.z) <= bound;
     };
     const Quaternion &p = before.quaternion, &q = now.quaternion;
     return p.w == q.w && p.x == q.x && p.y == q.y && p.z == q.z &&
-           within(now.position - before.position, 1e-3 * SETTLED_DEPTH) && within(now.twist.linear, SETTLED_DEPTH) &&
-           within(now.twist.angular, SETTLED_DEPTH);
+           within(now.position - before.position, 1e-3 * NEGLIGIBLE_DEPTH) && within(now.twist.linear, NEGLIGIBLE_DEPTH) &&
+           within(now.twist.angular, NEGLIGIBLE_DEPTH);
 }
 
 }  // namespace
 
-void cut_step(const Batch& batch, std::span<Happened> happened) {
+void cut_step(const Batch& batch, std::span<StepOutcome> outcome) {
     const auto& [law, setting, hull, memory, bodies, first] = batch;
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-        if (happened[i].settled) continue;
-        Moving& body = bodies[i];
-        const Moving before = body;
+        if (outcome[i].settled) continue;
+        BodyState& body = bodies[i];
+        const BodyState before = body;
         PartwiseBody moves(law, setting, hull, memory, first + static_cast<int>(i), body);
-        Happened now = moves.step();
+        StepOutcome now = moves.step();
         if (now.mode == Mode::STATIC && has_settled(before, body)) {
             now.unmoved = true;
             body = before;
             body.twist = {};
         }
-        now.follow(happened[i], law);
-        happened[i] = now;
+        now.follow(outcome[i], law);
+        outcome[i] = now;
     }
 }
 

@@ -10,7 +10,7 @@
 
 namespace stiction {
 
-Twist free_twist(const Hull& hull, const Rotation& R, const Setting& setting, const Twist& twist) {
+Twist free_twist(const Hull& hull, const Rotation& R, const StepSettings& setting, const Twist& twist) {
     const double h = setting.timestep;
     Twist v1 = twist;
     if (hull.planar) {
@@ -24,13 +24,13 @@ Twist free_twist(const Hull& hull, const Rotation& R, const Setting& setting, co
     return v1;
 }
 
-Mobility mobility_of(const Hull& hull, const Rotation& R) {
+InverseInertia inverse_inertia_of(const Hull& hull, const Rotation& R) {
     const double per_mass = 1 / hull.mass;
     if (hull.planar) return {{per_mass, 0.0, per_mass}, {.yy = 1 / hull.inertia.yy}};
     return {{per_mass, per_mass, per_mass}, R.turned(hull.inverse_inertia)};
 }
 
-bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& moving, double touch) {
+bool start_body(const StepSettings& setting, const Hull& hull, ContactMemory& memory, int index, BodyState& moving, double touch) {
     Contact& c = memory.next();
     c.height = moving.position.z;
     c.rotation = moving.quaternion.matrix();
@@ -51,29 +51,27 @@ bool append_contact(ContactMemory& memory, const Hull& hull, int index, double t
     c.diameter = hull.diameter;
     if (!detect(c, memory.next_touching())) return false;
     c.index = index;
-    c.mobility = mobility_of(hull, c.rotation);
-    c.restitution = {};
-    c.outside = false;
-    c.impacts = 0, c.is_impact = false;
+    c.inverse_inertia = inverse_inertia_of(hull, c.rotation);
+    c.impacts = 0;
     c.in_system = false;
-    c.mode = Mode::NONE;
+    c.reset_response();
     memory.admit();
     return true;
 }
 
-Twist depth_correction(const Contact& c, double softness, double timestep) {
-    if (c.depth < SETTLED_DEPTH) return {};
-    const Normal p = normal_impulse(c, {}, softness, {CORRECTION / timestep, CORRECTION_SPEED});
-    return c.mobility * Wrench{{0.0, 0.0, p.p_z}, {p.m_x, p.m_y, 0.0}};
+Twist penetration_recovery(const Contact& c, double compliance, double timestep) {
+    if (c.depth < NEGLIGIBLE_DEPTH) return {};
+    const Normal p = normal_impulse(c, {}, compliance, {RECOVERY_SHARE / timestep, MAX_RECOVERY_SPEED});
+    return c.inverse_inertia * Wrench{{0.0, 0.0, p.p_z}, {p.m_x, p.m_y, 0.0}};
 }
 
-void move_body(Moving& moving, const Twist& correction, double h) {
+void move_body(BodyState& moving, const Twist& correction, double h) {
     moving.position += h * correction.linear;
     moving.position += h * moving.twist.linear;
     moving.quaternion.turn(h * moving.twist.angular + h * correction.angular);
 }
 
-void Record::write_state(int body, int state, const Moving& m) {
+void Record::write_state(int body, int state, const BodyState& m) {
     const std::size_t at = std::size_t(body) * (kept + 1) + state;
     const auto [origin, its_velocity] = Origin(m, com);
     write(origin, position + 3 * at);
@@ -82,71 +80,71 @@ void Record::write_state(int body, int state, const Moving& m) {
     write(m.twist.angular, spin + 3 * at);
 }
 
-void Record::write_step(int body, int t, const Happened& happened, const Moving& after) {
+void Record::write_step(int body, int t, const StepOutcome& outcome, const BodyState& after) {
     const std::size_t at = std::size_t(body) * kept + t / every;
     double* sum = impulse + 6 * at;
     if (t % every == 0) std::fill(sum, sum + 6, 0.0);
-    write(wrench_from(sum) + happened.impulse, sum);
-    mode[at] = static_cast<std::int8_t>(happened.mode), kind[at] = static_cast<std::int8_t>(happened.kind);
+    write(wrench_from(sum) + outcome.impulse, sum);
+    mode[at] = static_cast<std::int8_t>(outcome.mode), kind[at] = static_cast<std::int8_t>(outcome.kind);
     if ((t + 1) % every == 0) write_state(body, (t + 1) / every, after);
 }
 
 namespace {
 
 /// Whether two poses are the same, bit by bit: zeros of different signs are not.
-bool same_pose(const Moving& a, const Moving& b) {
+bool same_pose(const BodyState& a, const BodyState& b) {
     return std::memcmp(&a.position, &b.position, sizeof a.position) == 0 &&
            std::memcmp(&a.quaternion, &b.quaternion, sizeof a.quaternion) == 0;
 }
 
 }  // namespace
 
-void whole_step(const Batch& batch, std::span<Happened> happened) {
+void whole_step(const Batch& batch, std::span<StepOutcome> outcome) {
     const auto& [law, setting, hull, memory, bodies, first] = batch;
     const int n = static_cast<int>(bodies.size());
     memory.clear();
     for (int i = 0; i < n; ++i)
-        if (!happened[i].settled) begin_body(setting, hull, memory, first + i, bodies[i], TOUCH);
+        if (!outcome[i].settled) start_body(setting, hull, memory, first + i, bodies[i], TOUCH);
     const Contacts contacts = memory.all();
     if (contacts.size() > 0) law.respond(contacts);
     const Contact* next = contacts.begin();
     for (int i = 0; i < n; ++i) {
-        if (happened[i].settled) continue;
-        Moving& body = bodies[i];
-        const Moving before = body;
+        if (outcome[i].settled) continue;
+        BodyState& body = bodies[i];
+        const BodyState before = body;
         Twist correction;
-        Happened now;
+        StepOutcome now;
         bool at_rest = false;
         if (next != contacts.end() && next->index == first + i) {
             const Contact& c = *next++;
-            at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && law.softness == 0.0;
+            at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && law.compliance == 0.0;
             body.twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
             body.impacts += c.is_impact;
-            now = {c.impulse, recorded_mode(c, body.twist, law.softness), c.kind};
-            correction = depth_correction(c, law.softness, setting.timestep);
+            now = {c.impulse, recorded_mode(c, body.twist, law.compliance), c.kind};
+            correction = penetration_recovery(c, law.compliance, setting.timestep);
         }
         move_body(body, correction, setting.timestep);
         now.unmoved = at_rest && same_pose(before, body);
-        now.follow(happened[i], law);
-        happened[i] = now;
+        now.follow(outcome[i], law);
+        outcome[i] = now;
     }
 }
 
-void time_step(const Batch& batch, std::span<Happened> happened) {
-    (batch.setting.substeps > 0 ? cut_step : whole_step)(batch, happened);
+void time_step(const Batch& batch, std::span<StepOutcome> outcome) {
+    (batch.setting.substeps > 0 ? cut_step : whole_step)(batch, outcome);
 }
 
 void simulate(const Batch& batch, Record& record, const std::function<void()>& pause) {
     const int n = static_cast<int>(batch.bodies.size()), steps = record.steps();
-    std::vector<Happened> happened(n);
+    std::vector<StepOutcome> outcome(n);
     std::vector<int> written(n, 0);  // time steps of each body; of one that has settled, all at once
     for (int i = 0; i < n; ++i) record.write_state(batch.first + i, 0, batch.bodies[i]);
     for (int t = 0; t < steps; ++t) {
-        time_step(batch, happened);
+        time_step(batch, outcome);
         if ((t + 1) % 128 == 0) pause();
         for (int i = 0; i < n; ++i)
-            for (const int end = happened[i].settled ? steps : t + 1; written[i] < end; ++written[i])
-                record.write_step(batch.first + i, written[i], happened[i], batch.bodies[i]);
+            for (const int end = outcome[i].settled ? steps : t + 1; written[i] < end; ++written[i])
+                record.write_step(batch.first + i, written[i], outcome[i], batch.bodies[i]);
     }
 }
 

@@ -13,31 +13,31 @@
 
 namespace stiction {
 
-constexpr double CORRECTION = 0.01;        ///< share of a vertex's depth that a step takes back, as in DART
-constexpr double CORRECTION_SPEED = 1e-3;  ///< [m/s] the fastest correction, as in DART
-constexpr double SETTLED_DEPTH = 1e-9;     ///< [m] depths below it are left alone: a body at rest keeps its bits
+constexpr double RECOVERY_SHARE = 0.01;        ///< share of a vertex's depth that a step takes back, as in DART
+constexpr double MAX_RECOVERY_SPEED = 1e-3;  ///< [m/s] the fastest correction, as in DART
+constexpr double NEGLIGIBLE_DEPTH = 1e-9;     ///< [m] depths below it are left alone: a body at rest keeps its bits
 
 /// A vertex touches below this height [m] where steps are cut at impacts. Far above that of whole steps, TOUCH: corners
 /// that chatter within it count as one contact, or there would be no end of cuts.
 constexpr double CUT_TOUCH = 1e-4;
 
 /// What stays the same during a motion.
-struct Setting {
+struct StepSettings {
     double timestep;    ///< [s]
     Vector gravity;     ///< [m/s^2]
     int substeps = 0;   ///< equal parts of a time step, which impacts cut further; 0: one step, no cuts
 };
 
 /// The state of a body at its centre of mass.
-struct Moving {
+struct BodyState {
     Vector position;
     Quaternion quaternion;
     Twist twist;
     std::int64_t impacts = 0;  ///< so far
 };
 
-/// What happened to a body in one time step.
-struct Happened {
+/// The outcome of one time step for a body.
+struct StepOutcome {
     Wrench impulse;
     Mode mode = Mode::NONE;
     Kind kind = Kind::NONE;
@@ -46,7 +46,7 @@ struct Happened {
 
     /// Note what follows from the step before. A body that two steps in a row have left where it was began the second
     /// one in the state in which it has ended it, so that the next one is the same, if the law gives the same answer.
-    void follow(const Happened& last, const Law& law) {
+    void follow(const StepOutcome& last, const Law& law) {
         settled = unmoved && last.unmoved && mode == Mode::STATIC && law.repeats_itself();
     }
 };
@@ -55,7 +55,7 @@ struct Happened {
 struct Origin {
     Vector position, velocity;
 
-    Origin(const Moving& moving, const Vector& com) {
+    Origin(const BodyState& moving, const Vector& com) {
         const Vector arm = moving.quaternion.matrix() * com;
         position = moving.position - arm;
         velocity = moving.twist.linear - cross(moving.twist.angular, arm);
@@ -63,7 +63,7 @@ struct Origin {
 };
 
 /// Where a motion is written, as states of the body's frame: arrays with one row a body. A row has `kept` + 1 states, one
-/// for `every` time steps, and what happened in between: impulses added up, mode and kind of the last step.
+/// for `every` time steps, and the outcome in between: impulses added up, mode and kind of the last step.
 struct Record {
     double *position, *quaternion, *velocity, *spin, *impulse;  ///< 3, 4, 3, 3 numbers a state, 6 numbers in between
     std::int8_t *mode, *kind;
@@ -71,49 +71,49 @@ struct Record {
     Vector com;  ///< of the body, in its frame [m]
 
     int steps() const { return kept * every; }
-    void write_state(int body, int state, const Moving& moving);
-    /// Time step t of a body: what happened in it, and the state after it where that is kept. Steps must come in order.
-    void write_step(int body, int t, const Happened& happened, const Moving& after);
+    void write_state(int body, int state, const BodyState& moving);
+    /// Time step t of a body: its outcome, and the state after it where that is kept. Steps must come in order.
+    void write_step(int body, int t, const StepOutcome& outcome, const BodyState& after);
 };
 
 /// Line 1 of Algorithm 1 for one body, v1 = v + h M^-1 tau: gravity and the gyroscopic torque -w x I w.
-Twist free_twist(const Hull& hull, const Rotation& rotation, const Setting& setting, const Twist& twist);
+Twist free_twist(const Hull& hull, const Rotation& rotation, const StepSettings& setting, const Twist& twist);
 
 /// M^-1 at the centre of mass, world axes.
-Mobility mobility_of(const Hull& hull, const Rotation& rotation);
+InverseInertia inverse_inertia_of(const Hull& hull, const Rotation& rotation);
 
 /// Line 1 for body number `index`. If it touches, its contact is appended.
 /// touch: a vertex touches when it lies below this height [m]
-bool begin_body(const Setting& setting, const Hull& hull, ContactMemory& memory, int index, Moving& moving, double touch);
+bool start_body(const StepSettings& setting, const Hull& hull, ContactMemory& memory, int index, BodyState& moving, double touch);
 
 /// The next contact of `memory`, whose rotation and height are known already: if it touches, it is appended as one of
 /// body number `index`, and lacks only its twist, time step and fall.
 bool append_contact(ContactMemory& memory, const Hull& hull, int index, double touch);
 
 /// The twist that raises sunk vertices, without friction: a share of the depth a step, at most so fast.
-Twist depth_correction(const Contact& contact, double softness, double timestep);
+Twist penetration_recovery(const Contact& contact, double compliance, double timestep);
 
 /// Move a body by its new velocity, and by the correction of its depth.
-void move_body(Moving& moving, const Twist& correction, double timestep);
+void move_body(BodyState& moving, const Twist& correction, double timestep);
 
 /// Some bodies of one shape that move by time steps, with a law.
 struct Batch {
     Law& law;
-    const Setting& setting;
+    const StepSettings& setting;
     const Hull& hull;
     ContactMemory& memory;
-    std::span<Moving> bodies;
+    std::span<BodyState> bodies;
     int first;  ///< number of the first of them
 };
 
-/// One time step of all bodies of a batch that have not settled. `happened`: to each in the last step, then in this one.
-void time_step(const Batch& batch, std::span<Happened> happened);
+/// One time step of all bodies of a batch that have not settled. outcome: of each body in the last step, then in this one
+void time_step(const Batch& batch, std::span<StepOutcome> outcome);
 
 /// The same for steps that are taken whole, as in the paper.
-void whole_step(const Batch& batch, std::span<Happened> happened);
+void whole_step(const Batch& batch, std::span<StepOutcome> outcome);
 
 /// The same in parts that end where a corner reaches the ground: see cut_step.cpp.
-void cut_step(const Batch& batch, std::span<Happened> happened);
+void cut_step(const Batch& batch, std::span<StepOutcome> outcome);
 
 /// Steps of all bodies of a batch, through all of the record.
 /// pause: called now and then; it may throw to end the motion

@@ -16,13 +16,13 @@
 namespace stiction {
 
 /// Impulses with given bounds on each row.
-std::vector<double> limited_impulses(const Matrix& A, const std::vector<double>& b, const std::vector<double>& low,
+std::vector<double> boxed_lcp(const Matrix& A, const std::vector<double>& b, const std::vector<double>& low,
                                      const std::vector<double>& high);
 
 /// Coulomb friction in boxes, the rule of DART's Dantzig solver: first the normal impulses n0 without friction; then
 /// all rows with |f_x| <= mu_x n0, |f_y| <= mu_y n0.
 ///
 /// Rows of point k as in PointFriction: 3 k is z, 3 k + 1 and 3 k + 2 are x and y.
-std::vector<double> box_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y);
+std::vector<double> dantzig_friction(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y);
 
 }  // namespace stiction

@@ -1,4 +1,4 @@
-#include "friction/friction_box.hpp"
+#include "friction/dantzig.hpp"
 
 #include <cmath>
 #include <limits>
@@ -10,7 +10,7 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 /// Multiplications after which no row is driven on: friction that is all but infinite may lead in circles.
-constexpr double MOST_WORK = 3e7;
+constexpr double MAX_WORK = 3e7;
 
 /// A row is solved when it is free with w = 0, or at its lower bound with w >= 0, or at its upper one with w <= 0.
 class Dantzig {
@@ -25,7 +25,7 @@ class Dantzig {
     /// n: rows whose velocities are kept up to date
     void drive(int i, int n) {
         if (A[i][i] <= 0.0 || (x[i] == low[i] && w[i] >= 0) || (x[i] == high[i] && w[i] <= 0)) return;
-        for (int round = 0; round < 50 + 10 * n && work_ < MOST_WORK; ++round) {
+        for (int round = 0; round < 50 + 10 * n && work_ < MAX_WORK; ++round) {
             const double direction = w[i] > 0 ? -1.0 : 1.0;
             follow_row(i, direction);
             speed.assign(n, 0.0);  // of w
@@ -103,7 +103,7 @@ class Dantzig {
 
 }  // namespace
 
-std::vector<double> limited_impulses(const Matrix& A, const std::vector<double>& b, const std::vector<double>& low,
+std::vector<double> boxed_lcp(const Matrix& A, const std::vector<double>& b, const std::vector<double>& low,
                                      const std::vector<double>& high) {
     const int n = static_cast<int>(b.size());
     Dantzig rows(A, b);
@@ -112,7 +112,7 @@ std::vector<double> limited_impulses(const Matrix& A, const std::vector<double>&
     return rows.x;
 }
 
-std::vector<double> box_impulses(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y) {
+std::vector<double> dantzig_friction(const Matrix& A, const std::vector<double>& b, double mu_x, double mu_y) {
     const int n = static_cast<int>(b.size()), m = n / 3;
     // Normals first, as DART has them.
     const auto place = [m](int row) { return row < m ? 3 * row : row + (row - m) / 2 + 1 - m; };
