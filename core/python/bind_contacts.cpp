@@ -270,7 +270,7 @@ void bind_contacts(nb::module_& m) {
              "Number of the vertex farthest in a direction, body axes.");
 
     nb::class_<ContactMemory>(m, "ContactMemory", "Memory of contacts.");
-    nb::class_<OwnedContacts>(m, "Contacts", "Contacts of some bodies in one step: what laws are asked about.")
+    nb::class_<OwnedContacts>(m, "Contacts", "Contacts of some bodies in one step, the batch that laws evaluate.")
         .def("__len__", [](const OwnedContacts& all) { return all.size(); })
         .def_prop_ro("record", &record_of, "One row a contact, a view that can only be read: what laws look at.")
         .def_prop_ro("inverse_inertia", &inverse_inertia, nb::rv_policy::automatic, "M^-1 of each contact, (n, 6, 6).")

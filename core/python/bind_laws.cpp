@@ -32,7 +32,7 @@ class PythonLaw final : public Law {
     void respond(const Contacts& contacts) override {
         if (whole_) return call("respond", contacts);
         Law::respond(contacts);
-        // A law that tells the torques of friction may not press outside of the patch by them.
+        // Torques of friction that a law returns must not move the centre of pressure out of the patch.
         for (Contact& c : contacts)
             if (c.mode == Mode::DYNAMIC && (c.friction.m_x != 0.0 || c.friction.m_y != 0.0) && !presses_within(c, c.impulse)) {
                 c.friction = tilted(c, {c.friction.p_x, c.friction.p_y, c.friction.m_z});
