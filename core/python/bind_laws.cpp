@@ -89,7 +89,7 @@ ByKind by_kind(const std::vector<Approximator>& all, int outputs) {
 /// Targets (n, 3) and whole impulses in standard form (n, 6) of the observed impulses of described contacts.
 nb::tuple targets(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
     const std::size_t n = contacts.size();
-    if (impulse.shape(0) != n) throw nb::value_error("One impulse a contact is needed.");
+    check_rows(n, impulse);
     double *y, *whole;
     auto ys = new_array<double>({n, 3}, &y);
     auto wholes = new_array<double>({n, 6}, &whole);
