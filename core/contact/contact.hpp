@@ -1,4 +1,4 @@
-// A contact: what all algorithms and laws speak of.
+// A contact: the data on which all algorithms and laws work.
 //
 // A contact has a frame of its own, z along its normal and its origin at the body's centre of mass. On level ground its
 // axes are the world's; links of robots may stand on other planes (ground.hpp). Algorithms see contact points, the twist
@@ -18,7 +18,7 @@
 
 namespace stiction {
 
-/// What becomes of a contact patch in a step: the paper's classes. NONE: nothing touches, or nobody has said yet.
+/// The mode of a contact patch in a step, the paper's classes. NONE: nothing touches, or it is not known yet.
 enum class Mode : std::int64_t { NONE = 0, STATIC = 1, DYNAMIC = 2, DETACH = 3 };
 
 /// Dimension of a contact patch.
@@ -50,10 +50,10 @@ struct Restitution {
     }
 };
 
-constexpr int MAX_FEATURES = 81;  ///< numbers that describe a contact to a learned law, at most
-constexpr int MAX_OUTPUTS = 6;    ///< numbers that a learned law answers with, at most
+constexpr int MAX_FEATURES = 81;  ///< inputs of a learned law, at most
+constexpr int MAX_OUTPUTS = 6;    ///< outputs of a learned law, at most
 
-/// What a learned law notes of a contact: see laws/describe.hpp.
+/// Inputs and outputs of a learned law for a contact: see laws/describe.hpp.
 struct Description {
     double features[MAX_FEATURES] = {};
     double guess[3] = {};    ///< friction (p_x, p_y, m_z), guessed, in the units and axes below
@@ -153,23 +153,22 @@ struct Contact : BodyInContact, ContactPatch, ContactResponse {
         return twist.normal_velocity(p.x, p.y);
     }
 
-    /// Speed with which a point above (x, y) arrives at the ground: at the start of the step, before forces act. What
-    /// they add within the step is `gained`, so that it counts neither before a bounce nor after it. A link arrives as
-    /// it moves inside its system: its V1 says nothing of that.
+    /// Approach speed of a point above (x, y) at the start of the step [m/s], before forces act: what they add within the
+    /// step, `gained`, counts neither before a bounce nor after it. A link approaches as it moves inside its system.
     double approach(double x, double y) const {
         if (in_system) return -before.normal_velocity(x, y);
         return x * velocity.angular.y - y * velocity.angular.x - velocity.linear.z - fall;
     }
-    /// The greatest of them.
+    /// The greatest approach speed of the contact points.
     double greatest_approach() const {
         return in_system ? -lowest_separation(before) : -lowest_separation(velocity) - fall;
     }
-    /// Speed towards the ground that a point above (x, y) gains in the step without contact [m/s].
+    /// Approach speed that a point above (x, y) gains in the step without contact [m/s].
     double gained(double x, double y) const {
         return in_system ? std::max(0.0, before.normal_velocity(x, y) - free.normal_velocity(x, y)) : fall;
     }
 
-    /// Whether the patch is as wide as a patch of this body can be: a surface, of a planar body a line.
+    /// Whether the patch has the greatest dimension that it can have: a surface, or a line of a planar body.
     bool is_maximal() const { return kind == Kind::SURFACE || (kind == Kind::LINE && inverse_inertia.linear.y == 0.0); }
 
     /// v1 + M^-1 p: the twist after an impulse.
@@ -197,7 +196,7 @@ struct Workspace {
 
 class ContactMemory;
 
-/// Some contacts, side by side in memory that belongs to a ContactMemory: what laws are asked about.
+/// Contacts side by side in memory that belongs to a ContactMemory: the batch that laws evaluate.
 class Contacts {
   public:
     Contacts() = default;  // none

@@ -1,4 +1,4 @@
-// The guard on energy: contact takes energy from a motion, and never adds any.
+// The guard on energy: contact never adds energy to a motion.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace stiction {
 
 constexpr double ENERGY_SLACK = 1e-12;  ///< relative gain that is only rounding
 
-/// A gain that counts: one that is no number, or whose parts were too large for numbers, is infinite.
+/// A gain of energy; infinite where it is NaN or its terms overflow.
 inline double finite_gain(double gain) {
     return std::isfinite(gain) ? gain : std::numeric_limits<double>::infinity();
 }
@@ -39,8 +39,8 @@ template <class Gained> double largest_share(Gained gained, double at_none, doub
     return low;
 }
 
-/// The largest share of a way, from 0 to 1, up to which a gain of least + slope share + curve share^2 stays below zero:
-/// a convex gain that is not above zero where the way begins, and is where it ends.
+/// The largest share s in [0, 1] up to which a convex gain, least + slope s + curve s^2, is not positive, if it is not
+/// positive at s = 0 and is at s = 1.
 inline double share_within(double least, double slope, double curve) {
     const double root = std::sqrt(std::max(0.0, slope * slope - 4.0 * curve * std::min(0.0, least)));
     return std::min(1.0, std::max(0.0, (-slope + root) / (2.0 * curve)));

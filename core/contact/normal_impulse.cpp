@@ -16,10 +16,10 @@ Normal one_vertex(const Contact& c, const Twist& v, Targets targets) {
     return {n, n * p.y, -n * p.x};
 }
 
-/// Nothing where the two vertices rise too much alike for a closed form.
+/// None where the two vertices respond too much alike for a closed form.
 ///
 /// The unknowns are the sum of both loads, and that of the second, which moves a part of the sum by q - p: on the edge of
-/// a thin plate the vertices lie close together, and only the way between them tells their responses apart.
+/// a thin plate the vertices are close together, and only the distance between them separates their responses.
 std::optional<Normal> two_vertices(const Contact& c, const Twist& v, Targets targets) {
     const Vector p = c.point(0), q = c.point(1), way = q - p;
     const double up = v.normal_velocity(p.x, p.y), gained = way.y * v.angular.x - way.x * v.angular.y;
@@ -61,8 +61,8 @@ bool is_within(const Contact& c, double x, double y) {
            is_within(x, y, MANY, [&](int k) { return c.calculated_point(k * n / MANY); });
 }
 
-/// A face that presses as a whole. Nothing where part of it would have to pull, that is, where the centre of pressure
-/// lies outside of it, or where the targets are not linear.
+/// A face that presses as a whole. None where part of it would have to pull, that is, where the centre of pressure is
+/// outside of it, or where the targets are not linear.
 std::optional<Normal> whole_face(const Contact& c, const Twist& before, Targets targets) {
     double u = before.linear.z, v = before.angular.x, w = before.angular.y;
     if (targets.rate > 0.0) {

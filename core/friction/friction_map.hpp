@@ -31,7 +31,7 @@ class Spline {
 
     Value operator()(double x) const {
         if (!exists()) return {};
-        const double held = x > low_ ? std::min(x, high_) : low_;  // what is no number counts as the least
+        const double held = x > low_ ? std::min(x, high_) : low_;  // NaN counts as the least
         const int last = static_cast<int>(coefficients_.size()) - 4;
         const double place = (held - begin_) / step_;
         const int k = place > 0.0 ? static_cast<int>(std::min(place, static_cast<double>(last))) : 0;
@@ -53,7 +53,7 @@ class Spline {
 
 class FrictionMap;
 
-/// What is known of one point before friction is solved.
+/// A point before its friction is solved.
 struct SlidingPoint {
     const FrictionMap* map = nullptr;  ///< of its surfaces
     double speed = 0.0;        ///< of slip at the start of the step [m/s]

@@ -1,4 +1,4 @@
-// The equations of PointFriction as Newton's method sees them: what is left of them, and their derivatives.
+// The equations of PointFriction as Newton's method sees them: their residual and derivatives.
 #include <algorithm>
 #include <cmath>
 
@@ -6,68 +6,68 @@
 
 namespace stiction {
 
-/// Find which impulses are known and what is left of all equations; the greatest residual [m/s].
-double PointFriction::look() {
+/// Find which impulses are known, and the residual of all equations; return the greatest [m/s].
+double PointFriction::update_residual() {
     const int n = A.rows(), first = 3 * size();
     step_.resize(n);
-    std::fill(place_.begin(), place_.end(), 0);
+    std::fill(unknown_index_.begin(), unknown_index_.end(), 0);
     for (int k = 0; k < size(); ++k) equations(k);
     for (int row = first; row < n; ++row) bounded_equation(row);
     double worst = 0.0;
-    const double scale = other_ > speed_ ? speed_ / other_ : 1.0;  // rows with bounds have velocities of their own size
+    const double scale = bounded_speed_ > point_speed_ ? point_speed_ / bounded_speed_ : 1.0;  // bounded rows have velocities on a scale of their own
     for (int row = 0; row < n; ++row) {
         const double error = std::fabs(residual_[row]) * (row < first ? 1.0 : scale);
-        if (!(error <= worst)) worst = error;  // what is no number is the worst
+        if (!(error <= worst)) worst = error;  // NaN is the worst
     }
     return worst;
 }
 
 /// The equation w = 0.
-void PointFriction::stop(int row) {
+void PointFriction::set_velocity_zero(int row) {
     residual_[row] = w_[row];
     if (is_unknown(row)) add_response(row, 1.0, row);
 }
 
 /// The equation x = value, in units of velocity.
-void PointFriction::hold(int row, double value) {
+void PointFriction::set_impulse(int row, double value) {
     const double stiff = A[row - row % 3][row - row % 3];
     residual_[row] = stiff * (x[row] - value);
     if (is_unknown(row)) add_derivative(row, stiff, row);
 }
 
-/// The same for a value that depends on nothing: it need not be solved for.
-void PointFriction::know(int row, double value) {
+/// The same for a constant value: its row need not be solved for.
+void PointFriction::fix(int row, double value) {
     const double stiff = row < 3 * size() ? A[row - row % 3][row - row % 3] : A[row][row];
     residual_[row] = stiff * (x[row] - value);
     if (!deriving_)
-        place_[row] = -1, step_[row] = value;
-    else if (place_[row] >= 0)
+        unknown_index_[row] = -1, step_[row] = value;
+    else if (unknown_index_[row] >= 0)
         add_derivative(row, stiff, row);
 }
 
 void PointFriction::add_response(int row, double factor, int of) {
     const double* response = A[of];
-    double* out = J_[place_[row]];
+    double* out = J_[unknown_index_[row]];
     for (std::size_t c = 0; c < unknown_.size(); ++c) out[c] += factor * response[unknown_[c]];
 }
 
 void PointFriction::add_derivative(int row, double value, int by) {
-    if (place_[by] >= 0) J_[place_[row]][place_[by]] += value;
+    if (unknown_index_[by] >= 0) J_[unknown_index_[row]][unknown_index_[by]] += value;
 }
 
 /// The equations of one point.
 void PointFriction::equations(int k) {
     const int z = 3 * k;
     slips_[k] = 0;
-    const double pushed = x[z] - w_[z] / A[z][z];  // the normal impulse, were the point alone
+    const double pushed = x[z] - w_[z] / A[z][z];  // the normal impulse that stops the point alone
     // While derivatives are taken, it is as it was before: open or not.
-    const bool closed = deriving_ ? place_[z] >= 0 : pushed > 0.0;
+    const bool closed = deriving_ ? unknown_index_[z] >= 0 : pushed > 0.0;
     if (closed) {
-        stop(z);
+        set_velocity_zero(z);
     } else {
-        know(z, 0.0);
+        fix(z, 0.0);
         if (points[k].fixed < 0.0) {  // with no load of its own, it has no friction
-            know(z + 1, 0.0), know(z + 2, 0.0);
+            fix(z + 1, 0.0), fix(z + 2, 0.0);
             return;
         }
     }
@@ -81,7 +81,7 @@ void PointFriction::equations(int k) {
 /// g = limit t / |t|, which also opposes the slip.
 void PointFriction::cone_equations(int k, double pushed) {
     const int z = 3 * k;
-    const double stiff = A[z][z], r = gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
+    const double stiff = A[z][z], r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
     const bool mobile[2] = {moves(z + 1), moves(z + 2)};
     double t[2] = {};
     for (int d = 0; d < 2; ++d)
@@ -95,11 +95,11 @@ void PointFriction::cone_equations(int k, double pushed) {
     for (int d = 0; d < 2; ++d) {
         const int row = z + 1 + d;
         if (!mobile[d]) {
-            know(row, 0.0);
+            fix(row, 0.0);
         } else if (!slips_[k]) {
-            stop(row);
+            set_velocity_zero(row);
         } else {
-            hold(row, stretch[d] * at_n * along[d]);
+            set_impulse(row, stretch[d] * at_n * along[d]);
             if (!is_unknown(row)) continue;
             add_derivative(row, -stiff * stretch[d] * most.by_load * along[d], z);
             // The direction of t turns with that part of its change that lies across it.
@@ -119,7 +119,7 @@ void PointFriction::box_equations(int k, double pushed) {
     for (int d = 0; d < 2; ++d) {
         const int row = z + 1 + d;
         if (!moves(row)) {
-            know(row, 0.0);
+            fix(row, 0.0);
             continue;
         }
         const double t = x[row] - w_[row] / A[row][row], side = t > 0 ? 1.0 : -1.0;
@@ -127,23 +127,23 @@ void PointFriction::box_equations(int k, double pushed) {
         const Limit most = limit(k, pushed, d == 0 ? -side : 0.0, d == 0 ? 0.0 : -side);
         if (std::fabs(t) > stretch * most.size) {
             slips_[k] = 1;
-            hold(row, side * stretch * (most.size + most.by_load * (x[z] - pushed)));
+            set_impulse(row, side * stretch * (most.size + most.by_load * (x[z] - pushed)));
             if (is_unknown(row)) add_derivative(row, -A[z][z] * side * stretch * most.by_load, z);
         } else {
-            stop(row);
+            set_velocity_zero(row);
         }
     }
 }
 
-/// A row with bounds: at one of them, or w = 0.
+/// A bounded row: at one of its bounds, or w = 0.
 void PointFriction::bounded_equation(int row) {
     const Bounds& bounds = bounded[row - 3 * size()];
     const double alone = x[row] - w_[row] / A[row][row];
-    const bool at_rest = deriving_ ? place_[row] >= 0 : alone > bounds.low && alone < bounds.high;
+    const bool at_rest = deriving_ ? unknown_index_[row] >= 0 : alone > bounds.low && alone < bounds.high;
     if (at_rest)
-        stop(row);
+        set_velocity_zero(row);
     else
-        know(row, std::clamp(alone, bounds.low, bounds.high));
+        fix(row, std::clamp(alone, bounds.low, bounds.high));
 }
 
 }  // namespace stiction

@@ -57,16 +57,16 @@ void PointFriction::resize(int number, int others) {
     const int n = 3 * number + others;
     A.resize(n, n);
     for (auto* part : {&b, &x, &w_, &residual_, &best_, &swept_}) part->assign(n, 0.0);
-    place_.assign(n, -1);
+    unknown_index_.assign(n, -1);
     points.assign(number, {});
     bounded.assign(others, {0.0, 0.0});
     slips_.assign(number, 0);
 }
 
 bool PointFriction::solve() {
-    begin();
-    if (const double left = look(); left <= SOLVED * speed_) {  // what rests; from step to step it rests ever better
-        least_ = left;
+    start();
+    if (const double residual = update_residual(); residual <= SOLVED * point_speed_) {  // at rest: each step's sweep makes the solution more exact
+        least_residual_ = residual;
         sweep();
         return true;
     }
@@ -74,36 +74,36 @@ bool PointFriction::solve() {
     if (attempt(attempts)) return true;
     x = best_;
     update_velocities();
-    return look() <= ACCEPTED * speed_;
+    return update_residual() <= ACCEPTED * point_speed_;
 }
 
 double PointFriction::measure() {
-    begin();
-    least_ = look();
+    start();
+    least_residual_ = update_residual();
     return error();
 }
 
-void PointFriction::begin() {
+void PointFriction::start() {
     if (!symmetric) {
         columns_.resize(A.rows(), A.rows());
         for (int r = 0; r < A.rows(); ++r)
             for (int c = 0; c < A.rows(); ++c) columns_[c][r] = A[r][c];
     }
-    measure_speeds();
+    find_reference_speeds();
     slip_scale_ = 1.0, friction_share_ = 1.0, steps_ = 0;
-    least_ = std::numeric_limits<double>::infinity();
+    least_residual_ = std::numeric_limits<double>::infinity();
     update_velocities();
 }
 
 bool PointFriction::attempt(std::span<const Attempt> attempts) {
     for (const Attempt& next : attempts) {
-        if (steps_ >= most_steps || (next.start != Start::SAME && least_ <= NEARLY * speed_)) break;
+        if (steps_ >= most_steps || (next.start != Start::SAME && least_residual_ <= NEARLY * point_speed_)) break;
         if (next.start == Start::PIVOTING) {
             if (pivot()) break;
             continue;
         }
         if (next.start == Start::COLD) std::fill(x.begin(), x.end(), 0.0);
-        if (next.start == Start::CONTINUATION) raise_friction();
+        if (next.start == Start::CONTINUATION) continue_from_no_friction();
         if (next.start != Start::SAME) {
             update_velocities();
             for (int k = 0; k < next.sweeps; ++k) sweep();
@@ -118,23 +118,23 @@ bool PointFriction::attempt(std::span<const Attempt> attempts) {
     return false;
 }
 
-/// Go from the solution without friction to one with more and more of it.
-void PointFriction::raise_friction() {
+/// Continuation: solve without friction first, then with more and more of it.
+void PointFriction::continue_from_no_friction() {
     std::fill(x.begin(), x.end(), 0.0);
     for (double share : {0.0, 0.25, 0.5, 0.75}) {
         friction_share_ = share;
-        const double least = least_;
+        const double least = least_residual_;
         const std::vector<double> best = best_;
-        least_ = std::numeric_limits<double>::infinity();
+        least_residual_ = std::numeric_limits<double>::infinity();
         update_velocities();
         for (int k = 0; k < 5; ++k) sweep();
         if (!newton(12, true)) x = best_;
-        least_ = least, best_ = best;
+        least_residual_ = least, best_ = best;
     }
     friction_share_ = 1.0;
 }
 
-/// Try Dantzig's method, which needs no start, where all limits are known numbers. False where they are not.
+/// Dantzig's method, where all limits are known numbers. False where they are not.
 bool PointFriction::pivot() {
     const auto is_box = [](const SlidingPoint& point) { return point.fixed >= 0.0 && point.map->cone == Cone::BOX; };
     if (!bounded.empty() || !std::all_of(points.begin(), points.end(), is_box)) return false;
@@ -146,27 +146,27 @@ bool PointFriction::pivot() {
     }
     x = boxed_lcp(A, b, low, high);
     update_velocities();
-    if (const double error = look(); error < least_) least_ = error, best_ = x;
+    if (const double error = update_residual(); error < least_residual_) least_residual_ = error, best_ = x;
     return true;
 }
 
-void PointFriction::measure_speeds() {
+void PointFriction::find_reference_speeds() {
     const int first = 3 * size(), n = A.rows();
-    speed_ = other_ = 0.0;
+    point_speed_ = bounded_speed_ = 0.0;
     for (int row = 0; row < n; ++row) {
-        double& greatest = row < first ? speed_ : other_;
+        double& greatest = row < first ? point_speed_ : bounded_speed_;
         greatest = std::max(greatest, std::fabs(b[row]));
     }
-    if (first == 0) speed_ = other_;
-    // What falls together has no speed of its own: it gets it from what one of the two stands on.
+    if (first == 0) point_speed_ = bounded_speed_;
+    // Bodies that fall together have no relative speed: the scale comes from the constraint that stops one of them.
     for (int c = first; c < n; ++c) {
         const Bounds& most = bounded[c - first];
         const double alone = std::clamp(-b[c] / A[c][c], most.low, most.high);
-        for (int row = 0; row < first; ++row) speed_ = std::max(speed_, std::fabs(A[row][c] * alone));
+        for (int row = 0; row < first; ++row) point_speed_ = std::max(point_speed_, std::fabs(A[row][c] * alone));
     }
 }
 
-/// Column by column: most points of a pile do not press, and the sums of all rows grow side by side.
+/// Column by column: most points of a pile carry no load.
 void PointFriction::update_velocities() {
     const int n = A.rows();
     std::copy(b.begin(), b.end(), w_.begin());
@@ -184,7 +184,8 @@ void PointFriction::add_impulse(int row, double change) {
     for (int r = 0; r < A.rows(); ++r) w_[r] += change * column[r];
 }
 
-/// One point after another is brought to rest, as far as a push and its friction can; then the other rows.
+/// One projected Gauss-Seidel sweep. Of each point first n <- max(0, n - w_z / A_zz), then f <- P(f - r w_xy), with P the
+/// projection into the limit of friction at n; then the bounded rows. Velocities follow every change.
 void PointFriction::sweep() {
     for (int k = 0; k < size(); ++k) {
         const int z = 3 * k;
@@ -214,7 +215,7 @@ void PointFriction::sweep_box(int k) {
 
 void PointFriction::sweep_cone(int k) {
     const int z = 3 * k;
-    const double r = gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
+    const double r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
     double t[2] = {};
     for (int d = 0; d < 2; ++d)
         if (moves(z + 1 + d)) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
@@ -228,32 +229,31 @@ void PointFriction::sweep_cone(int k) {
     for (int d = 0; d < 2; ++d) add_impulse(z + 1 + d, change[d]);
 }
 
-bool PointFriction::newton(int iterations, bool cautious) {
+bool PointFriction::newton(int max_iterations, bool with_line_search) {
     update_velocities();
-    double error = look();
+    double error = update_residual();
     for (int iteration = 0;; ++iteration) {
         if (!std::isfinite(error)) return false;
-        if (error < least_) least_ = error, best_ = x;
-        if (error <= SOLVED * speed_) return true;
-        if (iteration == iterations || steps_ >= most_steps) return false;
-        from_ = x;
-        if (!improve()) return false;
-        error = shorten(cautious ? error : std::numeric_limits<double>::infinity());
+        if (error < least_residual_) least_residual_ = error, best_ = x;
+        if (error <= SOLVED * point_speed_) return true;
+        if (iteration == max_iterations || steps_ >= most_steps) return false;
+        step_start_ = x;
+        if (!newton_step()) return false;
+        error = line_search(with_line_search ? error : std::numeric_limits<double>::infinity());
     }
 }
 
-/// Shorten the last step until less is left of the equations than before, or take the share of it that leaves least;
-/// what is left then.
-double PointFriction::shorten(double before) {
+/// Shorten the last step until the residual is less than before, or take the share of it with the least; return it.
+double PointFriction::line_search(double before) {
     update_velocities();
-    double error = look();
+    double error = update_residual();
     if (error <= before) return error;
-    to_ = x;
+    step_end_ = x;
     double best = 1.0, least = error;
     const auto go = [&](double share) {
-        for (std::size_t r = 0; r < x.size(); ++r) x[r] = from_[r] + share * (to_[r] - from_[r]);
+        for (std::size_t r = 0; r < x.size(); ++r) x[r] = step_start_[r] + share * (step_end_[r] - step_start_[r]);
         update_velocities();
-        return error = look();
+        return error = update_residual();
     };
     for (double share : {0.5, 0.25, 0.1, 0.03}) {
         if (go(share) < least) best = share, least = error;
@@ -262,17 +262,17 @@ double PointFriction::shorten(double before) {
     return go(best);
 }
 
-/// One Newton step; false if it leads out of the numbers.
-bool PointFriction::improve() {
+/// One Newton step; false if it is not finite.
+bool PointFriction::newton_step() {
     ++steps_;
     const int n = A.rows();
-    // What is known, such as the impulses of open points, is set at once; the rest is solved for.
+    // Known impulses, such as those of open points, are set at once; the others are solved for.
     unknown_.clear();
     for (int row = 0; row < n; ++row) {
-        if (place_[row] < 0) {
+        if (unknown_index_[row] < 0) {
             add_impulse(row, step_[row] - x[row]);
         } else {
-            place_[row] = static_cast<int>(unknown_.size());
+            unknown_index_[row] = static_cast<int>(unknown_.size());
             unknown_.push_back(row);
         }
     }

@@ -1,4 +1,4 @@
-// A few points that stand for a patch: how they share the normal impulse, and Coulomb friction at them by sweeps.
+// A few points that represent a patch: how they share the normal impulse, and Coulomb friction at them by sweeps.
 //
 // All of it serves one contact (T = double) and several side by side (T = Wide).
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace stiction {
 
-/// Of a patch with more vertices, the extreme ones in EXTREMES directions stand for all.
+/// A patch with more vertices is represented by the extreme ones in EXTREMES directions.
 constexpr int MAX_POINTS = 5, EXTREMES = 4;
 constexpr int MAX_SHARING = 8;  ///< points among which a load is shared, at most
 constexpr double OVER_RELAXATION = 1.3;
@@ -142,15 +142,16 @@ template <class T> Along<T> limited(const Along<T>& f, const T& most_x, const T&
     return {f.x * scale, f.y * scale};
 }
 
-/// Coulomb's law at points by projected Gauss-Seidel sweeps: one point after another is brought to rest as far as a push and
-/// friction can.
+/// Coulomb's law at points by over-relaxed projected Gauss-Seidel sweeps, friction before load:
+///     f <- P(f - r w_xy),   n <- max(0, n - r_z w_z)       with P the projection into the limits of friction
+/// It is an input of trained networks, so that its order and its rounding must stay: PointFriction sweeps load first.
 template <class T> class FrictionSweep {
   public:
     /// points: with velocity, impulse and relax; velocity (3 k) and response (3 k, 3 k) of all points side by side
     FrictionSweep(std::span<PatchPoint<T>> points, T* velocity, const T* response, CoulombFriction friction)
         : points_(points), velocity_(velocity), response_(response), friction_(friction) {}
 
-    /// Whether anything is left to do: whether the first sweep would change an impulse.
+    /// Whether the first sweep would change any impulse.
     auto moves() const {
         auto changed = T(0.0) > T(0.0);
         for (int j = 0; j < static_cast<int>(points_.size()); ++j) {

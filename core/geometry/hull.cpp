@@ -141,13 +141,13 @@ int Hull::climb(int at, const Vector& direction) const {
 /// The vertex farthest in a direction of that face at vertex `at` which looks there: on a large face, else a long walk.
 int Hull::across_face(int at, const Vector& direction) const {
     const int found = facing(at, direction).face;
-    if (found < 0) return at;  // only where the direction is no number
+    if (found < 0) return at;  // only where the direction is NaN
     const Face& face = faces[found];
     return loops[face.first + lowest_place(face, -dot(face.e, direction), -dot(face.f, direction))];
 }
 
 int Hull::extreme_vertex(const Vector& direction) const {
-    if (static_cast<int>(vertices.size()) <= MANY) {  // so few are looked at sooner than it is known where to begin
+    if (static_cast<int>(vertices.size()) <= MANY) {  // a scan is quicker than the map
         int best = 0;
         double farthest = -std::numeric_limits<double>::infinity();
         for (int k = 0; k < static_cast<int>(vertices.size()); ++k)
@@ -161,7 +161,7 @@ int Hull::extreme_vertex(const Vector& direction) const {
     if (!(largest > 0.0)) return 0;
     const auto cell = [&](double value) {
         const double place = 0.5 * (value / largest + 1) * resolution_;
-        return place >= 0.0 ? std::min(static_cast<int>(place), resolution_ - 1) : 0;  // 0 for what is no number
+        return place >= 0.0 ? std::min(static_cast<int>(place), resolution_ - 1) : 0;  // 0 for NaN
     };
     const int row = cell(component(direction, (axis + 1) % 3)), column = cell(component(direction, (axis + 2) % 3));
     int at = start_[((2 * axis + (main < 0 ? 1 : 0)) * resolution_ + row) * resolution_ + column];

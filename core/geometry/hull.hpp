@@ -17,7 +17,7 @@
 
 namespace stiction {
 
-/// Up to so many corners are looked at one by one; among more, they are searched for.
+/// Up to this number, vertices are scanned one by one; more are searched.
 constexpr int MANY = 16;
 
 /// A number from 0 to 4 that rises with the angle of a direction from 0 to 2 pi, without its trigonometry.
@@ -31,9 +31,9 @@ inline double heading_of(double x, double y) {
 using Moments = std::array<double, 9>;
 
 struct Face {
-    int first = 0;     ///< where its loop begins in `Hull::loops`
+    int first = 0;     ///< where its loop starts in `Hull::loops`
     int size = 0;      ///< number of its vertices
-    int table = 0;     ///< where its part of the table of headings begins
+    int table = 0;     ///< where its part of the table of headings starts
     Vector normal;     ///< outward unit normal
     Vector e, f;       ///< axes of its plane, right-handed about the normal
     double clearance;  ///< [m] distance from its plane to the nearest vertex off the face
@@ -115,7 +115,7 @@ class Hull {
     int resolution_ = 1, largest_face_ = 0;
 
     /// Cell of a heading on a face of `size` vertices, which has as many cells and one for 4. Greater headings have no
-    /// smaller cells, however they are rounded. What is no number is in the first one.
+    /// smaller cells, however they are rounded. NaN is in the first one.
     static int cell_of(double heading, int size) { return heading > 0.0 ? static_cast<int>(0.25 * heading * size) : 0; }
 
     int climb(int at, const Vector& direction) const;

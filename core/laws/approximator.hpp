@@ -1,4 +1,4 @@
-// What learns the map from a contact's description to its mode or friction: a network, a kernel machine or trees.
+// A learned map from a contact's description to its mode or friction: a network, a kernel machine or trees.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace stiction {
 
 constexpr float FARTHEST = 6.0f;  ///< standardised inputs are clipped here: beyond it nothing was seen
 
-/// Raise unless an approximator of so many inputs and outputs has room in a contact's description.
+/// Raise unless these numbers of inputs and outputs fit into a contact's description.
 inline void check_sizes(std::size_t inputs, std::size_t outputs) {
     if (inputs > MAX_FEATURES || outputs > MAX_OUTPUTS)
         throw std::invalid_argument("An approximator of a law has at most 81 inputs and 6 outputs.");

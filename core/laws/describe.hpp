@@ -1,4 +1,4 @@
-// What a learned law is told about a contact: how it looks from its patch, free of units and folded by symmetry.
+// The inputs of a learned law: a contact as seen from its patch, dimensionless and folded by symmetry.
 //
 // The frictionless normal impulse N0 is known. Tangent coordinates at the patch's centre are (x, y, L yaw) with L the
 // patch's radius; u is the tangent velocity after N0, C the response to friction while the loaded points stay down, and
@@ -31,7 +31,7 @@ struct Recipe {
     Inputs inputs = Inputs::CONTACT;
     bool centre = true, slip = true;          ///< the paper's two redundant features, of the state
     double mass = 1.0;                        ///< of the body [kg]
-    bool absolute = false;                    ///< also told: loads [N] and speeds [m/s], of which the rest is free
+    bool absolute = false;                    ///< also loads [N] and speeds [m/s], on which the other inputs do not depend
     std::shared_ptr<Law> material;            ///< whose friction is the guess, instead of the one above
 };
 

@@ -1,7 +1,7 @@
 // A contact law for real bodies: impacts bounce, and friction follows the slip while an impact builds up.
 //
-// Algorithm 1 stays as it is. The law says how vertices bounce, always slides unless the body comes to rest, and its
-// regressor R is the friction of greatest dissipation of the patch as a whole.
+// Within Algorithm 1, C sets the restitution of the vertices and returns dynamic unless the body comes to rest, and R is
+// the friction of greatest dissipation of the patch as a whole.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ struct Residual {
     FrictionMap friction;  ///< its coefficient is the factor of friction
     Spline restitution;    ///< logarithm of the factor of restitution, by that of the approach speed [m/s]
 
-    /// Of a patch that slips so, at `speed` with its spinning, under a normal impulse that acts for `duration`.
+    /// The factor of friction for a slip, at `speed` with its spin, under a normal impulse that acts for `duration`.
     double of_friction(const Vector& slip, double speed, double impulse, double duration) const {
         if (!friction.varies()) return friction.scale;
         const double size = std::sqrt(slip.x * slip.x + slip.y * slip.y);

@@ -17,7 +17,7 @@ namespace {
 constexpr int MOST = MAX_REFERENCE_POINTS;
 constexpr double SLACK = 1e-9;  // share of the whole load that is only rounding in the share of a point
 
-/// Softness of the problem of all points at least: the load of each is unique only where they yield a little.
+/// The least compliance of the points: with none, their loads are not unique.
 constexpr double MIN_COMPLIANCE = 1e-9;
 
 /// The friction of all impulses at the patch's centre.
@@ -68,7 +68,7 @@ PatchImpulses places_of(const Contact& c, double compliance, bool reference) {
     return places;
 }
 
-/// The axes in which directions of slip are told: x of the contact, or the body's x axis seen from above.
+/// The axis from which directions of slip are measured: x of the contact, or the body's x axis seen from above.
 Along<double> first_axis(const Contact& c, bool body_axes) {
     if (!body_axes) return {1.0, 0.0};
     const Rotation& R = c.rotation;
@@ -78,7 +78,7 @@ Along<double> first_axis(const Contact& c, bool body_axes) {
     return {x / size, y / size};
 }
 
-/// Share an impulse that stops the patch among its points, as contacts do that yield a little.
+/// Share an impulse that stops the patch among its points, as slightly compliant contacts do.
 void share(const Contact& c, const Wrench& p, std::span<PointImpulse> points) {
     if (points.size() == 1) {
         points[0].impulse = p.linear;
@@ -151,8 +151,8 @@ std::array<double, MOST> frictionless_loads(const PointFriction& problem) {
     return result;
 }
 
-/// Velocities of the points, and how impulses along the axes change them.
-/// even: soften x and y alike, so that turning the contact about the vertical only turns the solution
+/// Set up the velocities of the points without impulses, and their response to impulses along the axes.
+/// even: the same compliance along x and y, so that turning the contact about the vertical only turns the solution
 void set_up(PointFriction& problem, const Contact& c, std::span<const PointImpulse> points, Along<double> e,
             double compliance, bool even) {
     const int m = static_cast<int>(points.size());
@@ -209,7 +209,7 @@ PatchImpulses MaterialLaw::solve(Contact& c, PointFriction& problem) {
     const bool by_dantzig = options_.reference && map_.cone == Cone::BOX;  // which finds the loads by itself
     if (compliance == 0.0 && !by_dantzig) {
         if (map_.frictionless_limit) loads = frictionless_loads(c, points);
-        // What every point can hold is held, as most contacts are: one linear solve.
+        // Most contacts stick: one linear solve, if every point can hold its share.
         const Wrench stop = static_impulse(c);
         impulses.stop = restitution_.e0 == 0.0 && stop.linear.z > 0.0;
         if (impulses.stop) share(c, stop, points);

@@ -72,7 +72,7 @@ class Network {
 
     int outputs() const { return layers_.back().outputs; }
 
-    /// The outputs for `count` contacts, at most TOGETHER: those of contact c begin at c * WIDEST of the result.
+    /// The outputs for `count` contacts, at most TOGETHER: those of contact c start at c * WIDEST of the result.
     /// space: two blocks of TOGETHER * WIDEST numbers; the first one holds the inputs, WIDEST apart
     const float* evaluate(int count, float* space) const {
         float *from = space, *to = space + TOGETHER * WIDEST;

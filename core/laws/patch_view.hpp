@@ -161,7 +161,7 @@ template <class T> class PatchView {
             const T size = root(slip.x * slip.x + slip.y * slip.y);
             const auto slides = size > nothing;
             const T x = select(slides, slip.x / size, one), y = select(slides, slip.y / size, nothing);
-            // Which of two mirror images is told by the yaw, or for a point, which has none, by its skew response.
+            // The yaw chooses one of two mirror images, or for a point, which has none, its skew response.
             T skew = slip.z;
             if (kind == Kind::POINT) skew = x * y * (response.yy - response.xx) + (x * x - y * y) * response.xy;
             const T side = select(skew < nothing, -one, one);
@@ -185,7 +185,7 @@ template <class T> class PatchView {
         turn.apply(W.angular.xz, W.angular.yz);
     }
 
-    /// Give the points, whose places and loads are known, what sweeps begin with.
+    /// Set the state of the points at the start of the sweeps.
     void set_points() {
         const T nothing(0.0);
         const auto relaxed = [&](const T& own) { return select(own > nothing, T(-OVER_RELAXATION) / own, nothing); };

@@ -1,6 +1,6 @@
 // Broyden's method for F(x) = 0 (Broyden, "A class of methods for solving nonlinear simultaneous equations", 1965).
 //
-// The inverse Jacobian B of F begins as a multiple of the identity and learns from every step:
+// The inverse Jacobian B of F starts as a multiple of the identity and is updated after every step:
 //
 //     B <- B + (s - B y) s^T B / (s^T B y)      with the step s in x and the change y in F.
 #pragma once
@@ -17,10 +17,10 @@ namespace stiction {
 
 class Broyden {
   public:
-    /// x and F(x), where the search is now: written before `next` is asked for.
+    /// The present x and F(x): written before `next` is called.
     std::vector<double> x, F;
 
-    /// Begin anew with so many unknowns.
+    /// Start a search with this number of unknowns.
     void begin(int size) {
         for (auto* vector : {&x, &F, &last_x_, &last_F_, &best_x_, &best_F_, &step_, &change_, &By_})
             vector->resize(size);
@@ -28,7 +28,7 @@ class Broyden {
         shorten(1.0);
     }
 
-    /// Forget what was learned, and go so large a share of F with the next step.
+    /// Reset B to -share times the identity.
     void shorten(double share) {
         const int size = static_cast<int>(x.size());
         B_.resize(size, size);
@@ -43,7 +43,7 @@ class Broyden {
         return std::sqrt(total);
     }
 
-    /// Whether F is smaller here than anywhere before; then this is where `return_to_best` goes.
+    /// Return whether |F| is the smallest so far; then `return_to_best` comes back to this x.
     bool improves() {
         const double now = error();
         if (!(now < best_)) return false;
@@ -53,7 +53,7 @@ class Broyden {
     bool has_best() const { return best_ < std::numeric_limits<double>::infinity(); }
     void return_to_best() { x = best_x_, F = best_F_; }
 
-    /// The place to try next.
+    /// The next x.
     std::span<const double> next() {
         if (learns_) learn();
         learns_ = true;

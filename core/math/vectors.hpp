@@ -47,9 +47,9 @@ using Tensor = Symmetric3<double>;
 struct Rotation {
     Vector x, y, z;
 
-    /// Of a vector in body axes, the same vector in world axes.
+    /// A vector in body axes, expressed in world axes.
     Vector operator*(const Vector& v) const { return {dot(x, v), dot(y, v), dot(z, v)}; }
-    /// Of a vector in world axes, the same vector in body axes.
+    /// A vector in world axes, expressed in body axes.
     Vector inverse(const Vector& v) const {
         return {x.x * v.x + y.x * v.y + z.x * v.z, x.y * v.x + y.y * v.y + z.y * v.z,
                 x.z * v.x + y.z * v.y + z.z * v.z};
@@ -130,7 +130,7 @@ template <class T> struct WrenchOf {
     }
     friend WrenchOf operator*(const T& s, const WrenchOf& a) { return {s * a.linear, s * a.angular}; }
 
-    /// Of an impulse f on the body's point at r.
+    /// The wrench of an impulse f on the body's point at r.
     static WrenchOf at(const Vec3<T>& r, const Vec3<T>& f) { return {f, cross(r, f)}; }
 };
 using Wrench = WrenchOf<double>;
@@ -141,7 +141,7 @@ template <class T> inline T dot(const WrenchOf<T>& p, const TwistOf<T>& v) {
            p.angular.y * v.angular.y + p.angular.z * v.angular.z;
 }
 
-/// M^-1 of a free body: how an impulse changes its twist. It couples no force to turning. A planar body has zeros in
+/// M^-1 of a free body: the change of its twist for a unit impulse. At the centre of mass, force and rotation decouple. A planar body has zeros in
 /// the directions in which it cannot move.
 template <class T> struct InverseInertiaOf {
     Vec3<T> linear;          ///< 1 / mass, along x, y and z
@@ -150,9 +150,9 @@ template <class T> struct InverseInertiaOf {
     friend TwistOf<T> operator*(const InverseInertiaOf& W, const WrenchOf<T>& p) {
         return {{W.linear.x * p.linear.x, W.linear.y * p.linear.y, W.linear.z * p.linear.z}, W.angular * p.angular};
     }
-    /// How fast points above (x, y) rise for a unit push upwards at (a, b).
+    /// Upward velocity of points above (x, y) for a unit impulse upwards at (a, b).
     T normal_response(const T& x, const T& y, const T& a, const T& b) const { return linear.z + tilt(x, y, a, b); }
-    /// The part of it that comes from tilting, which is linear in both places.
+    /// The part of it that comes from rotation, which is linear in both places.
     T tilt(const T& x, const T& y, const T& a, const T& b) const {
         return y * (angular.xx * b - angular.xy * a) - x * (angular.xy * b - angular.yy * a);
     }

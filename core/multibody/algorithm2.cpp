@@ -153,7 +153,7 @@ void Algorithm2::ask_at(const double* p) {
 }
 
 /// The modes that H takes at the V1 of the contacts, and which links ask for R's friction. Static links want the
-/// friction that stops their patches; forced ones R's, whatever C says.
+/// friction that stops their patches; forced ones R's, whatever the mode.
 void Algorithm2::classify() {
     for (const auto& [law, first, count] : laws_)
         if (count > 0) law->classify(contacts_.part(first, count));
@@ -196,7 +196,7 @@ bool Algorithm2::slide_by_estimate() {
     return start_slides_;
 }
 
-/// Let links slide that were assumed to be static and that the law does not stop; whether to begin anew with them.
+/// Let links slide that were assumed to be static and that the law does not stop; return whether to restart with them.
 bool Algorithm2::release() {
     bool any = false, pulls = false;
     const bool has_coulomb_estimates = this->has_coulomb_estimates();
@@ -221,8 +221,8 @@ bool Algorithm2::release() {
     return has_start_ || pulls;  // a V1 of an impulse that pulls cannot be
 }
 
-/// Assume links to be static again that slide by a friction at which the law says so: all at first, later one after
-/// another. Whether there is any.
+/// Assume links to be static again that slide by a friction at which C returns static: all at first, later one after
+/// another. Return whether there is any.
 bool Algorithm2::stop_again() {
     bool any = false;
     for (int i = 0; i < size(); ++i) {
@@ -240,7 +240,7 @@ bool Algorithm2::stop_again() {
     return true;
 }
 
-/// Tell the search the friction of the sliding links and how far the law wants it elsewhere; a size to compare with.
+/// Write the friction of the sliding links and its difference from the law's into the search; return a scale for it.
 double Algorithm2::write_mismatch() {
     double total = 0.0;
     for (int i = 0; i < size(); ++i) {
@@ -260,7 +260,7 @@ double Algorithm2::write_mismatch() {
     return total;
 }
 
-/// Whether the links that slide by force, though the law says static, get just the impulses that stop them.
+/// Return whether forced links, which slide though C returns static, get just the impulses that stop them.
 bool Algorithm2::forced_links_stop(double tolerance) {
     for (int i = 0; i < size(); ++i) {
         if (!links_[i].forced || solution_.mode[i] != Mode::STATIC) continue;
@@ -274,7 +274,7 @@ bool Algorithm2::forced_links_stop(double tolerance) {
     return true;
 }
 
-/// Let the laws say how links bounce, asked about them as they would be without contact.
+/// Let the laws set the restitution of links, evaluated at their motion without contact.
 void Algorithm2::note_bounces() {
     bounces_ = false;
     for (const auto& [law, first, count] : laws_) {

@@ -25,7 +25,7 @@
 
 namespace stiction {
 
-/// A law and the contacts it is asked about: a run of all of them, since links of one law stand together.
+/// A law and its contacts, which stand side by side.
 struct LawOfRun {
     Law* law;
     int first, count;
@@ -35,8 +35,8 @@ struct LawOfRun {
 struct Solution {
     std::vector<double> impulse;    ///< (6 n,), each about its link's centre of mass
     std::vector<Mode> mode;         ///< (n,)
-    std::vector<char> outside;      ///< (n,), whether the law was asked about something it was not trained on
-    int evaluations = 0;            ///< how often the laws were asked (the paper's evaluations of G)
+    std::vector<char> outside;      ///< (n,), whether it lies outside of the law's training range
+    int evaluations = 0;            ///< number of evaluations of the laws (the paper's evaluations of G)
     bool solved = true;             ///< whether p = H(V1); if not, p is safe, but the law would not have chosen it
 };
 
@@ -60,7 +60,7 @@ class Algorithm2 {
 
     /// For another solver: take the system; false if nothing is pressed, so that p = 0.
     bool begin(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free, const Matrix& L);
-    /// Where it may begin: impulses as if all that is pressed were to stick.
+    /// Its start: impulses as if all links that approach the ground stuck.
     void stop_pressed() { balance_links(); }
     /// H(V1) for the impulses p (6 n,): Algorithm 1 for every link, asked at V1 = V_free + (L - M_b^-1) p.
     void handle(const double* p);
@@ -74,12 +74,12 @@ class Algorithm2 {
     Balance& balance() { return balance_; }
 
   private:
-    /// What is known of a link.
+    /// State of the search for one link.
     struct Link {
         Law* law = nullptr;
         bool pressed = false;      // something of it approaches the ground
         bool asks = false;         // R is asked for its friction
-        bool forced = false;       // it slides, whatever C says
+        bool forced = false;       // it slides, whatever mode C returns
         int found_static = 0;      // how often C called it static while it slid
         int stopped_again = 0;     // how often it was assumed to be static again
         Friction wanted;           // what its law wants

@@ -9,8 +9,8 @@
 namespace stiction {
 namespace {
 
-constexpr double STIFFENING = 1e-8;  // share of a link's own mobility that a direction without mobility is given
-constexpr double IMMOBILE = 1e-9;    // a direction with less than this share of the free link's mobility has none
+constexpr double STIFFENING = 1e-8;  // share of a link's own inverse inertia that regularises L
+constexpr double IMMOBILE = 1e-9;    // a direction with less than this share of the free link's inverse inertia is immobile
 
 /// Entry k of the diagonal of M_b^-1.
 double own_inverse_inertia(const InverseInertia& W, int k) {
@@ -39,7 +39,7 @@ bool can_move_freely(const Contacts& contacts, Matrix& A) {
 struct SlideResponse {
     double xx, xy, yy, spin;
 
-    /// b: where its link's rows and columns begin in W
+    /// b: first row and column of its link in W
     SlideResponse(const Matrix& W, int b, const Vector& centre) {
         const auto [x, y, z] = centre;
         // Along x the patch moves with v_x + z w_y - y w_z, along y with v_y - z w_x + x w_z.

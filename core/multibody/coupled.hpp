@@ -1,4 +1,4 @@
-// What physics settles exactly when several links of one system touch the ground: all are stopped and pushed together.
+// Static and normal impulses of several links of one system that touch the ground and feel each other.
 //
 // Vectors over the n links are flat, (6 n,): the twist or the wrench of each link at its own centre of mass, one after
 // another. L = J M^-1 J^T (6 n, 6 n) is the inverse inertia of the links inside their system: impulses p change their
@@ -14,7 +14,7 @@
 
 namespace stiction {
 
-/// What is assumed of a link: that its patch stands still, or that it slides with this friction.
+/// The assumption on a link: its patch sticks, or it slides with this friction.
 struct Assumption {
     bool is_static = false;
     Friction friction;
@@ -66,7 +66,7 @@ class Balance {
   public:
     explicit Balance(int most_links);
 
-    /// A step begins.
+    /// Start a step.
     /// V_free: twists after a step without contact, (6 n,)
     /// compliance: share of its own response by which a loaded vertex yields
     void begin(const Contacts& contacts, const double* V_free, const Matrix& L, double compliance);

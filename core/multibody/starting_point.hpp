@@ -1,7 +1,10 @@
 // Where Algorithm 2 starts: friction of all links together by approximate Coulomb laws, with a few Gauss-Seidel sweeps.
 //
-// A light foot of a heavy robot is asked about its own small momentum, so that the law's answers move its friction by
-// small steps only. Coulomb's law for the whole system has no such trouble, and leaves the law a short way to go.
+// The law of a light foot of a heavy robot sees only the foot's small momentum, so that its friction moves in small steps.
+// Coulomb's law for the whole system does not have this problem, and starts the search near its end.
+//
+// One sweep, of each point: n <- max(0, n - w_z / A_zz), then f <- P(f - w_xy / A_xy) within the limits at n. It works on
+// the twists of the links instead of all points' velocities, which PointFriction does: there are fewer of them.
 #pragma once
 
 #include <span>

@@ -59,6 +59,19 @@ template <class Array> auto numbers_of(const Array& array) {
     return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
 }
 
+/// Raise unless all arrays have this number of rows.
+template <class... Arrays> void check_rows(std::size_t rows, const Arrays&... arrays) {
+    if (((arrays.shape(0) != rows) || ...)) throw nb::value_error("All arrays must have the same number of rows.");
+}
+
+/// A new array (n, width) with item(i) in row i: vectors, twists, wrenches or quaternions.
+template <class Item> nb::ndarray<nb::numpy, double> rows_of(std::size_t n, std::size_t width, Item item) {
+    double* out;
+    auto result = new_array<double>({n, width}, &out);
+    for (std::size_t i = 0; i < n; ++i) write(item(static_cast<int>(i)), out + width * i);
+    return result;
+}
+
 /// Refused with one sentence: Python raises stiction's InputError, see module.cpp.
 struct Refusal : std::runtime_error {
     using std::runtime_error::runtime_error;

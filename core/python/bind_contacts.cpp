@@ -83,10 +83,7 @@ auto inverse_inertia(const OwnedContacts& contacts) {
 
 auto points_of(const OwnedContacts& contacts, int i) {
     const Contact& c = contacts.at(i);
-    double* out;
-    auto result = new_array<double>({std::size_t(c.count), 3}, &out);
-    for (int k = 0; k < c.count; ++k) write(c.point(k), out + 3 * k);
-    return result;
+    return rows_of(c.count, 3, [&](int k) { return c.point(k); });
 }
 
 auto vertices_of(const OwnedContacts& contacts, int i) {
@@ -108,8 +105,7 @@ OwnedContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position
                                    Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
                                    Input<double, 3> gravity, double touch) {
     const int n = static_cast<int>(position.shape(0));
-    if (quaternion.shape(0) != position.shape(0) || twist.shape(0) != position.shape(0))
-        throw nb::value_error("position, quaternion and twist must have as many rows.");
+    check_rows(position.shape(0), quaternion, twist);
     auto memory = std::make_shared<ContactMemory>(n, static_cast<int>(hull->vertices.size()), hull);
     const StepSettings setting{timestep, vector_from(gravity.data())};
     for (int i = 0; i < n; ++i) {
@@ -123,20 +119,16 @@ OwnedContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position
 /// v1 of states without a look at the ground, (n, 6).
 auto free_twists(const Hull& hull, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
                  Input<double, 3> gravity) {
-    if (quaternion.shape(0) != twist.shape(0)) throw nb::value_error("All arrays must have as many rows.");
-    double* out;
-    auto result = new_array<double>({twist.shape(0), 6}, &out);
+    check_rows(twist.shape(0), quaternion);
     const StepSettings setting{timestep, vector_from(gravity.data())};
-    for (std::size_t i = 0; i < twist.shape(0); ++i) {
-        const Rotation R = quaternion_from(quaternion.data() + 4 * i).matrix();
-        write(free_twist(hull, R, setting, twist_from(twist.data() + 6 * i)), out + 6 * i);
-    }
-    return result;
+    return rows_of(twist.shape(0), 6, [&](int i) {
+        return free_twist(hull, quaternion_from(quaternion.data() + 4 * i).matrix(), setting, twist_from(twist.data() + 6 * i));
+    });
 }
 
 /// Impulse and mode of each contact, from the twists after the step (n, 6): p = M (v' - v1).
 nb::tuple observe(const OwnedContacts& contacts, Input<double, -1, 6> after) {
-    if (after.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
+    check_rows(contacts.size(), after);
     double* impulse;
     std::int8_t* mode;
     auto impulses = new_array<double>({std::size_t(contacts.size()), 6}, &impulse);
@@ -155,8 +147,7 @@ nb::tuple observe(const OwnedContacts& contacts, Input<double, -1, 6> after) {
 nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
                             Input<double, -1, 3> velocity, Input<double, -1, 3> spin) {
     const std::size_t n = position.shape(0);
-    if (quaternion.shape(0) != n || velocity.shape(0) != n || spin.shape(0) != n)
-        throw nb::value_error("All arrays must have as many rows.");
+    check_rows(n, quaternion, velocity, spin);
     double *x, *q, *v;
     auto positions = new_array<double>({n, 3}, &x);
     auto quaternions = new_array<double>({n, 4}, &q);
@@ -176,7 +167,7 @@ nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position,
 nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
                         Input<double, -1, 6> twist) {
     const std::size_t n = position.shape(0);
-    if (quaternion.shape(0) != n || twist.shape(0) != n) throw nb::value_error("All arrays must have as many rows.");
+    check_rows(n, quaternion, twist);
     double *x, *v, *w;
     auto positions = new_array<double>({n, 3}, &x);
     auto velocities = new_array<double>({n, 3}, &v);
@@ -195,7 +186,7 @@ nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Inp
 
 /// Height of the lowest point of each body above the ground [m]; positions are those of the centres of mass.
 auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<double, -1, 4> quaternion) {
-    if (quaternion.shape(0) != position.shape(0)) throw nb::value_error("All arrays must have as many rows.");
+    check_rows(position.shape(0), quaternion);
     double* out;
     auto result = new_array<double>({position.shape(0)}, &out);
     for (std::size_t i = 0; i < position.shape(0); ++i) {
@@ -208,7 +199,7 @@ auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<doubl
 
 /// Write the modes (n,) that a law in Python has found.
 void set_mode(const OwnedContacts& contacts, Input<std::int64_t, -1> mode) {
-    if (mode.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One mode a contact is needed.");
+    check_rows(contacts.size(), mode);
     for (std::size_t i = 0; i < mode.shape(0); ++i)
         if (mode.data()[i] < 0 || mode.data()[i] > 3) throw nb::value_error("A mode is a value of Mode.");
     for (int i = 0; i < contacts.size(); ++i) contacts[i].mode = static_cast<Mode>(mode.data()[i]);
@@ -227,7 +218,7 @@ Friction with_possible_tilt(const Contact& c, Friction f) {
 
 /// Write the friction (k, 5) of the contacts with these numbers (k,).
 void set_friction(const OwnedContacts& contacts, Input<std::int64_t, -1> numbers, Input<double, -1, 5> friction) {
-    if (friction.shape(0) != numbers.shape(0)) throw nb::value_error("One friction a number is needed.");
+    check_rows(numbers.shape(0), friction);
     for (std::size_t k = 0; k < numbers.shape(0); ++k) {
         const int i = static_cast<int>(numbers.data()[k]);
         const double* f = friction.data() + 5 * k;
@@ -237,13 +228,13 @@ void set_friction(const OwnedContacts& contacts, Input<std::int64_t, -1> numbers
 
 /// Write the impulses (n, 6) that a law of whole impulses has found.
 void set_impulse(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
-    if (impulse.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One impulse a contact is needed.");
+    check_rows(contacts.size(), impulse);
     for (int i = 0; i < contacts.size(); ++i) contacts[i].impulse = wrench_from(impulse.data() + 6 * i);
 }
 
 /// Ask about other twists v1 (n, 6) of the same contacts.
 void set_velocity(const OwnedContacts& contacts, Input<double, -1, 6> twist) {
-    if (twist.shape(0) != std::size_t(contacts.size())) throw nb::value_error("One twist a contact is needed.");
+    check_rows(contacts.size(), twist);
     for (int i = 0; i < contacts.size(); ++i) contacts[i].velocity = twist_from(twist.data() + 6 * i);
 }
 
@@ -270,7 +261,7 @@ void bind_contacts(nb::module_& m) {
              "Number of the vertex farthest in a direction, body axes.");
 
     nb::class_<ContactMemory>(m, "ContactMemory", "Memory of contacts.");
-    nb::class_<OwnedContacts>(m, "Contacts", "Contacts of some bodies in one step: what laws are asked about.")
+    nb::class_<OwnedContacts>(m, "Contacts", "Contacts of some bodies in one step, the batch that laws evaluate.")
         .def("__len__", [](const OwnedContacts& all) { return all.size(); })
         .def_prop_ro("record", &record_of, "One row a contact, a view that can only be read: what laws look at.")
         .def_prop_ro("inverse_inertia", &inverse_inertia, nb::rv_policy::automatic, "M^-1 of each contact, (n, 6, 6).")

@@ -28,7 +28,7 @@ Approximator trees(Input<float, -1> mean, Input<float, -1> scale, Input<float, -
     for (std::size_t t = 0; t < roots.shape(0); ++t)
         if (roots.data()[t] < 0 || std::size_t(roots.data()[t]) >= count || output.data()[t] < 0 ||
             std::size_t(output.data()[t]) >= outputs)
-            throw nb::value_error("A tree begins at no node, or adds to no output.");
+            throw nb::value_error("A tree starts at no node, or adds to no output.");
     for (std::size_t k = 0; k < count; ++k) {
         const std::int64_t input = feature.data()[k], next = left.data()[k];
         if (input == Trees::LEAF) continue;

@@ -32,7 +32,7 @@ class PythonLaw final : public Law {
     void respond(const Contacts& contacts) override {
         if (whole_) return call("respond", contacts);
         Law::respond(contacts);
-        // A law that tells the torques of friction may not press outside of the patch by them.
+        // Torques of friction that a law returns must not move the centre of pressure out of the patch.
         for (Contact& c : contacts)
             if (c.mode == Mode::DYNAMIC && (c.friction.m_x != 0.0 || c.friction.m_y != 0.0) && !presses_within(c, c.impulse)) {
                 c.friction = tilted(c, {c.friction.p_x, c.friction.p_y, c.friction.m_z});
@@ -89,7 +89,7 @@ ByKind by_kind(const std::vector<Approximator>& all, int outputs) {
 /// Targets (n, 3) and whole impulses in standard form (n, 6) of the observed impulses of described contacts.
 nb::tuple targets(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
     const std::size_t n = contacts.size();
-    if (impulse.shape(0) != n) throw nb::value_error("One impulse a contact is needed.");
+    check_rows(n, impulse);
     double *y, *whole;
     auto ys = new_array<double>({n, 3}, &y);
     auto wholes = new_array<double>({n, 6}, &whole);

@@ -26,7 +26,7 @@ void bind_material(nb::module_& m) {
     m.attr("RESTITUTION_SPEED") = RESTITUTION_SPEED;
     m.def("material_points",
           [](int vertices) { return vertices <= MAX_MATERIAL_POINTS ? std::max(vertices, 1) : EXTREMES; }, nb::arg("vertices"),
-          "At how many points a material is solved on a patch of so many vertices.");
+          "Number of points at which a material is solved on a patch with this number of vertices.");
     nb::class_<Spline>(m, "Spline", "A cubic B-spline over equidistant knots, held outside of what was seen.")
         .def("__init__",
              [](Spline* self, double begin, double step, const std::vector<double>& coefficients, double low, double high) {

@@ -19,8 +19,7 @@ constexpr int SHARES = 4;
 
 std::vector<BodyState> bodies_from(const Input<double, -1, 3>& position, const Input<double, -1, 4>& quaternion,
                                 const Input<double, -1, 6>& twist) {
-    if (quaternion.shape(0) != position.shape(0) || twist.shape(0) != position.shape(0))
-        throw nb::value_error("position, quaternion and twist must have as many rows.");
+    check_rows(position.shape(0), quaternion, twist);
     std::vector<BodyState> bodies(position.shape(0));
     for (std::size_t i = 0; i < bodies.size(); ++i)
         bodies[i] = {vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
@@ -116,27 +115,18 @@ class Stepper {
     }
 
     nb::tuple state() const {
-        const std::size_t n = bodies_.size();
-        double *position, *quaternion, *twist;
-        auto positions = new_array<double>({n, 3}, &position);
-        auto quaternions = new_array<double>({n, 4}, &quaternion);
-        auto twists = new_array<double>({n, 6}, &twist);
-        for (std::size_t i = 0; i < n; ++i) {
-            write(bodies_[i].position, position + 3 * i);
-            write(bodies_[i].quaternion, quaternion + 4 * i);
-            write(bodies_[i].twist, twist + 6 * i);
-        }
-        return nb::make_tuple(positions, quaternions, twists);
+        const auto of = [&](std::size_t width, auto part) {
+            return rows_of(bodies_.size(), width, [&](int i) { return bodies_[i].*part; });
+        };
+        return nb::make_tuple(of(3, &BodyState::position), of(4, &BodyState::quaternion), of(6, &BodyState::twist));
     }
 
     /// Take over the outcome of the last step, and the impacts so far, from another stepper.
     void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind,
                   Input<std::int64_t, -1> impacts) {
         const Use use(in_use_);
-        const std::size_t n = bodies_.size();
-        if (impulse.shape(0) != n || mode.shape(0) != n || kind.shape(0) != n || impacts.shape(0) != n)
-            throw nb::value_error("One impulse, mode, kind and number of impacts a body is needed.");
-        for (std::size_t i = 0; i < n; ++i) {
+        check_rows(bodies_.size(), impulse, mode, kind, impacts);
+        for (std::size_t i = 0; i < bodies_.size(); ++i) {
             bodies_[i].impacts = impacts.data()[i];
             outcome_[i].impulse = wrench_from(impulse.data() + 6 * i);
             outcome_[i].mode = static_cast<Mode>(mode.data()[i]);
@@ -145,10 +135,7 @@ class Stepper {
     }
 
     auto impulse() const {
-        double* out;
-        auto result = new_array<double>({bodies_.size(), 6}, &out);
-        for (std::size_t i = 0; i < bodies_.size(); ++i) write(Wrench{} + outcome_[i].impulse, out + 6 * i);  // as in a rollout, no zero is negative
-        return result;
+        return rows_of(bodies_.size(), 6, [&](int i) { return Wrench{} + outcome_[i].impulse; });  // no negative zeros
     }
     auto mode() const {
         return each([](const StepOutcome& h) { return static_cast<std::int8_t>(h.mode); });

@@ -39,7 +39,7 @@ class ContactMemory:
     """Memory of contacts."""
 
 class Contacts:
-    """Contacts of some bodies in one step: what laws are asked about."""
+    """Contacts of some bodies in one step, the batch that laws evaluate."""
 
     def __len__(self) -> int: ...
     @property
@@ -128,7 +128,7 @@ def touching(
     touch: float = 5e-09,
 ) -> Contacts:
     """
-    The contacts of bodies at the begin of a step, with v1; states are at the centre of mass.
+    The contacts of bodies at the start of a step, with v1; states are at the centre of mass.
     """
 
 def to_centre_of_mass(
@@ -386,7 +386,7 @@ RESTITUTION_SPEED: float = 0.5
 
 def material_points(vertices: int) -> int:
     """
-    At how many points a material is solved on a patch of so many vertices.
+    Number of points at which a material is solved on a patch with this number of vertices.
     """
 
 class Spline:
