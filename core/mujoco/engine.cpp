@@ -76,7 +76,7 @@ Data::Data(void* data, const Offsets& offsets) {
     at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
     at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
     at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
-    at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type"), at(efc_state, "efc_state");
+    at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type"), at(efc_state, "efc_state"), at(efc_id, "efc_id");
     at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind");
     at(sensordata, "sensordata");
 }
@@ -111,7 +111,8 @@ bool Model::has_nonlinear_damping() const {
 ContactOffsets::ContactOffsets(const Offsets& offsets)
     : size(named(offsets, "size")), dist(named(offsets, "dist")), pos(named(offsets, "pos")), frame(named(offsets, "frame")),
       includemargin(named(offsets, "includemargin")), surfacevel(named(offsets, "surfacevel")),
-      geom(named(offsets, "geom")), exclude(named(offsets, "exclude")) {}
+      geom(named(offsets, "geom")), exclude(named(offsets, "exclude")), dim(named(offsets, "dim")), mu(named(offsets, "mu")),
+      friction(named(offsets, "friction")) {}
 
 void Engine::run(Stage stage) const {
     if (!runs(stage, model_address, data_address)) throw std::runtime_error(error_text);

@@ -54,7 +54,7 @@ struct Constants {
     int euler, implicit, implicitfast;  ///< integrators
     int no_actuation, no_eulerdamp, no_damper, no_sensor, no_autoreset, energy, sleep;  ///< flags of options
     int equality, friction_dof, friction_tendon, elliptic;  ///< types of constraints
-    int quadratic;       ///< the state of a constraint that acts as a spring
+    int quadratic, cone; ///< states of a constraint that acts as a spring, and of a contact that slides on its cone
     int integration;     ///< the complete state, for getState
     int warnings[6];     ///< bad positions, velocities, accelerations, controls; too many contacts, constraints
 };
@@ -67,7 +67,7 @@ struct Data {
         *const *site_xmat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof, *const *M, *const *qLD,
         *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J, *const *efc_R, *const *efc_D,
         *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
-    int *const *efc_type, *const *efc_state, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
+    int *const *efc_type, *const *efc_state, *const *efc_id, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
     char* const* contact;
     const double* time;
     const int* warning;  ///< pairs of numbers; the second is the count
@@ -91,7 +91,7 @@ struct Model {
 
 /// Offsets of the fields of a contact, and its size [bytes].
 struct ContactOffsets {
-    std::size_t size, dist, pos, frame, includemargin, surfacevel, geom, exclude;
+    std::size_t size, dist, pos, frame, includemargin, surfacevel, geom, exclude, dim, mu, friction;
     explicit ContactOffsets(const Offsets& offsets);
 };
 
@@ -105,6 +105,9 @@ class EngineContact {
     const double* frame() const { return reinterpret_cast<const double*>(at_ + offsets_->frame); }
     const double* surfacevel() const { return reinterpret_cast<const double*>(at_ + offsets_->surfacevel); }
     const int* geom() const { return reinterpret_cast<const int*>(at_ + offsets_->geom); }
+    int dim() const { return *reinterpret_cast<const int*>(at_ + offsets_->dim); }
+    double mu() const { return *reinterpret_cast<const double*>(at_ + offsets_->mu); }
+    const double* friction() const { return reinterpret_cast<const double*>(at_ + offsets_->friction); }
     int& exclude() const { return *reinterpret_cast<int*>(at_ + offsets_->exclude); }
 
   private:

@@ -44,7 +44,7 @@ void FreeMotion::probe(Stage integrate, const TreeFactor::Pattern& pattern) {
     engine_.run(integrate);
     std::copy(*d.qvel, *d.qvel + m.nv, velocity.begin());
     engine_.set_state(state);
-    if (is_exact()) {
+    if (*m.integrator != engine_.constants.implicit) {
         effective_.take(pattern, *d.qH, *d.qHDiagInv);
         return;
     }

@@ -21,9 +21,8 @@ class FreeMotion {
     const TreeFactor& effective_inertia() const { return damped_ ? effective_ : inertia_; }
     /// Whether these two differ.
     bool is_damped() const { return damped_; }
-    /// Whether velocities are exactly linear in impulses, by the effective inertia: of the implicit integrator it is only the
-    /// symmetric part.
-    bool is_exact() const { return *engine_.model.integrator != engine_.constants.implicit; }
+    /// Whether the effective inertia is exact: the matrices of the implicit integrators are not symmetric.
+    bool is_exact() const { return engine_.is_euler(); }
 
     std::vector<double> velocity;  ///< v_free: joint velocities after the step without contacts and constraints
     std::vector<double> before;    ///< joint velocities at the start of the step

@@ -49,13 +49,14 @@ void Kinematics::add_twist(int body, SystemRows& rows) const {
     }
 }
 
-void Kinematics::add_constraint(int number, SystemRows& rows) const {
+void Kinematics::add_constraint(int first, std::span<const double> weights, SystemRows& rows) const {
     const Model& m = engine_.model;
     std::vector<double> values(m.nv, std::numeric_limits<double>::quiet_NaN());
-    engine_.visit_row(number, [&](int dof, double value) {
-        values[dof] = value;
-        for (int up = (*m.dof_parentid)[dof]; up >= 0 && std::isnan(values[up]); up = (*m.dof_parentid)[up]) values[up] = 0.0;
-    });
+    for (std::size_t k = 0; k < weights.size(); ++k)
+        engine_.visit_row(first + static_cast<int>(k), [&](int dof, double value) {
+            for (int up = dof; up >= 0 && std::isnan(values[up]); up = (*m.dof_parentid)[up]) values[up] = 0.0;
+            values[dof] += weights[k] * value;
+        });
     std::vector<int> dofs;
     for (int dof = 0; dof < m.nv; ++dof)
         if (!std::isnan(values[dof])) dofs.push_back(dof);

@@ -1,6 +1,8 @@
 // Jacobians of contact points, bodies and MuJoCo's constraints with respect to the joint velocities ("dofs").
 #pragma once
 
+#include <array>
+#include <span>
 #include <vector>
 
 #include "mujoco/contact_point.hpp"
@@ -23,8 +25,9 @@ class Kinematics {
     void add_point(const ContactPoint& point, SystemRows& rows) const;
     /// Add the rows of a body's twist about its centre of mass: linear, then angular, world axes.
     void add_twist(int body, SystemRows& rows) const;
-    /// Add the row of one of MuJoCo's constraints, on all dofs of its chains.
-    void add_constraint(int number, SystemRows& rows) const;
+    /// Add a weighted sum of successive rows of MuJoCo's constraints, on all dofs of their chains.
+    void add_constraint(int first, std::span<const double> weights, SystemRows& rows) const;
+    void add_constraint(int number, SystemRows& rows) const { add_constraint(number, std::array{1.0}, rows); }
 
     /// Velocity of the first surface over the second for these joint velocities, world axes [m/s].
     Vector velocity(const ContactPoint& point, const double* velocities) const;

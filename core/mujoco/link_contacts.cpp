@@ -176,7 +176,8 @@ bool LinkContacts::fits() {
 }
 
 void LinkContacts::solve() {
-    is_coupled_ = response_.is_coupled || !context_.free_motion.is_exact();
+    // Constraints that are not active yet may become so.
+    is_coupled_ = response_.is_coupled || *context_.engine.data.nefc > 0 || !context_.free_motion.is_exact();
     const double share = is_coupled_ && has_prediction_ ? step_ : 1.0;
     const std::vector<double>& wanted = solution().impulse;
     for (std::size_t k = 0; k < impulse_.size(); ++k)

@@ -25,10 +25,43 @@ void LinkResponse::add_held_point(const PointContext& context, const ContactPoin
 void LinkResponse::add_constraints(const PointContext& context) {
     const Engine& engine = context.engine;
     for (int k = 0; k < *engine.data.nefc; ++k) {
-        if ((*engine.data.efc_state)[k] != engine.constants.quadratic) continue;
-        context.kinematics.add_constraint(k, rows_);
-        compliance_.push_back((*engine.data.efc_R)[k]);
+        if ((*engine.data.efc_state)[k] == engine.constants.quadratic) {
+            context.kinematics.add_constraint(k, rows_);
+            compliance_.push_back((*engine.data.efc_R)[k]);
+        } else if ((*engine.data.efc_state)[k] == engine.constants.cone) {
+            add_cone(context, k);
+            k += engine.contact((*engine.data.efc_id)[k]).dim() - 1;
+        }
     }
+}
+
+/// Add the rows of one of MuJoCo's contacts that slides on its elliptic cone, whose first constraint is given. MuJoCo minimises
+/// D (N - mu T)^2 / 2, where (N, T u) is the scaled constraint-space acceleration: a spring along the derivative of N - mu T,
+/// and one across the slip u, as friction turns with it.
+void LinkResponse::add_cone(const PointContext& context, int first) {
+    const Data& d = context.engine.data;
+    const EngineContact contact = context.engine.contact((*d.efc_id)[first]);
+    const int dim = contact.dim();
+    const double mu = contact.mu(), D = (*d.efc_D)[first] / (mu * mu * (1 + mu * mu));
+    double scale[6] = {mu}, U[6], T = 0.0;
+    std::copy_n(contact.friction(), dim - 1, scale + 1);
+    for (int k = 0; k < dim; ++k) {
+        double acceleration = -(*d.efc_aref)[first + k];
+        context.engine.visit_row(first + k, [&](int dof, double value) { acceleration += value * (*d.qacc)[dof]; });
+        U[k] = scale[k] * acceleration;
+        if (k > 0) T += U[k] * U[k];
+    }
+    T = std::sqrt(T);
+    const double sliding = mu * T - U[0];
+    if (!(T > 0.0 && sliding > 0.0)) return;
+    double weights[6] = {mu};
+    for (int k = 1; k < dim; ++k) weights[k] = -mu * U[k] / T * scale[k];
+    context.kinematics.add_constraint(first, std::span(weights, dim), rows_);
+    compliance_.push_back(1 / D);
+    if (dim != 3) return;  // what torsional and rolling friction add is left to the convergence loop
+    const double across[3] = {0.0, -U[2] / T * scale[1], U[1] / T * scale[2]};
+    context.kinematics.add_constraint(first, across, rows_);
+    compliance_.push_back(T / (D * mu * sliding));
 }
 
 void LinkResponse::find(const PointContext& context, std::span<const int> bodies, std::span<const ContactPoint> points,

@@ -31,6 +31,7 @@ struct LinkResponse {
 
     void add_held_point(const PointContext& context, const ContactPoint& point);
     void add_constraints(const PointContext& context);
+    void add_cone(const PointContext& context, int first);
 };
 
 }  // namespace stiction::mujoco

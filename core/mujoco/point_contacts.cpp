@@ -132,7 +132,7 @@ bool PointContacts::converged() {
     if (error > least_error_) {                                  // an earlier round was better
         points.swap(best_);
         repeat_();
-    } else if (error > settings_.converged && rounds_ < settings_.max_rounds) {
+    } else if (error > settings_.converged && rounds_ < settings_.max_rounds / 3) {
         best_ = points, least_error_ = error;
         return false;
     }

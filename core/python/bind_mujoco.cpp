@@ -37,7 +37,7 @@ Engine engine_of(const EngineLayout& layout, std::uintptr_t model, std::uintptr_
     c.no_autoreset = constant("mjDSBL_AUTORESET"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
-    c.quadratic = constant("mjCNSTRSTATE_QUADRATIC");
+    c.quadratic = constant("mjCNSTRSTATE_QUADRATIC"), c.cone = constant("mjCNSTRSTATE_CONE");
     c.integration = constant("mjSTATE_INTEGRATION");
     int* next = c.warnings;
     for (const char* kind : {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL", "CONTACTFULL", "CNSTRFULL"})

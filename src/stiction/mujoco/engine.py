@@ -35,7 +35,7 @@ _CONSTANTS = {
     "mjtConstraint": (
         "mjCNSTR_EQUALITY", "mjCNSTR_FRICTION_DOF", "mjCNSTR_FRICTION_TENDON", "mjCNSTR_CONTACT_ELLIPTIC",
     ),
-    "mjtConstraintState": ("mjCNSTRSTATE_QUADRATIC",),
+    "mjtConstraintState": ("mjCNSTRSTATE_QUADRATIC", "mjCNSTRSTATE_CONE"),
     "mjtState": ("mjSTATE_INTEGRATION",),
     "mjtWarning": (
         "mjWARN_BADQPOS", "mjWARN_BADQVEL", "mjWARN_BADQACC", "mjWARN_BADCTRL", "mjWARN_CONTACTFULL",
