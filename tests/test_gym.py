@@ -14,7 +14,7 @@ from gymnasium.utils.env_checker import check_env  # noqa: E402
 
 from stiction import CoulombLaw, InputError  # noqa: E402
 from stiction.gym import LearnedFeet, ThreadVectorEnv  # noqa: E402
-from stiction.mujoco.simulation import body_of  # noqa: E402
+from stiction.mujoco import body_of  # noqa: E402
 
 
 def hopper(others=None, **options):

@@ -7,7 +7,7 @@ mujoco = pytest.importorskip("mujoco")
 
 import stiction  # noqa: E402
 from stiction import Material, Mode, State  # noqa: E402
-from stiction.mujoco.simulation import Simulation, body_of  # noqa: E402
+from stiction.mujoco import Simulation, body_of  # noqa: E402
 from test_mujoco import BOX, FREE, model_of  # noqa: E402
 
 

@@ -8,13 +8,14 @@ mujoco = pytest.importorskip("mujoco")
 from fuzz.counts import is_sentence  # noqa: E402
 from fuzz.damage import odd_value  # noqa: E402
 from stiction import Body, CoulombLaw, InputError, Mode  # noqa: E402
-from stiction.mujoco import (  # noqa: E402
+from stiction.mujoco import (  # noqa: E402  # noqa: E402
+    Simulation,
     body_fit,
+    body_of,
     rollout,
     shipped_model,
     to_mjcf,
 )
-from stiction.mujoco.simulation import Simulation, body_of  # noqa: E402
 from stiction.studies.robots.chain_model import CHAIN, LAST, LENGTH, LINK, MASS  # noqa: E402
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)

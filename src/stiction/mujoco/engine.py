@@ -1,8 +1,8 @@
 """Access of the native core to MuJoCo: addresses of its functions, and offsets of the fields of its structs.
 
-MuJoCo's C interface is public, and its module `introspect` lists the fields of its structs. The address of a model or of its
-data follows from an array that lies within the struct, which Python sees as a NumPy array. Both are checked: the version at
-import, and the layout against what Python reads, for each model.
+MuJoCo's C interface is public, and its module `introspect` lists the fields of its structs. The address of a model or
+of its data follows from an array that lies within the struct, which Python sees as a NumPy array. Both are checked: the
+version at import, and the layout against what Python reads, for each model.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 """Algorithm 2 for the links of any multibody system that have a contact law.
 
-In each step, an engine gives `touch` the poses of the links, and if any touches, `solve` the twists that they would have
-without contact and their inverse inertia inside the system; it gets the contact impulses.
+In each step, an engine gives `touch` the poses of the links, and if any touches, `solve` the twists that they would
+have without contact and their inverse inertia inside the system; it gets the contact impulses.
 """
 
 from collections.abc import Sequence

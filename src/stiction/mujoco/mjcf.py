@@ -6,15 +6,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-import mujoco as compiled_module
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
+from stiction.basics.extras import needs
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
 from stiction.simulation.rollout import law_of
+
+try:
+    import mujoco as compiled_module
+except ImportError as error:
+    raise ImportError(needs("stiction.mujoco", "mujoco")) from error
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _GEOM = mujoco.mjtGeom
@@ -245,7 +250,7 @@ def matrix_of(quaternion) -> NDArray[np.float64]:
 def to_mjcf(law: Any, name: str = "body") -> str:
     """MJCF of a law's body above its ground, with its time step and gravity: a model to start with, or to copy from.
 
-    The geom is the hull of the body's corners, with sharp edges: MuJoCo has no rounded ones; the law rounds them itself.
+    The geom is the hull of the body's corners, with sharp edges: MuJoCo has no others; the law rounds them itself.
 
     law: or its name or path; name: of the body
 

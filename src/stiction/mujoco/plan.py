@@ -1,4 +1,4 @@
-"""From the laws of a simulation to the native core: which contacts follow which law, and what that changes in the model."""
+"""Which contacts of a model follow which law: the native step for them, and the changes of the model that it needs."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
@@ -115,7 +115,9 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
         fits = [body_fit.fit(model, key, law.body, options.fit) for key, law in learned.items()]
         check_timestep(model.opt.timestep, learned)
         ground = find_ground(model, [one.body for one in fits], pairs.covers if pairs else None)
-        Links(list(learned.values()), method=options.method, tolerance=options.tolerance)  # refuses what it cannot solve
+        Links(
+            list(learned.values()), method=options.method, tolerance=options.tolerance
+        )  # refuses what it cannot solve
     if pairs:
         default = max(0.02, 5.0 * model.opt.timestep)  # [m]: with 1 mm, robots penetrated 29 mm; 5 m/s in any time step
         gap = default if options.gap is None else checks.positive("gap [m]", options.gap)
@@ -139,7 +141,7 @@ def divided(laws: Mapping[Hashable, Any]) -> tuple[dict[Hashable, Material], dic
 def max_substep(laws: Iterable[Law]) -> float:
     """Longest step [s] of laws that divide their own steps where corners arrive; 0: none does.
 
-    They cannot do so inside MuJoCo. Instead, its steps are divided into equal sub-steps that are no longer than the laws'.
+    They cannot do so inside MuJoCo. Instead, its steps are divided into equal sub-steps that are no longer than theirs.
     """
     return min((law.timestep / law.substeps for law in laws if law.substeps), default=0.0)
 

@@ -42,10 +42,10 @@ def rollout(
 
     As `mujoco.rollout.rollout`: initial_state is ([nbatch or 1], nstate) of mjSTATE_FULLPHYSICS, control is
     ([nbatch or 1], [nstep or 1], ncontrol) of `control_spec`, data is one MjData or one for each thread. A motion that
-    is not finite any more keeps its last state. laws, softness, gap, method, tolerance and fit are those of `Simulation`.
-    Results do not depend on the number of threads, which run without Python's lock except for laws written in Python.
-    skip_checks, chunk_size and persistent_pool are accepted and ignored: everything is checked, a thread takes one motion
-    after the other, and the threads end with the call.
+    is not finite any more keeps its last state. laws, softness, gap, method, tolerance and fit are those of
+    `Simulation`. Results do not depend on the number of threads, which run without Python's lock except for laws
+    written in Python. skip_checks, chunk_size and persistent_pool are accepted and ignored: everything is checked, a
+    thread takes one motion after the other, and the threads end with the call.
     """
     workers = [
         Simulation(model, one, laws=laws, softness=softness, gap=gap, method=method, tolerance=tolerance, fit=fit)

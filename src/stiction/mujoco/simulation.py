@@ -16,22 +16,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.basics.extras import needs
 from stiction.laws.law import Law, as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
-
-try:
-    import mujoco as compiled_module
-except ImportError as error:
-    raise ImportError(needs("stiction.mujoco", "mujoco")) from error
 from stiction.mujoco import body_fit, mjcf
-from stiction.mujoco.contacts import Contacts
 from stiction.mujoco.links import TOLERANCE
+from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
 
-mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _REMEMBERED = 8  # numbers in a row of the memory of a simulation
 _REFUSALS = {
@@ -48,9 +41,9 @@ _REFUSALS = {
 class Simulation:
     """A MuJoCo simulation in which chosen contacts follow laws.
 
-    laws: the law of each contact. A key is a body (name or number), a geom, a MuJoCo material or, where an MjSpec is given, a
-        default class, or a pair of these; "*" is anything, and a single key K means (K, "*"). "body:NAME", "geom:NAME",
-        "material:NAME" and "class:NAME" distinguish them. A value is
+    laws: the law of each contact. A key is a body (name or number), a geom, a MuJoCo material or, where an MjSpec is
+        given, a default class, or a pair of these; "*" is anything, and a single key K means (K, "*"). "body:NAME",
+        "geom:NAME", "material:NAME" and "class:NAME" distinguish them. A value is
         - a Material, or a number (Coulomb's coefficient): contacts are MuJoCo's own points, between geoms of any kind,
           and all of them are solved at once and exactly. The most specific key that fits a pair wins, of equals the
           first. Directions of slip are those of the first of the pair over the second.
@@ -68,7 +61,7 @@ class Simulation:
         before they touch (`geom_gap`), and contacts of bodies that have learned laws with the ground are excluded from
         MuJoCo's.
     data: an MjData of that model; a new one by default
-    softness: share of its inverse effective inertia by which a loaded point with a material yields; 0 is rigid and exact
+    softness: share of its inverse effective inertia by which a loaded point with a material yields; 0 is rigid
     gap: [m] at which contacts with materials are listed; by default 20 mm, or what 5 m/s cover in a step
     method: of Algorithm 2: "modes" (fast) or "powell" (the paper's)
     tolerance: of Algorithm 2's friction impulse, relative
@@ -228,8 +221,8 @@ class Simulation:
                 self._warned.update(names)
                 warnings.warn(
                     f"The body {', '.join(map(repr, names))} has a law, but touches something that its law does not "
-                    f"cover, before t = {self._data.time:g} s: there, MuJoCo's own contact acts, and `uncovered` counts "
-                    "such steps.",
+                    f"cover, before t = {self._data.time:g} s: there, MuJoCo's own contact acts, and `uncovered` "
+                    "counts such steps.",
                     stacklevel=3,
                 )
         if core.points_unsolved and not self._warned_unsolved:

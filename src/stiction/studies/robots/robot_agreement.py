@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.material import Material
-from stiction.mujoco.simulation import Simulation, body_of, mujoco
+from stiction.mujoco.mjcf import body_of
+from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.studies.robots.attached import ATTACHED, NO_GAP, POINTS, UNFORESEEN
 from stiction.studies.robots.recorder import Record, Recorder, one_step, safety
 from stiction.studies.robots.robot import creep, drive
