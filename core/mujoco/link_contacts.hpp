@@ -87,12 +87,6 @@ class LinkContacts final : public ContactSet {
     bool is_coupled() const { return is_coupled_; }
     /// Whether the last step was solved: the laws agree, and beside points the velocities are near those predicted.
     bool is_solved() const { return is_solved_; }
-    /// Forget the impulses of the last step.
-    void reset() { std::fill(last.begin(), last.end(), Wrench{}); }
-    void reset_counts() { std::fill(statistics.begin(), statistics.end(), LinkStatistics{}); }
-    bool is_uncovered() const {
-        return std::any_of(statistics.begin(), statistics.end(), [](const LinkStatistics& one) { return one.uncovered > 0; });
-    }
     int size() const { return static_cast<int>(setup_.placed.size()); }
     /// Numbers of the links that touch.
     std::vector<int> touching() const;

@@ -78,23 +78,26 @@ void LinkResponse::find(const PointContext& context, std::span<const int> bodies
     const int held = rows_.size() - n;
     add_constraints(context);
     const int all = rows_.size(), active = all - n;
-    Matrix A(all, all), C(active, active), X(active, n);
-    rows_.whiten(free.effective_inertia(), nv, white_);
-    white_.products(0, n + held, 0, all, 0, nv, A);
-    if (free.is_damped()) rows_.whiten(free.inertia(), nv, white_M_);
-    (free.is_damped() ? white_M_ : white_).products(n + held, all, 0, all, 0, nv, A);  // MuJoCo damps after its constraints
-    double greatest = 0.0;
-    for (int r = n; r < n + held; ++r) greatest = std::max(greatest, A[r][r]);
+    Matrix X(active, n);  // impulses of the active rows for unit impulses on the links
     is_coupled = false;
-    for (int r = 0; r < active; ++r) {
-        const double* row = A[n + r];
-        std::copy(row + n, row + all, C[r]);
-        C[r][r] += compliance_[n + r];
-        if (r < held) C[r][r] += (shared + context.settings.softness) * row[n + r] + immovable * greatest;
-        for (int c = 0; c < n; ++c) X[r][c] = -row[c];
-        is_coupled = is_coupled || std::any_of(row, row + n, [](double x) { return x != 0.0; });
+    if (active > 0) {
+        Matrix A(all, all), C(active, active);
+        rows_.whiten(free.effective_inertia(), nv, white_);
+        white_.products(n, n + held, 0, all, 0, nv, A);
+        if (free.is_damped()) rows_.whiten(free.inertia(), nv, white_M_);
+        (free.is_damped() ? white_M_ : white_).products(n + held, all, 0, all, 0, nv, A);  // MuJoCo damps after its constraints
+        double greatest = 0.0;
+        for (int r = n; r < n + held; ++r) greatest = std::max(greatest, A[r][r]);
+        for (int r = 0; r < active; ++r) {
+            const double* row = A[n + r];
+            std::copy(row + n, row + all, C[r]);
+            C[r][r] += compliance_[n + r];
+            if (r < held) C[r][r] += (shared + context.settings.softness) * row[n + r] + immovable * greatest;
+            for (int c = 0; c < n; ++c) X[r][c] = -row[c];
+            is_coupled = is_coupled || std::any_of(row, row + n, [](double x) { return x != 0.0; });
+        }
+        solve_by_elimination(C, X[0], n);
     }
-    if (active > 0) solve_by_elimination(C, X[0], n);
     V.resize(n), R.resize(nv, n), L.resize(n, n);
     std::vector<double> response;
     for (int c = 0; c < n; ++c) {

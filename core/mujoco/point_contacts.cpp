@@ -21,12 +21,6 @@ void PointContacts::reset() {
     moved.reset(engine_);
 }
 
-void PointContacts::reset_counts() {
-    std::fill(statistics.begin(), statistics.end(), PairStatistics{});
-    std::fill(uncovered.begin(), uncovered.end(), 0);
-    unsolved = contact_steps = newton_steps = 0;
-}
-
 void PointContacts::find(bool is_first) {
     for (PairStatistics& one : statistics) one.start(is_first);
     if (is_first) has_pressed_ = was_unsolved_ = false;

@@ -50,11 +50,7 @@ class PointContacts final : public ContactSet {
     void reset();
     /// The step is rolled back: remember what was remembered at its start.
     void roll_back() { memory.impulses = memory_at_start_; }
-    void reset_counts();
     PointContext context() const { return {engine_, kinematics_, free_motion_, laws_, memory, settings_}; }
-    bool is_uncovered() const {
-        return std::any_of(uncovered.begin(), uncovered.end(), [](std::int64_t count) { return count > 0; });
-    }
     bool is_solved() const { return is_solved_; }
     /// Kinetic energy that contact added in the last step [J].
     double work() const { return points.empty() ? 0.0 : work_; }

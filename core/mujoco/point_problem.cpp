@@ -37,7 +37,7 @@ void PointProblem::write() {
     friction.resize(n / 3, all - n);
     friction.timestep = timestep();
     friction.symmetric = !(context_.free_motion.is_damped() && all > n);
-    max_newton_ = std::clamp(settings.newton_rows / all, settings.min_newton, settings.max_newton);
+    max_newton = std::clamp(settings.newton_rows / all, settings.min_newton, settings.max_newton);
     normals_.most_steps = settings.min_newton / 2;
     write_delassus();
     w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous.assign(n, 0.0), diagonal_.assign(n, 0.0);
@@ -70,7 +70,14 @@ void PointProblem::write() {
         diagonal_[row] = own;
     }
     set_proximal(settings.coarse);
-    limit_by_frictionless_loads();
+    // Where a law limits friction by the load that there would be without friction, find these loads.
+    const auto is_limited = [&](const ContactPoint& point) { return law(point).map.frictionless_limit; };
+    if (std::none_of(points.begin(), points.end(), is_limited)) return;
+    std::vector<double> b(points.size());
+    for (std::size_t k = 0; k < points.size(); ++k) b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
+    solve_normals(b);
+    for (std::size_t k = 0; k < points.size(); ++k)
+        if (is_limited(points[k])) friction.points[k].fixed = std::max(0.0, normals_.x[k]);
 }
 
 void PointProblem::write_delassus() {
@@ -117,17 +124,6 @@ void PointProblem::write_start() {
     }
 }
 
-/// Where a law limits friction by the load that there would be without friction, find these loads.
-void PointProblem::limit_by_frictionless_loads() {
-    const auto is_limited = [&](const ContactPoint& point) { return law(point).map.frictionless_limit; };
-    if (std::none_of(points.begin(), points.end(), is_limited)) return;
-    std::vector<double> b(points.size());
-    for (std::size_t k = 0; k < points.size(); ++k) b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
-    solve_normals(b);
-    for (std::size_t k = 0; k < points.size(); ++k)
-        if (is_limited(points[k])) friction.points[k].fixed = std::max(0.0, normals_.x[k]);
-}
-
 /// Solve for normal impulses alone, together with the constraints. b: velocities along the normals without them
 bool PointProblem::solve_normals(const std::vector<double>& b) {
     const int m = static_cast<int>(points.size()), n = point_rows(), others = rows_.size() - n;
@@ -165,20 +161,17 @@ void PointProblem::set_proximal(double share) {
     set_right_side();
 }
 
-void PointProblem::set_right_side() {
+void PointProblem::set_right_side(bool rebounds) {
     for (int row = 0; row < point_rows(); ++row) {
         friction.b[row] = w_free_[row] - proximal_[row] * previous[row];
-        if (row % 3 == 0) friction.b[row] += std::max(points[row / 3].distance, 0.0) / timestep();
+        if (row % 3 != 0) continue;
+        const double gap_speed = std::max(points[row / 3].distance, 0.0) / timestep(), rebound = points[row / 3].rebound;
+        friction.b[row] += gap_speed;
+        if (rebounds && rebound > 0.0) friction.b[row] -= gap_speed + rebound;
     }
 }
 
-void PointProblem::add_rebounds() {
-    for (std::size_t k = 0; k < points.size(); ++k)
-        if (points[k].rebound > 0.0) friction.b[3 * k] -= std::max(points[k].distance, 0.0) / timestep() + points[k].rebound;
-}
-
-void PointProblem::write_sub_impact(int number, int count, const std::vector<double>& total) {
-    if (number == 1) whole_ = {friction.b, friction.bounded, friction.points};
+void PointProblem::write_sub_impact(int number, int count, const std::vector<double>& total, const PointFriction& whole) {
     const int n = point_rows(), all = rows_.size();
     const double h = timestep();
     std::vector<double> now(n);
@@ -189,20 +182,15 @@ void PointProblem::write_sub_impact(int number, int count, const std::vector<dou
         const double wanted = points[k].rebound > 0.0 ? points[k].rebound : -std::max(points[k].distance, 0.0) / h;
         const double goal = wanted - std::max(0.0, wanted - w_free_[z]) * (count - number) / count;
         friction.b[z] = now[z] - goal, friction.b[z + 1] = now[z + 1], friction.b[z + 2] = now[z + 2];
-        const double fixed = std::max(0.0, whole_.points[k].fixed) / count;
-        friction.points[k] = whole_.points[k].map->at(std::hypot(now[z + 1], now[z + 2]), fixed, h / count);
+        const double fixed = std::max(0.0, whole.points[k].fixed) / count;
+        friction.points[k] = whole.points[k].map->at(std::hypot(now[z + 1], now[z + 2]), fixed, h / count);
     }
     for (int row = n; row < all; ++row) {
-        friction.b[row] = whole_.b[row];
+        friction.b[row] = whole.b[row];
         for (int c = 0; c < all; ++c) friction.b[row] += friction.A[row][c] * total[c];
-        const Bounds& bounds = whole_.bounded[row - n];
+        const Bounds& bounds = whole.bounded[row - n];
         friction.bounded[row - n] = {bounds.low - total[row], bounds.high - total[row]};
     }
-}
-
-void PointProblem::end_sub_impacts() {
-    friction.timestep = timestep();
-    friction.b = whole_.b, friction.bounded = whole_.bounded, friction.points = whole_.points;
 }
 
 double PointProblem::velocity_after(const std::vector<double>& x, int row) const {
@@ -240,12 +228,8 @@ bool PointProblem::is_moderate() const {
     return greatest <= far_greater * speed;
 }
 
-bool PointProblem::bounces() const {
-    return std::any_of(points.begin(), points.end(), [](const ContactPoint& point) { return point.rebound > 0.0; });
-}
-
 int PointProblem::n_sub_impacts() const {
-    int most = 1;
+    int most = 0;
     for (const ContactPoint& point : points)
         if (point.rebound > 0.0) most = std::max(most, law(point).n_sub_impacts);
     return most;

@@ -39,7 +39,7 @@ class PointProblem {
     std::vector<ContactPoint> points, waiting;  ///< that are solved for; that may have to be added
     std::vector<int> constraints;               ///< numbers of MuJoCo's constraints that are solved for, too
     bool is_constrained = false;                ///< by these or by MuJoCo's elliptic cones
-    int n_newton = 0;                           ///< Newton steps so far in this time step
+    int n_newton = 0, max_newton = 0;           ///< Newton steps so far in this time step, and at most
     PointFriction friction;                     ///< the problem as the friction solver has it, with the solution x
 
     void clear();
@@ -47,18 +47,14 @@ class PointProblem {
     void write();
     /// Draw impulses to `previous` by a proximal term of this share of the inverse effective inertia.
     void set_proximal(double share);
-    /// Restore the right side for points that do not bounce.
-    void set_right_side();
-    /// Change the right side so that points separate at their rebound speeds.
-    void add_rebounds();
-    /// Divide an impact into sub-impacts: the right side of one of them, after impulses `total` of those before.
-    void write_sub_impact(int number, int count, const std::vector<double>& total);
-    void end_sub_impacts();
+    /// Set the right side: points close their gaps at most, or separate at their rebound speeds.
+    void set_right_side(bool rebounds = false);
+    /// Set up one of the sub-impacts of an impact, after impulses `total` of those before. whole: the problem of the impact
+    void write_sub_impact(int number, int count, const std::vector<double>& total, const PointFriction& whole);
 
     /// Whether velocities may come out differently from what is predicted.
     bool is_uncertain() const { return is_constrained || !context_.engine.is_euler(); }
     int point_rows() const { return static_cast<int>(3 * points.size()); }
-    int max_newton() const { return max_newton_; }
     /// Velocity after the step along a row of a point, with impulses x.
     double velocity_after(const std::vector<double>& x, int row) const;
     /// Kinetic energy that impulses x at the points add to the motion without them [J].
@@ -67,8 +63,7 @@ class PointProblem {
     double proximal_speed() const;
     /// Whether no impulse is far greater than the motion calls for, as between bodies that are jammed.
     bool is_moderate() const;
-    bool bounces() const;
-    /// Into how many sub-impacts the points that bounce want the impact to be divided.
+    /// Into how many sub-impacts the points that bounce want the impact to be divided; 0 if none bounces.
     int n_sub_impacts() const;
 
     /// Scale friction down to a share of its limits; whether some was beyond.
@@ -94,19 +89,12 @@ class PointProblem {
     SystemRows rows_, white_, white_M_;         // of all points (z, x, y each), then of the constraints
     std::vector<double> w_free_, w_before_, proximal_, diagonal_;
     PointFriction normals_;                     // the frictionless problem
-    int max_newton_ = 0;
-    struct Whole {                              // the impact that sub-impacts are parts of
-        std::vector<double> b;
-        std::vector<Bounds> bounded;
-        std::vector<SlidingPoint> points;
-    } whole_;
 
     double timestep() const { return context_.engine.timestep(); }
     const PairLaw& law(const ContactPoint& point) const { return context_.laws[point.law]; }
     void write_delassus();
     void write_constraint(int row);
     void write_start();
-    void limit_by_frictionless_loads();
     bool solve_normals(const std::vector<double>& b);
     double compliance(int row) const { return proximal_[row] + context_.settings.softness * diagonal_[row]; }
 };

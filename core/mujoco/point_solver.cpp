@@ -21,7 +21,7 @@ bool PointSolver::solve() {
 }
 
 bool PointSolver::solve_points() {
-    const bool bounces = problem_.bounces();
+    const bool bounces = problem_.n_sub_impacts() > 0;
     const bool solved = problem_.point_rows() >= settings_.many_rows && !bounces ? solve_many() : solve_few();
     // The residual may exceed the limit of friction of a light load. Sub-impacts have limits of their own.
     if (!bounces || problem_.n_sub_impacts() == 1) problem_.limit_friction(1.0);
@@ -40,7 +40,7 @@ bool PointSolver::run_newton(int max_steps, bool bold) {
 
 /// Run Newton's method with this share of the steps that are left in this time step, or a few.
 bool PointSolver::run_newton_with(double share) {
-    const int left = problem_.max_newton() - problem_.n_newton;
+    const int left = problem_.max_newton - problem_.n_newton;
     return run_newton(std::max(static_cast<int>(share * left), settings_.few_newton));
 }
 
@@ -82,7 +82,7 @@ bool PointSolver::solve_many() {
 /// Solve for a smaller group, or for one that bounces.
 bool PointSolver::solve_few() {
     problem_.set_proximal(settings_.fine);
-    const bool bounces = problem_.bounces();
+    const bool bounces = problem_.n_sub_impacts() > 0;
     bool solved = bounces ? solve_with_rebound() : run_newton_with(0.5), coarse = false;
     if (!solved && !bounces) {
         // Start from rest: the impulses of the last step may press bodies together harder than friction can now hold.
@@ -107,7 +107,7 @@ bool PointSolver::solve_few() {
 /// until it has no effect.
 void PointSolver::refine(bool coarse) {
     PointFriction& friction = problem_.friction;
-    for (int time = 0; time < settings_.max_refinements && problem_.n_newton < problem_.max_newton(); ++time) {
+    for (int time = 0; time < settings_.max_refinements && problem_.n_newton < problem_.max_newton; ++time) {
         bool slips = false;
         for (int k = 0; k < friction.size(); ++k) slips = slips || (friction.slips(k) && friction.x[3 * k] > 0.0);
         if (problem_.proximal_speed() < settings_.exact_speed || (slips && !(coarse && time == 0))) return;
@@ -125,7 +125,7 @@ void PointSolver::refine(bool coarse) {
 bool PointSolver::solve_with_rebound() {
     bool solved = run_newton_with(1.0);
     const std::vector<double> still = x();
-    problem_.add_rebounds();
+    problem_.set_right_side(true);
     const int count = problem_.n_sub_impacts();
     solved = (count > 1 ? solve_sub_impacts(count) : run_newton_with(1.0)) && solved;
     if (problem_.energy_gained(x()) <= 0.0) return solved;
@@ -143,16 +143,18 @@ bool PointSolver::solve_with_rebound() {
 /// Divide an impact into sub-impacts. Each brings the normal velocities an equal share nearer to the wanted ones; its friction
 /// is limited by its own loads, with the coefficient of the slip that the ones before have left, and opposes the slip after it.
 bool PointSolver::solve_sub_impacts(int count) {
+    const PointFriction whole = problem_.friction;
     std::vector<double> total(x().size(), 0.0);
     bool solved = true;
     for (int number = 1; number <= count; ++number) {
-        problem_.write_sub_impact(number, count, total);
+        problem_.write_sub_impact(number, count, total, whole);
         std::fill(x().begin(), x().end(), 0.0);
         solved = run_newton_with(0.5) && solved;
         problem_.limit_friction(1.0);
         for (std::size_t row = 0; row < total.size(); ++row) total[row] += x()[row];
     }
-    problem_.end_sub_impacts();
+    problem_.friction.timestep = whole.timestep, problem_.friction.b = whole.b;
+    problem_.friction.bounded = whole.bounded, problem_.friction.points = whole.points;
     x() = total;
     return solved;
 }

@@ -114,9 +114,16 @@ void Step::roll_back() {
     engine.set_state(start_);
 }
 
+void Step::reset() {
+    points.reset();
+    std::fill(links.last.begin(), links.last.end(), Wrench{});
+}
+
 void Step::reset_counts() {
-    points.reset_counts(), links.reset_counts();
-    unsolved = rounds = 0;
+    std::fill(points.statistics.begin(), points.statistics.end(), PairStatistics{});
+    std::fill(points.uncovered.begin(), points.uncovered.end(), 0);
+    std::fill(links.statistics.begin(), links.statistics.end(), LinkStatistics{});
+    unsolved = rounds = points.unsolved = points.contact_steps = points.newton_steps = 0;
 }
 
 }  // namespace stiction::mujoco

@@ -25,7 +25,8 @@ class Step {
     Outcome step();
 
     /// Forget what is remembered of the last step.
-    void reset() { points.reset(), links.reset(); }
+    void reset();
+    /// Set all counts and statistics to zero.
     void reset_counts();
 
     Engine engine;

@@ -379,7 +379,13 @@ void bind_steps(nb::module_& m) {
         .def_rw("forces_wanted", &Step::forces_wanted)
         .def_ro("unsolved", &Step::unsolved, "Steps without an exact solution.")
         .def_ro("rounds", &Step::rounds, "Integrations in all steps.")
-        .def_prop_ro("any_uncovered", [](const Step& self) { return self.links.is_uncovered() || self.points.is_uncovered(); },
+        .def_prop_ro("any_uncovered",
+                     [](const Step& self) {
+                         const auto& bodies = self.points.uncovered;
+                         const auto& links = self.links.statistics;
+                         return std::any_of(bodies.begin(), bodies.end(), [](auto count) { return count > 0; }) ||
+                                std::any_of(links.begin(), links.end(), [](const auto& one) { return one.uncovered > 0; });
+                     },
                      "Whether a body with a law has touched something that no law covers.")
         .def_prop_ro("points_unsolved", [](const Step& self) { return self.points.unsolved; },
                      "Steps without an exact solution for the points.")
