@@ -6,8 +6,15 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
-from stiction import Material, Mode, State
-from stiction.mujoco import Simulation, body_of
+from stiction import (
+    Material,
+    Mode,
+    State,
+)
+from stiction.mujoco import (
+    Simulation,
+    body_of,
+)
 from test_mujoco import BOX, FREE, model_of
 
 

@@ -72,7 +72,7 @@ def test_velocity_is_foreseen(inside, rest, option, limit):
         sim.step()
         if not sim.contacts["foot"].kind:
             continue
-        foreseen = sim.contact_part._step.core.foreseen[:6]
+        foreseen = sim.core.predicted[:6]
         touched += 1
         if inside == FREE:  # its spin is kept in body axes, which the correction of its pose may turn: look at the end
             copy.qpos[:] = sim.data.qpos

@@ -8,11 +8,28 @@ mujoco = pytest.importorskip("mujoco")
 from scipy.spatial.transform import Rotation
 
 import stiction
-from stiction import Body, CoulombLaw, InputError, Material, Mode, State
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.mujoco import Simulation
-from stiction.mujoco.link_step import parts_of
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
+from stiction import (
+    Body,
+    CoulombLaw,
+    InputError,
+    Material,
+    Mode,
+    State,
+    _core,
+)
+from stiction.laws.impact import (
+    ImpactLaw,
+    ImpactMaterial,
+)
+from stiction.mujoco.plan import max_substep
+from stiction.mujoco.simulation import Simulation
+from stiction.viewer.quadruped import (
+    FEET,
+    STANCE,
+    Gait,
+    model_text,
+    targets,
+)
 from stiction_studies.robots import cube
 
 H = 0.002
@@ -70,7 +87,7 @@ def test_a_link_bounces_as_fast_as_it_arrives(restitution):
         speed = sim.data.qvel[0]
         sim.step()
         if sim.contacts["b"].impulse[2] > 0 and speed > 1.0:
-            gained = sim.contact_part._step.core.V_free[4] - speed  # of the link, which turns as the arm does
+            gained = sim.core.V_free[4] - speed  # of the link, which turns as the arm does
             wanted = gained - restitution * speed if restitution else 0.0
             assert sim.data.qvel[0] == pytest.approx(wanted, abs=1e-9)
             bounces += 1
@@ -79,10 +96,16 @@ def test_a_link_bounces_as_fast_as_it_arrives(restitution):
 
 def contact_work(sim) -> tuple[float, float]:
     """Kinetic energy that the last step's contact has added to the system [J], and its greatest part."""
-    core = sim.contact_part._step.core
-    V, L = core.V_free, core.L
-    p = np.concatenate([sim.contact_part._notes[k]["impulse"] for k in core.touching])
-    return float(p @ (V + 0.5 * L @ p)), float(np.abs(p) @ np.abs(V))
+    core = sim.core
+    V, after = core.V_free, core.predicted
+    p = np.concatenate([core.link_statistics[k]["impulse"] for k in core.touching])
+    return float(0.5 * p @ (V + after)), float(np.abs(p) @ np.abs(V))
+
+
+def separation(sim, name: str, twist: np.ndarray) -> float:
+    """The smallest upward speed of the contact points of a body for a twist [m/s]."""
+    arms = sim.contacts[name].points - sim.core.centre(sim.model.body(name).id)
+    return float((twist[:3] + np.cross(twist[3:], arms))[:, 2].min())
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -98,17 +121,18 @@ def test_bounces_add_no_energy_and_pull_nothing(seed):
     fastest = 0.0
     for _ in range(300):
         sim.step()
-        touching = sim.contact_part._step.core.touching
+        touching = sim.core.touching
         if len(touching) == 0:
             continue
         gained, scale = contact_work(sim)
         assert gained <= 1e-9 * scale
         for row, link in enumerate(touching):
-            impulse = sim.contact_part._notes[link]["impulse"]
+            impulse = sim.core.link_statistics[link]["impulse"]  # pyright: ignore
             assert impulse[2] >= 0.0 and (impulse[2] > 0.0 or not impulse.any())
-            after = sim.contact_part._step.core.foreseen[6 * row : 6 * row + 6]
-            assert sim.contact_part._step.links.contacts.lowest_separation(row, after) > -1e-9
-            fastest = max(fastest, sim.contact_part._step.links.contacts.lowest_separation(row, after))
+            after = sim.core.predicted[6 * row : 6 * row + 6]
+            speed = separation(sim, "ab"[link], after)
+            assert speed > -1e-9
+            fastest = max(fastest, speed)
     assert np.isfinite(sim.data.qpos).all() and fastest > 0.01
 
 
@@ -157,7 +181,7 @@ def test_it_bounces_off_a_slope_as_on_level_ground():
 def test_parts_of_a_step_add_up():
     """Time, impulses and counts are those of whole steps, and the model keeps its time step."""
     sim = Simulation(world(FREE), laws={"a": law(0.4, substeps=3)})
-    assert parts_of(H, [law(substeps=3)]) == 3
+    assert _core.substeps_of(H, max_substep([law(substeps=3)])) == 3
     sim.data.qpos[3:7] = Rotation.from_rotvec([0.4, 0.7, 0.2]).as_quat(scalar_first=True)
     momentum, touched = [], 0
     for _ in range(400):
@@ -213,10 +237,10 @@ def test_a_material_that_bounces():
 
 def test_refuses_what_cannot_go_together():
     model = world(PAIR)
-    with pytest.raises(InputError, match="bounces, which the method 'powell' does not know"):
+    with pytest.raises(InputError, match="bounces, which the method 'powell' cannot solve"):
         Simulation(model, laws={"a": law()}, method="powell")
     learned = stiction.laws.learned.AugmentedLaw.untrained(DIE, seed=0)
-    with pytest.raises(InputError, match=r"The law of 'b' holds for steps of 0.002 s only, .* in 4 parts"):
+    with pytest.raises(InputError, match=r"The law of 'b' holds for steps of 0.002 s only, .* into 4 sub-steps"):
         Simulation(model, laws={"a": law(substeps=4), "b": learned})
     with pytest.raises(InputError, match="do not have the shape"):
         Simulation(world(FREE.replace(".05 .05 .05", ".05 .05 .052")), laws={"a": law()})

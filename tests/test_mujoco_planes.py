@@ -157,7 +157,7 @@ def test_in_a_corner_the_wall_stays_mujocos():
     foot = f'<body name="foot" pos="0 0 0.04"><freejoint/><geom {BOX}/></body>'
     sim = Simulation(world(FLOOR + wall + foot), laws={"foot": law()})
     sim.data.qvel[0] = 2.0
-    with pytest.warns(UserWarning, match="'foot' touches something that its law does not cover") as said:
+    with pytest.warns(UserWarning, match="'foot' has a law, but touches something that its law does not cover") as said:
         steps_of(sim, 300)
     assert len(said) == 1
     assert 0 < sim.uncovered["foot"] < 300 and sim.contacts["foot"].steps == 300

@@ -24,9 +24,9 @@ def model_of(bodies: str, *, option: str = "", more: str = ""):
 
 def steps_of_newton(sim: Simulation, steps: int) -> float:
     """Steps of Newton's method in each of so many steps with contact."""
-    before = sim.contact_part.core.newton_steps
+    before = sim.core.newton_steps
     sim.step(steps)
-    return (sim.contact_part.core.newton_steps - before) / steps
+    return (sim.core.newton_steps - before) / steps
 
 
 def test_a_load_on_a_body_that_stands_by_mujocos_contact():
@@ -57,7 +57,7 @@ def test_constraints_of_bodies_that_do_not_feel_a_law_are_not_solved_for():
     sim = Simulation(model_of(PLANE + box("load", "0 0 .1") + others), laws={"load": 0.5})
     sim.step(20)
     assert sim.data.nefc == 15 * 16
-    assert len(sim.contact_part.core.problem()[1]) == 3 * 4  # rows of the load's four points
+    assert len(sim.core.problem()[1]) == 3 * 4  # pyright: ignore # rows of the load's four points
     assert sim.unsolved == 0
 
 
@@ -172,7 +172,7 @@ def test_touch_sensors_feel_contacts_with_laws():
 
 def test_contact_sensors_that_do_not_feel_laws_are_told():
     sensor = '<sensor><contact geom1="floor" num="4" data="found force"/></sensor>'
-    with pytest.warns(UserWarning, match="contact sensors tell no forces"):
+    with pytest.warns(UserWarning, match="contact sensors do not measure"):
         Simulation(model_of(PLANE + box("part", "0 0 .1"), more=sensor), laws={"part": 0.5})
 
 
@@ -216,7 +216,7 @@ def test_guards_keep_friction_within_its_limits():
         loads = (normals * impulses).sum(axis=1)
         friction = np.linalg.norm(impulses - loads[:, None] * normals, axis=1)
         assert (friction <= 0.6 * loads + 1e-8).all()
-        assert sim.contact_part.core.work <= 1e-12
+        assert sim.core.work <= 1e-12
 
 
 def test_far_points_are_solved_for_only_where_others_bring_them_together():
@@ -225,10 +225,10 @@ def test_far_points_are_solved_for_only_where_others_bring_them_together():
     ball = '<body name="ball" pos=".95 0 .1702"><joint type="slide" axis="0 0 1"/><geom size=".05" mass="5"/></body>'
     sim = Simulation(model_of(plank + stops + ball, option='gravity="0 0 0"'), laws={"plank": 0.5})
     sim.step()
-    assert sim.data.ncon == 9 and sim.contact_part.core.contact_steps == 0  # all are listed, none is solved for
+    assert sim.data.ncon == 9 and sim.core.contact_steps == 0  # all are listed, none is solved for
     sim.data.qvel[1] = -5
     sim.step()  # the ball drives the plank, which was still, onto the stop 4 mm below: 8 mm in a step
-    assert len(sim.contact_part.core.problem()[1]) == 3 * 5
+    assert len(sim.core.problem()[1]) == 3 * 5  # pyright: ignore
     mujoco.mj_forward(sim.model, sim.data)
     assert sim.data.contact.dist.min() > -1e-4
     assert abs(sim.data.qvel[1]) < 2.5
@@ -255,7 +255,7 @@ def test_bodies_that_do_not_feel_each_other_are_solved_by_themselves():
     sim = Simulation(model_of(PLANE + folded_arm() + parts), laws={"*": 0.8})
     start = sim.data.qpos.copy()
     sim.step(300)  # what the arm does is no concern of the others
-    assert len(sim.contact_part.core.problem()[1]) == 3 * 4  # rows of the last group
+    assert len(sim.core.problem()[1]) == 3 * 4  # rows of the last group  # pyright: ignore
     assert np.abs(sim.data.qpos - start)[5:].max() < 1e-12
 
 
@@ -284,7 +284,7 @@ def test_models_of_other_packages(file):
         loads = (normals * impulses).sum(axis=1)
         friction = np.linalg.norm(impulses - loads[:, None] * normals, axis=1)
         assert (loads > 0).all() and (friction <= 0.8 * loads * (1 + 1e-9)).all()
-        assert sim.contact_part.core.work <= 1e-12
+        assert sim.core.work <= 1e-12
 
 
 @pytest.mark.filterwarnings("ignore:In .* steps with contact")
@@ -298,7 +298,7 @@ def test_a_pile_is_solved_in_few_steps_of_newtons_method():
     for x, y, size in ((0.2, 0, ".01 .2 .2"), (-0.2, 0, ".01 .2 .2"), (0, 0.2, ".2 .01 .2"), (0, -0.2, ".2 .01 .2")):
         parts += f'<geom type="box" size="{size}" pos="{x} {y} .2"/>'
     sim = Simulation(model_of(PLANE + parts), laws={"*": 0.6})
-    core = sim.contact_part.core
+    core = sim.core
     for _ in range(700):
         sim.step()
         assert core.work <= 1e-12

@@ -6,18 +6,6 @@ import pytest
 from contact_states import random_contacts
 from stiction import CoulombLaw, _core
 
-mujoco = pytest.importorskip("mujoco")
-
-MODEL = """
-<mujoco>
-  <option timestep="0.002"/>
-  <worldbody>
-    <geom type="plane" size="2 2 1"/>
-    <body name="a" pos="0 0 0.0195"><freejoint/><geom type="box" size="0.1 0.05 0.02" mass="0.5"/></body>
-    <body name="b" pos="1 0 0.0195"><freejoint/><geom type="box" size="0.1 0.05 0.02" mass="0.5"/></body>
-  </worldbody>
-</mujoco>"""
-
 
 @pytest.mark.parametrize("number", [-1, 5, 2**31 - 1, -(2**31)])
 def test_a_contact_that_is_not_there(box, number):
@@ -33,79 +21,22 @@ def test_a_contact_that_is_not_there(box, number):
             call()
 
 
-@pytest.fixture
-def step():
-    """The core's part of a step of two bodies in MuJoCo, before it begins."""
-    from stiction.mujoco import Simulation, body_of
+def test_links_that_do_not_fit_their_model(box):
+    """Links, ground and model with different numbers of bodies and planes."""
+    links = _core.Links([CoulombLaw(box).native], [box.hull])
+    frames, up = np.eye(3)[None], np.array([1.0])
 
-    model = mujoco.MjModel.from_xml_string(MODEL)
-    sim = Simulation(model, laws={name: CoulombLaw(body_of(model, name), 0.5) for name in "ab"})
-    mujoco.mj_forward(sim.model, sim.data)
-    return sim.contact_part._step
+    def setup(ground, bodies=(0,), planes=((0,),)):
+        given = {"frames": frames, "ground": ground, "plane_geoms": [list(p) for p in planes], "spins": []}
+        return _core.LinkSetup(links=links, bodies=list(bodies), solver=None, **given)
 
-
-PARTS = {
-    "contact_part": lambda core: core.contact_part(0.002, True, 0),
-    "a later round": lambda core: core.contact_part(0.002, True, 1),
-    "find_linear": lambda core: core.find_linear(0.002, True),
-    "set_linear": lambda core: core.set_linear(np.zeros(12), np.zeros((12, 12)), np.eye(12)),
-    "set_constraints": lambda core: core.set_constraints(np.zeros(0), np.zeros(0), np.zeros(0, np.int32), []),
-    "came_true": lambda core: core.came_true(0),
-    "came_true later": lambda core: core.came_true(1),
-    "solve": lambda core: core.solve(),
-    "apply": lambda core: core.apply(0.002, 0),
-    "plan_rise": lambda core: core.plan_rise(0.002),
-    "finish": lambda core: core.finish(0.002),
-}
-# What may follow on what; a round that has applied its forces may be the last one.
-AFTER = {
-    (): set(),
-    ("touch",): {"contact_part", "find_linear", "set_linear", "set_constraints"},
-    ("touch", "find_linear"): {"came_true", "set_constraints"},
-    ("touch", "find_linear", "came_true"): {"solve", "set_constraints"},
-    ("touch", "find_linear", "came_true", "solve"): {"solve", "apply", "set_constraints", "plan_rise"},
-    ("touch", "find_linear", "came_true", "solve", "apply"): {
-        "a later round", "find_linear", "set_linear", "set_constraints", "plan_rise",
-    },
-    ("touch", "contact_part"): {"finish"},
-    ("touch", "contact_part", "finish"): set(),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("before", AFTER, ids=" ".join)
-def test_parts_of_a_step_in_a_wrong_order(step, before):
-    core = step.core
-    for name in PARTS:
-        for done in before:
-            core.touch(0.002) if done == "touch" else PARTS[done](core)
-        if name in AFTER[before]:
-            PARTS[name](core)
-            continue
-        with pytest.raises(ValueError, match=r"The parts of a step|Rounds of a step|no solution"):
-            PARTS[name](core)
-
-
-def test_links_that_were_moved_in_the_middle_of_a_step(step):
-    """Somebody else asks the same links where they touch: then what the step knows is of other contacts."""
-    core, links = step.core, step.links
-    core.touch(0.002)
-    core.find_linear(0.002, True)
-    links.touch(np.array([[0, 0, 1.0], [0, 0, 1.0]]), np.tile(np.eye(3), (2, 1, 1)))
-    for name in PARTS:
-        with pytest.raises(ValueError, match="The parts of a step"):
-            PARTS[name](core)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"length": 13}, {"start": 12}, {"start": -1}, {"length": -1}, {"column": 12}, {"column": -1}]
-)
-def test_constraints_that_name_what_is_not_there(step, wrong):
-    right = {"length": 12, "start": 0, "column": 0}
-    length, start, column = ({**right, **wrong}[name] for name in ("length", "start", "column"))
-    columns = np.arange(12, dtype=np.int32)
-    columns[5] = column
-    layout = [np.array([length], np.int32), np.array([start], np.int32), columns]
-    step.core.touch(0.002)
-    with pytest.raises(ValueError, match="A row of the constraints"):
-        step.core.set_constraints(np.zeros(12), np.ones(1), np.zeros(1, np.int32), layout)
-    step.core.contact_part(0.002, True, 0)  # without them
+    ground = _core.Ground(axes=frames, height=np.zeros(1), support=up.tolist(), endless=[[True]])
+    setup(ground)
+    with pytest.raises(ValueError, match="a row for each link"):
+        setup(ground, bodies=(0, 1))
+    with pytest.raises(ValueError, match="a row for each plane"):
+        setup(ground, planes=())
+    with pytest.raises(ValueError, match="a value for each link and plane"):
+        _core.Ground(axes=frames, height=np.zeros(1), support=up.tolist(), endless=[[True, False]])
+    with pytest.raises(ValueError, match="in one of the planes"):
+        ground.add_box(centre=np.zeros(3), axes=np.eye(3), half=np.ones(3), faces=[0, 0, 0, 0, 0, 1], meets=[True])

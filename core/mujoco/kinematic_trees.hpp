@@ -1,4 +1,4 @@
-// Which trees of joints feel each other: those that a constraint or a contact connects.
+// Groups of kinematic trees that act on each other: a contact or a constraint connects them (union-find).
 #pragma once
 
 #include <numeric>
@@ -6,15 +6,15 @@
 
 namespace stiction::mujoco {
 
-/// Trees in groups. At first each tree is a group of its own.
+/// At first each tree is a group of its own.
 class Trees {
   public:
-    void begin(int count) {
+    void reset(int count) {
         parent_.resize(count);
         std::iota(parent_.begin(), parent_.end(), 0);
     }
 
-    /// The tree that stands for the group of this one.
+    /// The tree that represents the group of this one.
     int group(int tree) {
         while (parent_[tree] != tree) tree = parent_[tree] = parent_[parent_[tree]];
         return tree;

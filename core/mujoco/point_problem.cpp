@@ -1,191 +1,346 @@
-// What is solved for in a step: the motion without contact, the rows of points and constraints, and their problem.
+#include "mujoco/point_problem.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
-#include "mujoco/point_step.hpp"
+#include "stepping/step.hpp"
 
 namespace stiction::mujoco {
 namespace {
 
-constexpr int MOST_STEPS = 66, LEAST_STEPS = 14;  // of Newton's method in a time step ...
-constexpr int STEPPED_ROWS = 2600;        // ... the fewer, the more rows there are: no step may take very long
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+
+/// Limit the greatest velocity of each tree to 1 m/s or 1 rad/s: deep penetration near a joint's axis must not turn it far.
+void limit_speeds(const Model& model, std::vector<double>& velocities) {
+    std::vector<double> fastest(model.ntree, 1.0);
+    const int* tree = *model.dof_treeid;
+    for (int dof = 0; dof < model.nv; ++dof) fastest[tree[dof]] = std::max(fastest[tree[dof]], std::fabs(velocities[dof]));
+    for (int dof = 0; dof < model.nv; ++dof) velocities[dof] /= fastest[tree[dof]];
+}
 
 }  // namespace
 
-/// Find the velocities after a step without our contacts and without MuJoCo's constraints, and what meets impulses.
-void PointStep::free_motion() {
-    const Model& m = engine.model;
-    const Data& d = engine.data;
-    const TreeFactor::Pattern pattern{*m.M_rowadr, *m.M_rownnz, *m.M_colind, m.nv};
-    const double h = timestep();
-    inertia_.take(pattern, *d.qLD, *d.qLDiagInv);
-    save_state();
-    v_free_.resize(m.nv);
-    v_before_.assign(*d.qvel, *d.qvel + m.nv);
-    damped_ = true;
-    const bool euler = *m.integrator == engine.constants.euler;
-    if (!euler || m.has_curved_damping()) {
-        probe(euler ? engine.functions.Euler : engine.functions.implicit);
-        return;
-    }
-    const double* damping = *m.dof_damping;
-    const bool damps = !(*m.disableflags & (engine.constants.no_eulerdamp | engine.constants.no_damper));
-    damped_ = damps && std::any_of(damping, damping + m.nv, [](double x) { return x != 0.0; });
-    if (damped_) {
-        scratch_.assign(damping, damping + m.nv);
-        for (double& x : scratch_) x *= h;
-        effective_.factor(pattern, *d.M, scratch_);
-        std::copy(*d.qfrc_smooth, *d.qfrc_smooth + m.nv, v_free_.begin());
-        effective_.solve(v_free_.data());
-    } else {
-        std::copy(*d.qacc_smooth, *d.qacc_smooth + m.nv, v_free_.begin());
-    }
-    for (int k = 0; k < m.nv; ++k) v_free_[k] = (*d.qvel)[k] + h * v_free_[k];
+void PointProblem::clear() {
+    points.clear(), waiting.clear(), constraints.clear();
+    is_constrained = false;
+    n_newton = 0;
 }
 
-/// The same by MuJoCo's own integrator, which is then taken back.
-void PointStep::probe(Stage integrate) {
-    const Model& m = engine.model;
-    const Data& d = engine.data;
-    std::copy(*d.qacc_smooth, *d.qacc_smooth + m.nv, *d.qacc);
-    std::fill(*d.qfrc_constraint, *d.qfrc_constraint + m.nv, 0.0);
-    engine.run(integrate);
-    std::copy(*d.qvel, *d.qvel + m.nv, v_free_.begin());
-    go_back();
-    const TreeFactor::Pattern pattern{*m.M_rowadr, *m.M_rownnz, *m.M_colind, m.nv};
-    if (*m.integrator != engine.constants.implicit) {
-        effective_.take(pattern, *d.qH, *d.qHDiagInv);
-        return;
-    }
-    // The implicit integrator's own matrix is not symmetric; what its symmetric part leaves is corrected in rounds.
-    const int numbers = m.nv > 0 ? pattern.first[m.nv - 1] + pattern.count[m.nv - 1] : 0;
-    scratch_.assign(*d.M, *d.M + numbers);
-    for (int k = 0; k < numbers; ++k) scratch_[k] -= timestep() * (*d.qDeriv)[(*m.mapD2M)[k]];
-    const std::vector<double> H = scratch_;
-    effective_.factor(pattern, H.data(), {});
-}
-
-void PointStep::write_rows() {
+void PointProblem::write() {
     rows_.clear();
-    for (const TouchingPoint& point : points) write_point(point);
-    for (const int number : constraints_) write_constraint(number);
-}
-
-/// How a point of the own body moves over the other, along z, x and y.
-void PointStep::write_point(const TouchingPoint& point) {
-    const std::vector<int>&own = chains_[point.own], &other = chains_[point.other];
-    std::vector<int> dofs;
-    std::set_union(own.begin(), own.end(), other.begin(), other.end(), std::back_inserter(dofs));
-    std::vector<Vector> velocity(dofs.size());
-    for (const auto& [chain, body, side] : {std::tuple{&own, point.own, 1.0}, std::tuple{&other, point.other, -1.0}}) {
-        const Vector arm = point.place - vector_from(*engine.data.subtree_com + 3 * (*engine.model.body_rootid)[body]);
-        std::size_t k = 0;
-        for (const int dof : *chain) {
-            while (dofs[k] != dof) ++k;
-            const double* motion = *engine.data.cdof + 6 * dof;
-            velocity[k] = velocity[k] + side * (vector_from(motion + 3) + cross(vector_from(motion), arm));
+    for (const ContactPoint& point : points) context_.kinematics.add_point(point, rows_);
+    for (const int number : constraints) context_.kinematics.add_constraint(number, rows_);
+    const int n = point_rows(), all = rows_.size();
+    const Settings& settings = context_.settings;
+    friction.resize(n / 3, all - n);
+    friction.timestep = timestep();
+    friction.symmetric = !(context_.free_motion.is_damped() && all > n);
+    max_newton = std::clamp(settings.newton_rows / all, settings.min_newton, settings.max_newton);
+    normals_.most_steps = settings.min_newton / 2;
+    write_delassus();
+    w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous.assign(n, 0.0), diagonal_.assign(n, 0.0);
+    for (int row = 0; row < n; ++row) {
+        w_free_[row] = rows_.dot(row, context_.free_motion.velocity.data());
+        w_before_[row] = rows_.dot(row, *context_.engine.data.qvel);
+    }
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        ContactPoint& point = points[k];
+        const std::size_t z = 3 * k;
+        for (std::vector<double>* w : {&w_free_, &w_before_})
+            for (int d = 0; d < 3; ++d) (*w)[z + d] += dot(point.surface_velocity, point.axis(d));
+        const Vector& error = point.prediction_error;
+        w_free_[z] += error.x, w_free_[z + 1] += error.y, w_free_[z + 2] += error.z;
+        friction.points[k] = law(point).map.at(std::hypot(w_before_[z + 1], w_before_[z + 2]), 0.0, timestep());
+        const Restitution& restitution = law(point).restitution;
+        if (restitution.e0 > 0.0 && point.distance + timestep() * w_free_[z] < 0.0)  // it arrives within the step
+            point.rebound = restitution.rebound(-w_before_[z], std::max(0.0, w_before_[z] - w_free_[z]));
+    }
+    for (int row = n; row < all; ++row) write_constraint(row);
+    write_start();
+    double greatest = 0.0;
+    for (int row = 0; row < n; ++row) greatest = std::max(greatest, friction.A[row][row]);
+    for (int row = 0; row < n; ++row) {
+        double& own = friction.A[row][row];
+        if (row % 3 == 0) {  // a point that cannot move along its normal, or not at all, yields a little
+            const double trace = own + friction.A[row + 1][row + 1] + friction.A[row + 2][row + 2];
+            own = std::max({own, 1e-9 * trace, 1e-15 * greatest});
         }
+        diagonal_[row] = own;
     }
-    for (const Vector* axis : {&point.z, &point.x, &point.y}) {
-        double* row = rows_.add(dofs);
-        for (std::size_t k = 0; k < dofs.size(); ++k) row[k] = dot(*axis, velocity[k]);
-    }
+    set_proximal(settings.coarse);
+    // Where a law limits friction by the load that there would be without friction, find these loads.
+    const auto is_limited = [&](const ContactPoint& point) { return law(point).map.frictionless_limit; };
+    if (std::none_of(points.begin(), points.end(), is_limited)) return;
+    std::vector<double> b(points.size());
+    for (std::size_t k = 0; k < points.size(); ++k) b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
+    solve_normals(b);
+    for (std::size_t k = 0; k < points.size(); ++k)
+        if (is_limited(points[k])) friction.points[k].fixed = std::max(0.0, normals_.x[k]);
 }
 
-/// A row of MuJoCo's, with all dofs that carry one of its own.
-void PointStep::write_constraint(int number) {
-    const Model& m = engine.model;
-    scratch_.assign(m.nv, std::numeric_limits<double>::quiet_NaN());
-    engine.look_at_row(number, [&](int dof, double value) {
-        scratch_[dof] = value;
-        for (int up = (*m.dof_parentid)[dof]; up >= 0 && std::isnan(scratch_[up]); up = (*m.dof_parentid)[up]) scratch_[up] = 0.0;
-    });
-    std::vector<int> dofs;
-    for (int dof = 0; dof < m.nv; ++dof)
-        if (!std::isnan(scratch_[dof])) dofs.push_back(dof);
-    double* row = rows_.add(dofs);
-    for (std::size_t k = 0; k < dofs.size(); ++k) row[k] = scratch_[dofs[k]];
-}
-
-void PointStep::write_problem() {
-    const int n = point_rows(), all = rows_.size(), nv = engine.model.nv;
-    const double h = timestep(), *v = *engine.data.qvel;
-    problem_.resize(n / 3, all - n);
-    problem_.timestep = h;
-    most_steps_ = std::clamp(STEPPED_ROWS / all, LEAST_STEPS, MOST_STEPS);
-    normals_.most_steps = LEAST_STEPS / 2;
-    problem_.symmetric = !(damped_ && all > n);
-    rows_.whiten(met(), nv, white_);
-    Matrix& A = problem_.A;
+void PointProblem::write_delassus() {
+    const int n = point_rows(), all = rows_.size(), nv = context_.engine.model.nv;
+    const FreeMotion& free = context_.free_motion;
+    Matrix& A = friction.A;
+    rows_.whiten(free.effective_inertia(), nv, white_);
     for (int r = 0; r < n; r += 3) white_.products(r, r + 3, 0, r + 3, n, nv, A);  // the rest by symmetry
     for (int r = 0; r < n; ++r)
         for (int c = r + 1; c < n; ++c) A[r][c] = A[c][r];
-    if (all > n) {
-        white_.products(0, n, n, all, n, nv, A);
-        if (damped_) rows_.whiten(inertia_, nv, white_M_);
-        (damped_ ? white_M_ : white_).products(n, all, 0, all, n, nv, A);
-    }
-    w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous_.assign(n, 0.0), mobility_.assign(n, 0.0);
-    for (int row = 0; row < n; ++row)
-        w_free_[row] = rows_.dot(row, v_free_.data()), w_before_[row] = rows_.dot(row, v);
-    for (std::size_t k = 0; k < points.size(); ++k) {
-        TouchingPoint& point = points[k];
-        const std::size_t z = 3 * k;
-        for (std::vector<double>* w : {&w_free_, &w_before_})
-            for (int d = 0; d < 3; ++d) (*w)[z + d] += dot(point.surface, point.axis(d));
-        w_free_[z] += point.unforeseen.x, w_free_[z + 1] += point.unforeseen.y, w_free_[z + 2] += point.unforeseen.z;
-        const PairLaw& law = laws_[point.law];
-        const double slip = std::hypot(w_before_[z + 1], w_before_[z + 2]);
-        problem_.points[k] = law.map.at(slip, 0.0, h);
-        // It comes back if it arrives within the step.
-        if (law.restitution.e0 > 0.0 && point.distance + h * w_free_[z] < 0.0)
-            point.rebound = law.restitution.rebound(-w_before_[z], std::max(0.0, w_before_[z] - w_free_[z]));
-    }
-    for (int k = n; k < all; ++k) write_constraint_problem(k);
-    recall();
-    double greatest = 0.0;
-    for (int row = 0; row < n; ++row) greatest = std::max(greatest, A[row][row]);
-    for (int row = 0; row < n; ++row) {
-        double& own = problem_.A[row][row];
-        if (row % 3 == 0) {  // a point that cannot move along its normal, or not at all, yields a little
-            const double whole = own + problem_.A[row + 1][row + 1] + problem_.A[row + 2][row + 2];
-            own = std::max({own, 1e-9 * whole, 1e-15 * greatest});
-        }
-        mobility_[row] = own;
-    }
-    set_yield(COARSE);
-    limit_by_frictionless_loads();
+    if (all == n) return;
+    white_.products(0, n, n, all, n, nv, A);
+    if (free.is_damped()) rows_.whiten(free.inertia(), nv, white_M_);
+    (free.is_damped() ? white_M_ : white_).products(n, all, 0, all, n, nv, A);
 }
 
 /// One of MuJoCo's constraints: a spring on accelerations, with bounds on its force.
-void PointStep::write_constraint_problem(int k) {
-    const Data& d = engine.data;
-    const int number = constraints_[k - point_rows()], kind = (*d.efc_type)[number];
-    const double h = timestep(), infinite = std::numeric_limits<double>::infinity();
-    const double aref = (*d.efc_aref)[number];
-    problem_.A[k][k] += (*d.efc_R)[number];
-    problem_.b[k] = h * (rows_.dot(k, *d.qacc_smooth) - aref);
-    Bounds bounds{0.0, infinite};
-    if (kind == engine.constants.equality) bounds.low = -infinite;
-    if (kind == engine.constants.friction_dof || kind == engine.constants.friction_tendon)
+void PointProblem::write_constraint(int row) {
+    const Data& d = context_.engine.data;
+    const Constants& known = context_.engine.constants;
+    const int number = constraints[row - point_rows()], type = (*d.efc_type)[number];
+    const double h = timestep(), aref = (*d.efc_aref)[number];
+    friction.A[row][row] += (*d.efc_R)[number];
+    friction.b[row] = h * (rows_.dot(row, *d.qacc_smooth) - aref);
+    Bounds bounds{0.0, INFINITE};
+    if (type == known.equality) bounds.low = -INFINITE;
+    if (type == known.friction_dof || type == known.friction_tendon)
         bounds.high = h * (*d.efc_frictionloss)[number], bounds.low = -bounds.high;
-    problem_.bounded[k - point_rows()] = bounds;
-    // It begins with its force in the last step.
-    const double force = -(*d.efc_D)[number] * (rows_.dot(k, *d.qacc_warmstart) - aref);
-    problem_.x[k] = std::clamp(h * force, bounds.low, bounds.high);
+    friction.bounded[row - point_rows()] = bounds;
+    const double force = -(*d.efc_D)[number] * (rows_.dot(row, *d.qacc_warmstart) - aref);  // of the last step
+    friction.x[row] = std::clamp(h * force, bounds.low, bounds.high);
 }
 
-/// Where a law limits friction by the load that there would be without friction, find these loads.
-void PointStep::limit_by_frictionless_loads() {
-    const auto is_limited = [&](const TouchingPoint& point) { return laws_[point.law].map.frictionless_limit; };
-    if (std::none_of(points.begin(), points.end(), is_limited)) return;
+/// Start from the impulses of an earlier pass, or from those of the last step.
+void PointProblem::write_start() {
+    for (std::size_t k = 0; k < points.size(); ++k)
+        if (const auto last = context_.memory.nearest(points[k])) stiction::write(*last, &previous[3 * k]);
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const bool is_new = points[k].impulse.x == 0.0;
+        if (is_new)
+            std::copy_n(&previous[3 * k], 3, &friction.x[3 * k]);
+        else
+            stiction::write(points[k].impulse, &friction.x[3 * k]);
+    }
+}
+
+/// Solve for normal impulses alone, together with the constraints. b: velocities along the normals without them
+bool PointProblem::solve_normals(const std::vector<double>& b) {
+    const int m = static_cast<int>(points.size()), n = point_rows(), others = rows_.size() - n;
+    normals_.resize(0, m + others);
+    normals_.timestep = timestep();
+    normals_.symmetric = friction.symmetric;
+    const auto row = [&](int k) { return k < m ? 3 * k : n + k - m; };
+    for (int r = 0; r < m + others; ++r) {
+        for (int c = 0; c < m + others; ++c) normals_.A[r][c] = friction.A[row(r)][row(c)];
+        normals_.bounded[r] = r < m ? Bounds{0.0, INFINITE} : friction.bounded[r - m];
+        normals_.b[r] = r < m ? b[r] : friction.b[row(r)];
+        normals_.x[r] = friction.x[row(r)];
+    }
+    return normals_.solve();
+}
+
+void PointProblem::find_normal_impulses() {
     std::vector<double> b(points.size());
-    for (std::size_t k = 0; k < points.size(); ++k)
-        b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const int z = static_cast<int>(3 * k);
+        b[k] = friction.b[z];
+        for (std::size_t j = 0; j < points.size(); ++j)
+            b[k] += friction.A[z][3 * j + 1] * friction.x[3 * j + 1] + friction.A[z][3 * j + 2] * friction.x[3 * j + 2];
+    }
     solve_normals(b);
-    for (std::size_t k = 0; k < points.size(); ++k)
-        if (is_limited(points[k])) problem_.points[k].fixed = std::max(0.0, normals_.x[k]);
+    for (std::size_t k = 0; k < points.size(); ++k) friction.x[3 * k] = std::max(0.0, normals_.x[k]);
+    std::copy(normals_.x.begin() + points.size(), normals_.x.end(), friction.x.begin() + point_rows());
+}
+
+void PointProblem::set_proximal(double share) {
+    for (int row = 0; row < point_rows(); ++row) {
+        proximal_[row] = share * diagonal_[row];
+        friction.A[row][row] = (1 + context_.settings.softness) * diagonal_[row] + proximal_[row];
+    }
+    set_right_side();
+}
+
+void PointProblem::set_right_side(bool rebounds) {
+    for (int row = 0; row < point_rows(); ++row) {
+        friction.b[row] = w_free_[row] - proximal_[row] * previous[row];
+        if (row % 3 != 0) continue;
+        const double gap_speed = std::max(points[row / 3].distance, 0.0) / timestep(), rebound = points[row / 3].rebound;
+        friction.b[row] += gap_speed;
+        if (rebounds && rebound > 0.0) friction.b[row] -= gap_speed + rebound;
+    }
+}
+
+void PointProblem::write_sub_impact(int number, int count, const std::vector<double>& total, const PointFriction& whole) {
+    const int n = point_rows(), all = rows_.size();
+    const double h = timestep();
+    std::vector<double> now(n);
+    for (int row = 0; row < n; ++row) now[row] = velocity_after(total, row);
+    friction.timestep = h / count;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const std::size_t z = 3 * k;
+        const double wanted = points[k].rebound > 0.0 ? points[k].rebound : -std::max(points[k].distance, 0.0) / h;
+        const double goal = wanted - std::max(0.0, wanted - w_free_[z]) * (count - number) / count;
+        friction.b[z] = now[z] - goal, friction.b[z + 1] = now[z + 1], friction.b[z + 2] = now[z + 2];
+        const double fixed = std::max(0.0, whole.points[k].fixed) / count;
+        friction.points[k] = whole.points[k].map->at(std::hypot(now[z + 1], now[z + 2]), fixed, h / count);
+    }
+    for (int row = n; row < all; ++row) {
+        friction.b[row] = whole.b[row];
+        for (int c = 0; c < all; ++c) friction.b[row] += friction.A[row][c] * total[c];
+        const Bounds& bounds = whole.bounded[row - n];
+        friction.bounded[row - n] = {bounds.low - total[row], bounds.high - total[row]};
+    }
+}
+
+double PointProblem::velocity_after(const std::vector<double>& x, int row) const {
+    double w = w_free_[row] - compliance(row) * x[row];
+    for (int c = 0; c < rows_.size(); ++c) w += friction.A[row][c] * x[c];
+    return w;
+}
+
+double PointProblem::energy_gained(const std::vector<double>& x) const {
+    double total = 0.0;
+    const int n = point_rows();
+    for (int r = 0; r < n; ++r) {
+        if (x[r] == 0.0) continue;
+        double change = -compliance(r) * x[r];
+        for (int c = 0; c < n; ++c) change += friction.A[r][c] * x[c];
+        total += x[r] * (velocity_after(x, r) - 0.5 * change);
+    }
+    return total;
+}
+
+double PointProblem::proximal_speed() const {
+    double speed = 0.0;
+    for (int row = 0; row < point_rows(); ++row)
+        speed = std::max(speed, proximal_[row] * std::fabs(friction.x[row] - previous[row]));
+    return speed;
+}
+
+bool PointProblem::is_moderate() const {
+    constexpr double far_greater = 100.0;
+    double speed = 1.0, greatest = 0.0;  // [m/s]
+    for (int row = 0; row < point_rows(); ++row) {
+        speed = std::max({speed, std::fabs(w_free_[row]), std::fabs(w_before_[row])});
+        greatest = std::max(greatest, std::fabs(friction.A[row][row] * friction.x[row]));
+    }
+    return greatest <= far_greater * speed;
+}
+
+int PointProblem::n_sub_impacts() const {
+    int most = 0;
+    for (const ContactPoint& point : points)
+        if (point.rebound > 0.0) most = std::max(most, law(point).n_sub_impacts);
+    return most;
+}
+
+bool PointProblem::limit_friction(double share) {
+    bool was_beyond = false;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const FrictionMap& map = law(points[k]).map;
+        double* f = &friction.x[3 * k + 1];
+        const double load = friction.x[3 * k], g[2] = {f[0] / map.stretch_x, f[1] / map.stretch_y};
+        const auto scale = [&](double size, double along, double across) {
+            const double limit = share * map.limit(friction.points[k], load, -along, -across, timestep()).size;
+            return size > limit ? limit / size : 1.0;
+        };
+        double scales[2] = {1.0, 1.0};
+        if (map.cone == Cone::BOX) {
+            scales[0] = scale(std::fabs(g[0]), std::copysign(1.0, g[0]), 0.0);
+            scales[1] = scale(std::fabs(g[1]), 0.0, std::copysign(1.0, g[1]));
+        } else if (const double size = norm(g[0], g[1]); size > 0.0) {
+            scales[0] = scales[1] = scale(size, g[0] / size, g[1] / size);
+        }
+        was_beyond = was_beyond || scales[0] < 1.0 || scales[1] < 1.0;
+        f[0] *= scales[0], f[1] *= scales[1];
+    }
+    return was_beyond;
+}
+
+bool PointProblem::admit_waiting(bool all) {
+    if (waiting.empty()) return false;
+    std::vector<double> v(context_.engine.model.nv, 0.0);
+    for (int row = 0; row < rows_.size(); ++row) rows_.add_to(v.data(), row, friction.x[row]);
+    context_.free_motion.effective_inertia().solve(v.data());
+    for (std::size_t k = 0; k < v.size(); ++k) v[k] += context_.free_motion.velocity[k];
+    const auto stays_apart = [&](const ContactPoint& point) {
+        const double speed = dot(context_.kinematics.velocity(point, v.data()), point.z);
+        return !all && point.distance + timestep() * speed >= -context_.settings.sinking;
+    };
+    const auto first = std::stable_partition(waiting.begin(), waiting.end(), stays_apart);
+    if (first == waiting.end()) return false;
+    points.insert(points.end(), first, waiting.end());
+    waiting.erase(first, waiting.end());
+    write();
+    return true;
+}
+
+void PointProblem::store_solution(bool is_solved) {
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        ContactPoint& point = points[k];
+        const std::size_t z = 3 * k;
+        const std::vector<double>& w = friction.velocities();
+        point.impulse = vector_from(&friction.x[z]);
+        // A point at the limit of friction may still be at rest.
+        point.slips = friction.slips(static_cast<int>(k)) && point.presses() &&
+                      std::hypot(w[z + 1], w[z + 2]) > context_.settings.at_rest;
+        point.outside = point.slips && !law(point).map.covers(friction.points[k], point.impulse.x, timestep());
+        point.constrained = is_constrained, point.guarded = !is_solved;
+        if (!is_uncertain()) continue;
+        double predicted[3];
+        point.change = 0.0;
+        for (int d = 0; d < 3; ++d) {
+            const int row = static_cast<int>(z) + d;
+            predicted[d] = velocity_after(friction.x, row);
+            point.change = std::max(point.change, std::fabs(predicted[d] - w_free_[row]));
+        }
+        point.predicted = vector_from(predicted);
+    }
+}
+
+PointProblem::PredictionError PointProblem::compare(const double* velocities) {
+    PredictionError found;
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        ContactPoint& point = points[k];
+        const Vector w = context_.kinematics.velocity(point, velocities);
+        const Vector d = Vector{dot(w, point.z), dot(w, point.x), dot(w, point.y)} - point.predicted;
+        found.error = std::max({found.error, std::fabs(d.x), std::fabs(d.y), std::fabs(d.z)});
+        found.change = std::max(found.change, point.change);
+        point.prediction_error += d;
+        w_free_[3 * k] += d.x, w_free_[3 * k + 1] += d.y, w_free_[3 * k + 2] += d.z;
+    }
+    return found;
+}
+
+bool PointProblem::add_recovery(std::vector<double>& velocities) {
+    // A tenth of the depth in a step; but up to 1 mm at most at 1 mm/s, as in a rollout and in DART, and deeper penetration,
+    // as it may be at the start, at most at 0.1 m/s.
+    constexpr double shallow = 1e-3, share = 0.1, fastest = 0.1, settled = 1e-9;
+    constexpr double compliance = 0.01;  // of the inverse effective inertia: bodies that are wedged in are not forced apart
+    const auto is_deep = [](const ContactPoint& point) { return point.distance < -settled; };
+    if (std::none_of(points.begin(), points.end(), is_deep)) return false;
+    const double h = timestep();
+    const int m = static_cast<int>(points.size());
+    normals_.resize(0, m);
+    normals_.symmetric = true;
+    for (int r = 0; r < m; ++r) {
+        for (int c = 0; c < m; ++c) normals_.A[r][c] = friction.A[3 * r][3 * c];
+        for (int d = 0; d < 3; ++d) normals_.A[r][r] += compliance * friction.A[3 * r + d][3 * r + d];
+        const double distance = points[r].distance, depth = -distance, slow = std::min(share * depth / h, MAX_RECOVERY_SPEED);
+        const double quick = std::min(share * std::max(depth - shallow, 0.0) / h, fastest);
+        normals_.b[r] = is_deep(points[r]) ? -std::max(slow, quick) : std::max(distance, 0.0) / h;
+        normals_.bounded[r] = {0.0, INFINITE};
+    }
+    normals_.solve();
+    const Model& model = context_.engine.model;
+    std::vector<double> recovery(model.nv, 0.0);
+    for (int r = 0; r < m; ++r) rows_.add_to(recovery.data(), 3 * r, normals_.x[r]);
+    context_.free_motion.effective_inertia().solve(recovery.data());
+    limit_speeds(model, recovery);
+    if (!std::isfinite(std::accumulate(recovery.begin(), recovery.end(), 0.0))) return false;  // jammed beyond all measure
+    for (int dof = 0; dof < model.nv; ++dof) velocities[dof] += recovery[dof];
+    return true;
 }
 
 }  // namespace stiction::mujoco

@@ -1,4 +1,4 @@
-// Many motions of one model, in threads: each worker has data of its own.
+// Many motions of one model, in threads: each worker has its own data.
 #pragma once
 
 #include <algorithm>
@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "stepping/threads.hpp"
-#include "mujoco/point_step.hpp"
+#include "mujoco/step.hpp"
 
 namespace stiction::mujoco {
 
-/// What goes in and comes out, row after row; all memory is the caller's.
+/// Inputs and outputs, row by row; all memory belongs to the caller.
 struct Motions {
     int count, steps;
-    int state_kind, state_size;      ///< what of a state goes in and comes out, for getState, and its numbers
+    int state_kind, state_size;      ///< parts of a state that are given and recorded, for getState; size
     int control_kind, control_size;
     int sensor_size;
     const double* initial;           ///< (count, state_size)
@@ -24,25 +24,25 @@ struct Motions {
     double* sensors;                 ///< (count, steps, sensor_size)
 };
 
-inline void run_motion(const Motions& all, int k, PointStep& worker, const std::function<void()>& pause) {
+inline void run_motion(const Motions& all, int k, Step& worker, const std::function<void()>& pause) {
     const Engine& e = worker.engine;
     const std::ptrdiff_t number = k;
     const double* initial = all.initial + number * all.state_size;
     e.run(e.functions.resetData);
     e.functions.setState(e.model_address, e.data_address, initial, all.state_kind);
     if (all.warmstart) std::copy_n(all.warmstart + number * e.model.nv, e.model.nv, *e.data.qacc_warmstart);
-    worker.begin_anew();
+    worker.reset();
     int step = 0;
     for (; step < all.steps; ++step) {
         if (step % 64 == 0) pause();
         const std::ptrdiff_t row = number * all.steps + step;
         if (all.control)
             e.functions.setState(e.model_address, e.data_address, all.control + row * all.control_size, all.control_kind);
-        if (const Outcome outcome = worker.step(); outcome != Outcome::DONE && outcome != Outcome::OVERFULL) break;
+        if (const Outcome outcome = worker.step(); outcome != Outcome::DONE && outcome != Outcome::OVERFLOW) break;
         e.functions.getState(e.model_address, e.data_address, all.state + row * all.state_size, all.state_kind);
         std::copy_n(*e.data.sensordata, all.sensor_size, all.sensors + row * all.sensor_size);
     }
-    for (; step < all.steps; ++step) {  // what has no numbers any more keeps the last that it had
+    for (; step < all.steps; ++step) {  // a motion that is not finite any more keeps its last state
         const std::ptrdiff_t row = number * all.steps + step;
         double *state = all.state + row * all.state_size, *sensors = all.sensors + row * all.sensor_size;
         std::copy_n(step > 0 ? state - all.state_size : initial, all.state_size, state);
@@ -53,14 +53,14 @@ inline void run_motion(const Motions& all, int k, PointStep& worker, const std::
     }
 }
 
-/// Run all motions; which worker does which changes nothing.
-template <class Check> void run_motions(const Motions& all, std::vector<PointStep*> workers, Check check) {
+/// Run all motions; results do not depend on which worker takes which.
+template <class Check> void run_motions(const Motions& all, std::vector<Step*> workers, Check check) {
     std::mutex guard;
     const int threads = static_cast<int>(workers.size());
     share_out(
         all.count, threads,
         [&](int k, const std::function<void()>& pause) {
-            PointStep* worker;
+            Step* worker;
             {
                 const std::lock_guard lock(guard);
                 worker = workers.back();
@@ -68,8 +68,8 @@ template <class Check> void run_motions(const Motions& all, std::vector<PointSte
             }
             struct Return {
                 std::mutex& guard;
-                std::vector<PointStep*>& workers;
-                PointStep* worker;
+                std::vector<Step*>& workers;
+                Step* worker;
                 ~Return() {
                     const std::lock_guard lock(guard);
                     workers.push_back(worker);

@@ -1,4 +1,4 @@
-// Rows of a Jacobian on trees of joints, and how impulses along some of them change the velocities along others.
+// Sparse rows of a Jacobian on kinematic trees, and their products through an inverse inertia.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace stiction::mujoco {
 
-/// Rows with numbers on some dofs only, each with all dofs that carry one of its own.
+/// Rows with values on some dofs only: each has all dofs of the chains that it acts on.
 class SystemRows {
   public:
     void clear() {
@@ -19,7 +19,7 @@ class SystemRows {
     }
     int size() const { return static_cast<int>(starts_.size()) - 1; }
 
-    /// Add a row on these dofs (ascending); its numbers are to be written.
+    /// Add a row on these dofs (ascending); returns its values, to be written.
     double* add(std::span<const int> dofs) {
         dofs_.insert(dofs_.end(), dofs.begin(), dofs.end());
         values_.resize(dofs_.size(), 0.0);
@@ -27,7 +27,7 @@ class SystemRows {
         return values_.data() + starts_[starts_.size() - 2];
     }
     double* numbers(int row) { return values_.data() + starts_[row]; }
-    /// Take the last rows off.
+    /// Remove the last rows.
     void drop(int rows) {
         starts_.resize(starts_.size() - rows);
         dofs_.resize(starts_.back()), values_.resize(starts_.back());

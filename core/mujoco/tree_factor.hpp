@@ -1,6 +1,5 @@
-// The factors of a joint-space inertia, as trees of joints have them: H = L^T D L with no more numbers than H.
-//
-// Row r of L has numbers only where a dof carries dof r, so that what stands on a chain of dofs stays on it.
+// The factors of a joint-space inertia of kinematic trees, H = L^T D L, which are as sparse as H (Featherstone, "Rigid Body
+// Dynamics Algorithms", 2008, section 6.5): row r of L is zero except for the dofs on the way from dof r to the root.
 #pragma once
 
 #include <cmath>

@@ -10,7 +10,7 @@
 namespace stiction {
 namespace {
 
-constexpr double EDGE = 1e-9;  // [m] a point so far beyond the edge of a face still lies on it
+constexpr double EDGE = 1e-9;  // [m] a point this far beyond the edge of a face is still on it
 
 /// Height of a vertex above a plane [m]; of a rounded corner, that of its lowest point.
 double gap_of(const GroundPlane& plane, const Hull& hull, const Vector& vertex) {
@@ -27,20 +27,20 @@ double lowest_gap(const GroundPlane& plane, const Hull& hull, const Vector& posi
 }  // namespace
 
 int Ground::touched(int link, const Hull& hull, const Vector& position, const Rotation& R) {
-    if (boxes_.empty() && planes_.size() == 1 && is_endless(link, 0)) return 0;
+    if (boxes.empty() && planes.size() == 1 && endless[link][0]) return 0;
     candidates_.clear();
-    for (std::size_t p = 0; p < planes_.size(); ++p)
-        if (is_endless(link, p))
-            if (const double gap = lowest_gap(planes_[p], hull, position, R); gap <= TOUCH)
+    for (std::size_t p = 0; p < planes.size(); ++p)
+        if (endless[link][p])
+            if (const double gap = lowest_gap(planes[p], hull, position, R); gap <= TOUCH)
                 candidates_.push_back({gap, static_cast<int>(p)});
-    for (std::size_t b = 0; b < boxes_.size(); ++b) {
-        if (!may_touch(link, b)) continue;
-        const Candidate face = nearest_face(boxes_[b], hull, position, R);
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+        if (!meets[link][b]) continue;
+        const Candidate face = nearest_face(boxes[b], hull, position, R);
         if (face.gap <= TOUCH) candidates_.push_back(face);
     }
     std::sort(candidates_.begin(), candidates_.end(), [this](const Candidate& a, const Candidate& b) {
-        return std::tuple(-planes_[a.plane].support, a.gap, a.plane) <
-               std::tuple(-planes_[b.plane].support, b.gap, b.plane);
+        return std::tuple(-planes[a.plane].support, a.gap, a.plane) <
+               std::tuple(-planes[b.plane].support, b.gap, b.plane);
     });
     for (const Candidate& c : candidates_)
         if (carries(c.plane, link, hull, position, R)) return c.plane;
@@ -55,24 +55,24 @@ Ground::Candidate Ground::nearest_face(const GroundBox& box, const Hull& hull, c
     if (far > TOUCH) return nearest;
     nearest.gap = -std::numeric_limits<double>::infinity();
     for (const int plane : box.faces)
-        if (const double gap = lowest_gap(planes_[plane], hull, position, R); gap > nearest.gap) nearest = {gap, plane};
+        if (const double gap = lowest_gap(planes[plane], hull, position, R); gap > nearest.gap) nearest = {gap, plane};
     return nearest;
 }
 
 /// Whether all vertices of a body that lie below a plane are carried by it.
 bool Ground::carries(int plane, int link, const Hull& hull, const Vector& position, const Rotation& R) const {
-    if (is_endless(link, plane)) return true;
+    if (endless[link][plane]) return true;
     return std::all_of(hull.vertices.begin(), hull.vertices.end(), [&](const Vector& v) {
         const Vector point = position + R * v;
-        return gap_of(planes_[plane], hull, point) > TOUCH || lies_on_a_face(plane, link, point);
+        return gap_of(planes[plane], hull, point) > TOUCH || is_on_a_face(plane, link, point);
     });
 }
 
 /// Whether a point lies above or below one of the faces in a plane.
-bool Ground::lies_on_a_face(int plane, int link, const Vector& point) const {
-    for (std::size_t b = 0; b < boxes_.size(); ++b) {
-        if (!may_touch(link, b)) continue;
-        const GroundBox& box = boxes_[b];
+bool Ground::is_on_a_face(int plane, int link, const Vector& point) const {
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+        if (!meets[link][b]) continue;
+        const GroundBox& box = boxes[b];
         const Vector r = box.axes * (point - box.centre);
         const bool within[3] = {std::fabs(r.x) <= box.half.x + EDGE, std::fabs(r.y) <= box.half.y + EDGE,
                                 std::fabs(r.z) <= box.half.z + EDGE};

@@ -1,4 +1,4 @@
-// Links of a multibody system that have a contact law: which of them touch, and Algorithm 2 for those.
+// The links of a multibody system that have a contact law: which of them touch, and Algorithm 2 for those.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ class Links {
         const int n = static_cast<int>(laws.size());
         memory_ = std::make_shared<ContactMemory>(n, static_cast<int>(vertices),
                                                   std::make_shared<decltype(hulls_)>(hulls));
-        // Links of one law stand together, so that one question serves all of them.
+        // Links of one law stand together, so that it is evaluated for all of them at once.
         std::vector<char> placed(laws.size(), false);
         for (int i = 0; i < n; ++i) {
             if (placed[i]) continue;
@@ -37,10 +37,10 @@ class Links {
     int size() const { return static_cast<int>(laws_.size()); }
     const Hull& hull(int link) const { return *hulls_[link]; }
 
-    /// Find the links that touch the ground z = 0; how many do.
+    /// Find the links that touch the ground z = 0; returns their number.
     /// position, rotation: of a link, by its number: of its centre of mass [m], and body to world
     template <class Position, class RotationOf> int touch(Position position, RotationOf rotation) {
-        ++touches_;
+        has_begun_ = false;
         memory_->clear();
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             asked_[g].first = memory_->size();
@@ -53,25 +53,21 @@ class Links {
     /// Length of the steps from here on [s].
     void set_timestep(double timestep) { timestep_ = timestep; }
 
-    /// How often `touch` was called.
-    std::int64_t touches() const { return touches_; }
-
-    /// Those that touched at the last `touch`; their index is the link's number.
+    /// Contacts of the last `touch`; the index of each is its link's number.
     Contacts contacts() const { return memory_->all(); }
 
     /// Contact impulses of the links that touch: see Algorithm2.
     const Solution& solve(const double* V_free, const Matrix& L, double tolerance) {
-        begun_ = touches_, V_free_ = V_free;
+        has_begun_ = true;
         return algorithm2_.solve(asked_, contacts(), V_free, L, tolerance);
     }
-    /// The begin of another solver: see Algorithm2.
+    /// The start of another solver: see Algorithm2.
     bool begin(const double* V_free, const Matrix& L) {
-        begun_ = touches_, V_free_ = V_free;
+        has_begun_ = true;
         return algorithm2_.begin(asked_, contacts(), V_free, L);
     }
-    /// Whether Algorithm 2 was begun since the last `touch`; and with these twists.
-    bool has_begun() const { return begun_ == touches_; }
-    bool has_begun(const double* V_free) const { return has_begun() && V_free_ == V_free; }
+    /// Whether Algorithm 2 was started since the last `touch`.
+    bool has_begun() const { return has_begun_; }
     Algorithm2& algorithm2() { return algorithm2_; }
 
   private:
@@ -83,8 +79,7 @@ class Links {
     std::vector<std::shared_ptr<Law>> laws_;
     std::vector<std::shared_ptr<Hull>> hulls_;
     double timestep_;
-    std::int64_t touches_ = 0, begun_ = -1;  // calls of `touch`, and how many there were at the last begin
-    const double* V_free_ = nullptr;         // of the last begin
+    bool has_begun_ = false;
     std::shared_ptr<ContactMemory> memory_;
     std::vector<Group> groups_;
     std::vector<LawOfRun> asked_;

@@ -1,27 +1,35 @@
-// Steps of MuJoCo with laws for pairs of geoms, for Python.
+// Steps of MuJoCo in which contacts follow laws, for Python.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "python/arrays.hpp"
+#include <cstddef>
+#include <optional>
+
 #include "mujoco/rollouts.hpp"
+#include "python/arrays.hpp"
+#include "python/python_links.hpp"
 
 namespace stiction {
 namespace {
 
 using namespace mujoco;
 
-/// MuJoCo's structs and numbers, as Python tells them: see mujoco/engine.py.
-struct EngineDescription {
+/// MuJoCo's functions, constants and struct layouts, as Python has looked them up: see src/stiction/mujoco/engine.py.
+struct EngineLayout {
     Addresses functions;
     std::map<std::string, int> constants;
-    Places model, data, contact;
+    Offsets model, data, contact;
 };
 
-Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescription& d, const Places& counts, int state_size) {
-    const auto constant = [&](const char* name) { return named(d.constants, name); };
+/// damping: sizes of the model's arrays of damping that is not linear
+Engine engine_of(const EngineLayout& layout, std::uintptr_t model, std::uintptr_t data, const Offsets& damping, int state_size) {
+    const auto constant = [&](const char* name) { return named(layout.constants, name); };
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
     c.no_actuation = constant("mjDSBL_ACTUATION"), c.no_eulerdamp = constant("mjDSBL_EULERDAMP");
@@ -29,82 +37,18 @@ Engine engine_of(std::uintptr_t model, std::uintptr_t data, const EngineDescript
     c.no_autoreset = constant("mjDSBL_AUTORESET"), c.energy = constant("mjENBL_ENERGY"), c.sleep = constant("mjENBL_SLEEP");
     c.equality = constant("mjCNSTR_EQUALITY"), c.elliptic = constant("mjCNSTR_CONTACT_ELLIPTIC");
     c.friction_dof = constant("mjCNSTR_FRICTION_DOF"), c.friction_tendon = constant("mjCNSTR_FRICTION_TENDON");
-    c.quadratic = constant("mjCNSTRSTATE_QUADRATIC");
+    c.quadratic = constant("mjCNSTRSTATE_QUADRATIC"), c.cone = constant("mjCNSTRSTATE_CONE");
     c.integration = constant("mjSTATE_INTEGRATION");
     int* next = c.warnings;
     for (const char* kind : {"BADQPOS", "BADQVEL", "BADQACC", "BADCTRL", "CONTACTFULL", "CNSTRFULL"})
         *next++ = constant((std::string("mjWARN_") + kind).c_str());
     const void* m = reinterpret_cast<const void*>(model);
     void* at = reinterpret_cast<void*>(data);
-    return {m, at, Functions(d.functions), c, ContactPlaces(d.contact), Model(m, d.model, counts), Data(at, d.data), state_size};
+    return {m, at, Functions(layout.functions), c, ContactOffsets(layout.contact), Model(m, layout.model, damping),
+            Data(at, layout.data), state_size};
 }
 
-nb::object note_of(const PointStep& self, int k) {
-    const PairNote& note = self.notes.at(k);
-    return nb::make_tuple(note.touching, note.slipping, copy_of<double>(note.force, {3}), copy_of<double>(note.moment, {3}),
-                          note.steps, note.unsolved, note.outside);
-}
-
-/// Of the points of the last step that press: laws, places, normals, impulses in the world, whether they slip.
-nb::object points_of(const PointStep& self) {
-    std::vector<std::int64_t> law, slips;
-    std::vector<double> place, normal, impulse, distance;
-    for (const TouchingPoint& point : self.points) {
-        if (!point.presses()) continue;
-        law.push_back(point.law), slips.push_back(point.slips), distance.push_back(point.distance);
-        const Vector p = point.world_impulse();
-        for (const auto& [list, v] : {std::pair{&place, point.place}, std::pair{&normal, point.z}, std::pair{&impulse, p}})
-            list->insert(list->end(), {v.x, v.y, v.z});
-    }
-    const std::size_t n = law.size();
-    return nb::make_tuple(copy_of<std::int64_t>(law, {n}), copy_of<double>(place, {n, 3}), copy_of<double>(normal, {n, 3}),
-                          copy_of<double>(impulse, {n, 3}), copy_of<std::int64_t>(slips, {n}), copy_of<double>(distance, {n}));
-}
-
-nb::object counts_of(const PointStep& self) {
-    std::vector<std::int64_t> all{self.unsolved, self.contact_steps, self.newton_steps, self.rounds};
-    for (const PairNote& note : self.notes) all.insert(all.end(), {note.steps, note.unsolved, note.outside});
-    all.insert(all.end(), self.uncovered.begin(), self.uncovered.end());
-    return nb::cast(copy_of<std::int64_t>(all, {all.size()}));
-}
-
-/// A, b, x, bounds (m, 2) and coefficients of the last problem.
-nb::object problem_of(const PointStep& self) {
-    const PointFriction& p = self.problem();
-    const std::size_t n = p.b.size();
-    std::vector<double> bounds, coefficients;
-    for (const Bounds& one : p.bounded) bounds.push_back(one.low), bounds.push_back(one.high);
-    for (const SlidingPoint& point : p.points) coefficients.push_back(point.coefficient);
-    return nb::make_tuple(copy_of<double>({n > 0 ? p.A[0] : nullptr, n * n}, {n, n}), copy_of<double>(p.b, {n}),
-                          copy_of<double>(p.x, {n}), copy_of<double>(bounds, {p.bounded.size(), 2}),
-                          copy_of<double>(coefficients, {coefficients.size()}));
-}
-
-nb::object memory_of(const PointStep& self) {
-    static_assert(sizeof(Remembered) == 8 * sizeof(double) && sizeof(HandMoved) == 16 * sizeof(double));
-    const std::size_t first = 2 * self.moved.size(), n = first + self.memory.size();
-    std::vector<double> rows(8 * n);
-    std::copy_n(reinterpret_cast<const double*>(self.moved.data()), 8 * first, rows.begin());
-    std::copy_n(reinterpret_cast<const double*>(self.memory.data()), 8 * (n - first), rows.begin() + 8 * first);
-    return nb::cast(copy_of<double>(rows, {n, 8}));
-}
-
-void set_memory(PointStep& self, Input<double, -1, 8> rows) {
-    const std::size_t n = rows.shape(0), first = 2 * self.moved.size();
-    bool is_ours = n >= first;
-    for (std::size_t k = 0; is_ours && k < self.moved.size(); ++k) is_ours = rows.data()[16 * k] == self.moved[k].body;
-    if (!is_ours) throw nb::value_error("What is remembered of the last step is that of another model.");
-    self.memory.resize(n - first);
-    std::copy_n(rows.data(), 8 * first, reinterpret_cast<double*>(self.moved.data()));
-    std::copy_n(rows.data() + 8 * first, 8 * (n - first), reinterpret_cast<double*>(self.memory.data()));
-}
-
-void check_for_interrupts() {
-    const nb::gil_scoped_acquire acquired;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-}
-
-/// Do something without Python's lock. Where a callback of the user's failed in this thread, its own error is raised.
+/// Run something without Python's lock. An error of a user's callback in this thread is raised as it is.
 template <class Work> void without_lock(Work work) {
     try {
         const nb::gil_scoped_release released;
@@ -115,8 +59,87 @@ template <class Work> void without_lock(Work work) {
     }
 }
 
-/// The outcome of the last of so many steps, and how many came to their end; after OVERFULL they go on.
-std::pair<Outcome, int> steps_of(PointStep& self, int count) {
+void check_for_interrupts() {
+    const nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+nb::object copy_of_matrix(const Matrix& A) {
+    const std::size_t rows = A.rows(), columns = A.columns();
+    return nb::cast(copy_of<double>({rows > 0 ? A[0] : nullptr, rows * columns}, {rows, columns}));
+}
+
+Ground new_ground(Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
+                  const std::vector<std::vector<bool>>& endless) {
+    const std::size_t n = axes.shape(0);
+    if (n == 0 || height.shape(0) != n || support.size() != n)
+        throw nb::value_error("axes, height and support must have a row for each plane, and there must be one.");
+    Ground ground;
+    for (std::size_t p = 0; p < n; ++p) {
+        const Rotation R = rotation_from(axes.data() + 9 * p);
+        ground.planes.push_back({R, height.data()[p], support[p], R.x.x == 1.0 && R.y.y == 1.0 && R.z.z == 1.0});
+    }
+    for (const auto& row : endless)
+        if (row.size() != n) throw nb::value_error("endless must have a value for each link and plane.");
+    ground.endless = endless;
+    ground.meets.resize(endless.size());
+    return ground;
+}
+
+void add_box(Ground& ground, Input<double, 3> centre, Input<double, 3, 3> axes, Input<double, 3> half,
+             const std::array<int, 6>& faces, const std::vector<bool>& meets) {
+    for (const int plane : faces)
+        if (plane < 0 || plane >= static_cast<int>(ground.planes.size()))
+            throw nb::value_error("A face must be in one of the planes.");
+    if (meets.size() != ground.meets.size()) throw nb::value_error("meets must have a value for each link.");
+    ground.boxes.push_back({vector_from(centre.data()), rotation_from(axes.data()), vector_from(half.data()), faces});
+    for (std::size_t link = 0; link < meets.size(); ++link) ground.meets[link].push_back(meets[link]);
+}
+
+/// solver: a function of V_free and L that leaves its solution in `links`, or none for the search by modes
+LinkSetup new_link_setup(std::shared_ptr<PythonLinks> links, const std::vector<int>& bodies, Input<double, -1, 3, 3> frames,
+                         Ground ground, std::vector<std::vector<int>> plane_geoms, std::vector<std::array<int, 2>> spins,
+                         std::optional<nb::callable> solver) {
+    LinkSetup setup{links, {}, std::move(ground), std::move(plane_geoms), std::move(spins), {}};
+    const std::size_t n = static_cast<std::size_t>(links->size());
+    if (bodies.size() != n || frames.shape(0) != n || setup.ground.endless.size() != n)
+        throw nb::value_error("bodies, frames and ground must have a row for each link.");
+    if (setup.plane_geoms.size() != setup.ground.planes.size())
+        throw nb::value_error("plane_geoms must have a row for each plane.");
+    for (std::size_t i = 0; i < n; ++i) {
+        setup.placed.emplace_back();
+        setup.placed.back().body = bodies[i], setup.placed.back().frame = rotation_from(frames.data() + 9 * i);
+    }
+    if (solver)
+        setup.solver = [call = *solver](const std::vector<double>& V_free, const Matrix& L) {
+            const nb::gil_scoped_acquire acquired;
+            call(copy_of<double>(V_free, {V_free.size()}), copy_of_matrix(L));
+        };
+    return setup;
+}
+
+void new_step(Step* self, const Engine& engine, const std::vector<const PairLaw*>& laws, const PairTable& table,
+              const LinkSetup& links, double softness, double tolerance, double max_substep) {
+    const auto is_none = [](int value, int count) { return value < 0 || value >= count; };
+    for (const PlacedLink& link : links.placed)
+        if (is_none(link.body, engine.model.nbody)) throw nb::value_error("A link must be one of the model's bodies.");
+    for (const std::vector<int>& geoms : links.plane_geoms)
+        for (const int geom : geoms)
+            if (is_none(geom, engine.model.ngeom)) throw nb::value_error("A plane must be one of the model's geoms.");
+    for (const auto& [address, dof] : links.spins)
+        if (is_none(address, engine.model.nq - 3) || is_none(dof, engine.model.nv - 2))
+            throw nb::value_error("A spin lies outside of qpos and qvel.");
+    if (!laws.empty() && table.class_of.size() != static_cast<std::size_t>(engine.model.ngeom))
+        throw nb::value_error("The table of pairs must have a class for each geom.");
+    std::vector<PairLaw> copies;
+    for (const PairLaw* law : laws) copies.push_back(*law);
+    Settings settings;
+    settings.softness = softness, settings.tolerance = tolerance, settings.max_substep = max_substep;
+    new (self) Step(engine, settings, std::move(copies), table, links);
+}
+
+/// The outcome of the last of so many steps, and how many were completed; after OVERFLOW they go on.
+std::pair<Outcome, int> steps_of(Step& self, int count) {
     Outcome all = Outcome::DONE;
     int done = 0;
     without_lock([&] {
@@ -124,152 +147,257 @@ std::pair<Outcome, int> steps_of(PointStep& self, int count) {
             if (done % 256 == 255) check_for_interrupts();
             const Outcome one = self.step();
             if (one != Outcome::DONE) all = one;
-            if (one != Outcome::DONE && one != Outcome::OVERFULL) return;
+            if (one != Outcome::DONE && one != Outcome::OVERFLOW) return;
         }
     });
     return {all, done};
 }
 
-/// One of the parts of a step.
-template <class Work> Outcome part_of(Work work) {
-    Outcome outcome = Outcome::DONE;
-    without_lock([&] { outcome = work(); });
-    return outcome;
+nb::object pair_statistics_of(const Step& self, int law) {
+    const PairStatistics& one = self.points.statistics.at(law);
+    return nb::make_tuple(one.n_pressing, one.n_slipping, copy_of<double>(one.force, {3}), copy_of<double>(one.moment, {3}),
+                          one.steps, one.unsolved, one.outside);
 }
 
-nb::object response_of(PointStep& self, const std::vector<int>& bodies) {
-    for (const int body : bodies)
-        if (body < 0 || body >= self.engine.model.nbody) throw nb::index_error("There is no body of that number.");
-    const LinkResponse found = self.response(bodies);
-    const auto copy = [](const Matrix& A) {
-        const std::size_t rows = A.rows(), columns = A.columns();
-        return copy_of<double>({rows > 0 ? A[0] : nullptr, rows * columns}, {rows, columns});
-    };
-    return nb::make_tuple(copy_of<double>(found.V, {found.V.size()}), copy(found.R), copy(found.L), found.is_felt);
+/// Statistics of each link as a structured NumPy array, a view.
+nb::object link_statistics_of(nb::handle_t<Step> self) {
+    auto& all = nb::cast<Step&>(self).links.statistics;
+    Fields fields;
+    fields.add("mode", "i8", offsetof(LinkStatistics, mode)).add("kind", "i8", offsetof(LinkStatistics, kind));
+    fields.add("evaluations", "i8", offsetof(LinkStatistics, evaluations)).add("steps", "i8", offsetof(LinkStatistics, steps));
+    fields.add("all_evaluations", "i8", offsetof(LinkStatistics, all_evaluations));
+    fields.add("unsolved", "i8", offsetof(LinkStatistics, unsolved)).add("outside", "i8", offsetof(LinkStatistics, outside));
+    fields.add("uncovered", "i8", offsetof(LinkStatistics, uncovered));
+    fields.add("impulse", "6f8", offsetof(LinkStatistics, impulse));
+    fields.add("last_query", "6f8", offsetof(LinkStatistics, last_query));
+    const std::size_t shape[1] = {all.size() * sizeof(LinkStatistics)};
+    nb::ndarray<nb::numpy, std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(all.data()), 1, shape, self);
+    return nb::cast(bytes).attr("view")(fields.dtype(sizeof(LinkStatistics)));
 }
 
-void set_counts(PointStep& self, Input<std::int64_t, -1> counts) {
-    if (counts.size() != 4 + 3 * self.notes.size() + self.uncovered.size())
-        throw nb::value_error("These counts are of other laws or bodies.");
+/// Points of the last step that press: laws, positions, normals, impulses in the world, whether they slip, distances.
+nb::object points_of(const Step& self) {
+    std::vector<std::int64_t> law, slips;
+    std::vector<double> position, normal, impulse, distance;
+    for (const ContactPoint& point : self.points.points) {
+        if (!point.presses()) continue;
+        law.push_back(point.law), slips.push_back(point.slips), distance.push_back(point.distance);
+        const Vector p = point.world_impulse();
+        for (const auto& [list, v] : {std::pair{&position, point.position}, std::pair{&normal, point.z}, std::pair{&impulse, p}})
+            list->insert(list->end(), {v.x, v.y, v.z});
+    }
+    const std::size_t n = law.size();
+    return nb::make_tuple(copy_of<std::int64_t>(law, {n}), copy_of<double>(position, {n, 3}), copy_of<double>(normal, {n, 3}),
+                          copy_of<double>(impulse, {n, 3}), copy_of<std::int64_t>(slips, {n}), copy_of<double>(distance, {n}));
+}
+
+auto link_points_of(const Step& self, int link) {
+    if (link < 0 || link >= self.links.size()) throw nb::index_error("There is no link of that number.");
+    const std::vector<Vector> points = self.links.points(link);
+    double* out;
+    auto result = new_array<double>({points.size(), 3}, &out);
+    for (const Vector& p : points) write(p, out), out += 3;
+    return result;
+}
+
+/// A, b, x, bounds (m, 2) and coefficients of the last group of points that was solved.
+nb::object problem_of(const Step& self) {
+    const PointFriction none, *problem = self.points.last_problem(), &p = problem ? *problem : none;
+    std::vector<double> bounds, coefficients;
+    for (const Bounds& one : p.bounded) bounds.push_back(one.low), bounds.push_back(one.high);
+    for (const SlidingPoint& point : p.points) coefficients.push_back(point.coefficient);
+    return nb::make_tuple(copy_of_matrix(p.A), copy_of<double>(p.b, {p.b.size()}), copy_of<double>(p.x, {p.x.size()}),
+                          copy_of<double>(bounds, {p.bounded.size(), 2}), copy_of<double>(coefficients, {coefficients.size()}));
+}
+
+// The memory of a step is a table of rows of eight numbers, for `save`: links beside points (LINK, number, impulse), bodies that
+// the user moves (two rows each), impulses at points.
+constexpr double LINK = -1.0;
+constexpr std::size_t WIDTH = 8;
+static_assert(sizeof(RememberedImpulse) == WIDTH * sizeof(double) && sizeof(UserMovedBody) == 2 * WIDTH * sizeof(double) &&
+              sizeof(Wrench) == 6 * sizeof(double));
+
+/// Links alone start each step from nothing but MuJoCo's state.
+std::size_t link_rows(const Step& self) { return self.points.statistics.empty() ? 0 : self.links.last.size(); }
+
+nb::object memory_of(const Step& self) {
+    const auto& moved = self.points.moved.all;
+    const auto& impulses = self.points.memory.impulses;
+    std::vector<double> rows;
+    for (std::size_t k = 0; k < link_rows(self); ++k) {
+        rows.insert(rows.end(), {LINK, static_cast<double>(k)});
+        rows.resize(rows.size() + 6);
+        write(self.links.last[k], rows.data() + rows.size() - 6);
+    }
+    const auto append = [&rows](const double* first, std::size_t count) { rows.insert(rows.end(), first, first + count); };
+    if (!self.points.statistics.empty()) append(reinterpret_cast<const double*>(moved.data()), 2 * WIDTH * moved.size());
+    append(reinterpret_cast<const double*>(impulses.data()), WIDTH * impulses.size());
+    return nb::cast(copy_of<double>(rows, {rows.size() / WIDTH, WIDTH}));
+}
+
+void set_memory(Step& self, Input<double, -1, 8> rows) {
+    auto& moved = self.points.moved.all;
+    const bool has_points = !self.points.statistics.empty();
+    const std::size_t n = rows.shape(0), first = link_rows(self), next = first + (has_points ? 2 * moved.size() : 0);
+    const auto row = [&](std::size_t k) { return rows.data() + WIDTH * k; };
+    bool fits = n >= next && (has_points || n == 0);
+    for (std::size_t k = 0; fits && k < n; ++k) fits = (row(k)[0] == LINK) == (k < first);
+    for (std::size_t k = 0; fits && has_points && k < moved.size(); ++k) fits = row(first + 2 * k)[0] == moved[k].body;
+    if (!fits) throw Refusal("This state is of a simulation with another model or other laws.");
+    for (std::size_t k = 0; k < first; ++k) self.links.last[k] = wrench_from(row(k) + 2);
+    if (!has_points) return;
+    std::copy(row(first), row(next), reinterpret_cast<double*>(moved.data()));
+    self.points.memory.impulses.resize(n - next);
+    std::copy(row(next), row(n), reinterpret_cast<double*>(self.points.memory.impulses.data()));
+}
+
+/// Visit all counts but those of the links.
+template <class Self, class Visit> void visit_counts(Self& self, Visit visit) {
+    visit(self.unsolved), visit(self.rounds);
+    visit(self.points.unsolved), visit(self.points.contact_steps), visit(self.points.newton_steps);
+    for (auto& one : self.points.statistics) visit(one.steps), visit(one.unsolved), visit(one.outside);
+    for (auto& count : self.points.uncovered) visit(count);
+}
+
+nb::object counts_of(const Step& self) {
+    std::vector<std::int64_t> all;
+    visit_counts(self, [&](const std::int64_t& count) { all.push_back(count); });
+    return nb::cast(copy_of<std::int64_t>(all, {all.size()}));
+}
+
+void set_counts(Step& self, Input<std::int64_t, -1> counts) {
+    std::size_t size = 0;
+    visit_counts(self, [&](std::int64_t&) { ++size; });
+    if (counts.size() != size) throw nb::value_error("These counts are of other laws or bodies.");
     const std::int64_t* next = counts.data();
-    for (std::int64_t* one : {&self.unsolved, &self.contact_steps, &self.newton_steps, &self.rounds}) *one = *next++;
-    for (PairNote& note : self.notes) note.steps = *next++, note.unsolved = *next++, note.outside = *next++;
-    std::copy_n(next, self.uncovered.size(), self.uncovered.begin());
+    visit_counts(self, [&](std::int64_t& count) { count = *next++; });
 }
 
-}  // namespace
-
-void bind_mujoco(nb::module_& m) {
-    nb::class_<EngineDescription>(m, "EngineDescription", "Where MuJoCo's functions are, and the fields of its structs.")
+void bind_setup(nb::module_& m) {
+    nb::class_<Engine>(m, "Engine", "A model and its data, which must outlive it.");
+    nb::class_<EngineLayout>(m, "EngineLayout", "Addresses of MuJoCo's functions, and offsets of the fields of its structs.")
         .def("__init__",
-             [](EngineDescription* self, Addresses functions, std::map<std::string, int> constants, Places model, Places data,
-                Places contact) {
-                 new (self) EngineDescription{std::move(functions), std::move(constants), std::move(model),
-                                              std::move(data), std::move(contact)};
+             [](EngineLayout* self, Addresses functions, std::map<std::string, int> constants, Offsets model, Offsets data,
+                Offsets contact) {
+                 new (self) EngineLayout{std::move(functions), std::move(constants), std::move(model), std::move(data),
+                                         std::move(contact)};
              },
-             nb::kw_only(), nb::arg("functions"), nb::arg("constants"), nb::arg("model"), nb::arg("data"), nb::arg("contact"));
+             nb::kw_only(), nb::arg("functions"), nb::arg("constants"), nb::arg("model"), nb::arg("data"), nb::arg("contact"))
+        .def("engine", &engine_of, nb::arg("model"), nb::arg("data"), nb::arg("damping"), nb::arg("state_size"),
+             "The engine of the structs at these addresses.");
 
-    nb::enum_<Outcome>(m, "Outcome", "What became of a step: see core/mujoco/point_step.hpp.")
+    nb::enum_<Outcome>(m, "Outcome", "Result of a time step: see core/mujoco/step.hpp.")
         .value("DONE", Outcome::DONE)
-        .value("NO_NUMBERS", Outcome::NO_NUMBERS)
+        .value("NOT_FINITE", Outcome::NOT_FINITE)
         .value("RESET", Outcome::RESET)
-        .value("OTHER_INTEGRATOR", Outcome::OTHER_INTEGRATOR)
-        .value("NO_TIMESTEP", Outcome::NO_TIMESTEP)
+        .value("UNSUPPORTED_INTEGRATOR", Outcome::UNSUPPORTED_INTEGRATOR)
+        .value("BAD_TIMESTEP", Outcome::BAD_TIMESTEP)
         .value("SLEEP", Outcome::SLEEP)
         .value("BAD_CONTROL", Outcome::BAD_CONTROL)
-        .value("OVERFULL", Outcome::OVERFULL);
+        .value("OVERFLOW", Outcome::OVERFLOW);
 
     nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
         .def("__init__",
              [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
-                int parts) {
-                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, parts};
+                int n_sub_impacts) {
+                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts};
              },
              nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"),
-             nb::arg("parts"));
-
-    nb::class_<PointStep>(m, "PointStep", "Steps of MuJoCo in which chosen pairs of geoms touch by laws.")
+             nb::arg("n_sub_impacts"));
+    nb::class_<PairTable>(m, "PairTable", "The law of each pair of geoms: see core/mujoco/contact_point.hpp.")
+        .def(nb::init<>())
         .def("__init__",
-             [](PointStep* self, std::uintptr_t model, std::uintptr_t data, const EngineDescription& description,
-                const Places& damping, int state_size, const std::vector<const PairLaw*>& laws,
-                std::vector<int> class_of, int classes, int unnamed, std::vector<int> table, std::vector<double> gaps,
-                const std::vector<std::tuple<int, int, double>>& pair_gaps, double softness) {
-                 std::vector<PairLaw> own;
-                 for (const PairLaw* law : laws) own.push_back(*law);
-                 PairTable all{std::move(class_of), classes, unnamed, std::move(table), std::move(gaps), {}};
-                 for (const auto& [first, second, gap] : pair_gaps) all.pair_gaps[std::minmax(first, second)] = gap;
-                 new (self) PointStep(engine_of(model, data, description, damping, state_size), std::move(own),
-                                      std::move(all), softness);
+             [](PairTable* self, std::vector<int> class_of, int n_classes, int n_unnamed, std::vector<int> laws,
+                std::vector<double> gaps, const std::vector<std::tuple<int, int, double>>& pair_gaps) {
+                 new (self) PairTable{std::move(class_of), n_classes, n_unnamed, std::move(laws), std::move(gaps), {}};
+                 for (const auto& [first, second, gap] : pair_gaps) self->pair_gaps[std::minmax(first, second)] = gap;
              },
-             nb::kw_only(), nb::arg("model"), nb::arg("data"), nb::arg("description"), nb::arg("damping"),
-             nb::arg("state_size"), nb::arg("laws"), nb::arg("class_of"), nb::arg("classes"),
-             nb::arg("unnamed"), nb::arg("table"), nb::arg("gaps"), nb::arg("pair_gaps"), nb::arg("softness"))
-        .def("steps", &steps_of, nb::arg("count"),
-             "As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.")
-        .def("begin", [](PointStep& self, bool is_first) { return part_of([&] { return self.begin(is_first); }); },
-             nb::arg("is_first"),
-             "Begin a step beside links with laws of their own: MuJoCo finds positions and contacts. Then find_beside, "
-             "solve_beside, take_back and again, end_beside. is_first: whether it is no later part of a step in parts")
-        .def("find_beside",
-             [](PointStep& self) {
-                 part_of([&] {
-                     self.find_beside();
-                     return Outcome::DONE;
-                 });
-             },
-             "MuJoCo finds velocities and constraints, without the contacts that are excluded by now.")
-        .def("solve_beside", [](PointStep& self) { return part_of([&] { return self.solve_beside(); }); },
-             "Solve for the points with the forces that are applied now, and advance.")
-        .def("response", &response_of, nb::arg("bodies"),
-             "After `solve_beside`: twists V (6 n,) of bodies, how impulses on them change the velocities of the joints, R "
-             "(dofs, 6 n), and their twists, L (6 n, 6 n), world axes; whether points or constraints feel these impulses.")
-        .def("take_back", &PointStep::take_back, "Back to the begin of the step.")
-        .def("advance_beside", [](PointStep& self) { return part_of([&] { return self.advance_beside(); }); },
-             "Once more with the impulses that were found, and the forces that are applied now.")
-        .def("end_beside", [](PointStep& self) { return part_of([&] { return self.end_beside(); }); },
-             "Note what became of the step, and take our forces off.")
-        .def("take_depth_back", &PointStep::take_depth_back, "At last: positions by which the depth of the points gets less.")
-        .def("is_finite", &PointStep::is_finite, "Whether the state consists of numbers that MuJoCo takes.")
-        .def("forget", &PointStep::forget, "Set all counts to zero, and begin without memory.")
-        .def("note", &note_of, nb::arg("law"))
-        .def("points", &points_of)
-        .def("problem", &problem_of, "What was solved in the last step with contact: A, b, x, bounds and coefficients.")
-        .def_prop_rw(
-            "memory", &memory_of, &set_memory,
-            "What the next step must know of the last (n, 8): of bodies that the user moves, two rows each; then impulses, "
-            "by which the next step begins: geoms, places, impulses.")
-        .def_prop_ro("uncovered",
-                     [](const PointStep& self) {
-                         return nb::cast(copy_of<std::int64_t>(self.uncovered, {self.uncovered.size()}));
-                     },
-                     "Of each body, the steps in which it touched what its laws do not cover.")
-        .def_prop_ro("any_uncovered",
-                     [](const PointStep& self) {
-                         return std::any_of(self.uncovered.begin(), self.uncovered.end(), [](auto n) { return n > 0; });
-                     })
-        .def("centre",
-             [](const PointStep& self, int body) {
-                 return copy_of<double>({*self.engine.data.xipos + 3 * body, 3}, {3});
-             },
-             nb::arg("body"), "Of mass of a body at the begin of the last step [m], (3,).")
-        .def_prop_rw("counts", &counts_of, &set_counts, "All counts, (n,).")
-        .def("set_touch_sensors",
-             [](PointStep& self, const std::vector<std::tuple<int, int, int, int, double>>& sensors) {
-                 self.touch_sensors.clear();
-                 for (const auto& [number, site, body, shape, cutoff] : sensors)
-                     self.touch_sensors.push_back({number, site, body, shape, cutoff});
-             },
-             nb::arg("sensors"),
-             "Places in sensordata, sites, bodies, shapes of sites and cutoffs of sensors that are to feel contacts.")
-        .def_rw("forces_wanted", &PointStep::forces_wanted)
-        .def_rw("unsolved", &PointStep::unsolved)
-        .def_rw("contact_steps", &PointStep::contact_steps)
-        .def_ro("newton_steps", &PointStep::newton_steps)
-        .def_ro("rounds", &PointStep::rounds)
-        .def_prop_ro("work", &PointStep::work, "What contact gave to the motion in the last step [J].");
+             nb::kw_only(), nb::arg("class_of"), nb::arg("n_classes"), nb::arg("n_unnamed"), nb::arg("laws"), nb::arg("gaps"),
+             nb::arg("pair_gaps"));
 
+    nb::class_<Ground>(m, "Ground", "Planes and boxes that do not move, on which links stand.")
+        .def("__init__",
+             [](Ground* self, Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
+                const std::vector<std::vector<bool>>& endless) { new (self) Ground(new_ground(axes, height, support, endless)); },
+             nb::kw_only(), nb::arg("axes"), nb::arg("height"), nb::arg("support"), nb::arg("endless"),
+             "axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: cosine of its "
+             "normal with up, (p,); endless: whether a plane carries a link by more than faces of boxes, (n, p)")
+        .def("add_box", &add_box, nb::kw_only(), nb::arg("centre"), nb::arg("axes"), nb::arg("half"), nb::arg("faces"),
+             nb::arg("meets"),
+             "centre (3,), axes in rows (3, 3), half edges (3,); faces: planes of +x, -x, +y ..., (6,); meets: whether each "
+             "link may touch it, (n,)");
+    nb::class_<LinkSetup>(m, "LinkSetup", "The links of a model that have a learned law, and their ground.")
+        .def(nb::init<>())
+        .def("__init__",
+             [](LinkSetup* self, std::shared_ptr<PythonLinks> links, const std::vector<int>& bodies,
+                Input<double, -1, 3, 3> frames, const Ground& ground, std::vector<std::vector<int>> plane_geoms,
+                std::vector<std::array<int, 2>> spins, std::optional<nb::callable> solver) {
+                 new (self) LinkSetup(new_link_setup(std::move(links), bodies, frames, ground, std::move(plane_geoms),
+                                                     std::move(spins), std::move(solver)));
+             },
+             nb::kw_only(), nb::arg("links"), nb::arg("bodies"), nb::arg("frames"), nb::arg("ground"), nb::arg("plane_geoms"),
+             nb::arg("spins"), nb::arg("solver").none());
+}
+
+void bind_steps(nb::module_& m) {
+    nb::class_<Step>(m, "Step", "Steps of MuJoCo in which chosen contacts follow laws.")
+        .def("__init__", &new_step, nb::kw_only(), nb::arg("engine"), nb::arg("laws"), nb::arg("table"), nb::arg("links"),
+             nb::arg("softness"), nb::arg("tolerance"), nb::arg("max_substep"))
+        .def("steps", &steps_of, nb::arg("count"),
+             "So many steps, or fewer if one cannot be completed: the last outcome, and how many were completed.")
+        .def("reset", &Step::reset, "Forget what is remembered of the last step.")
+        .def("reset_counts", &Step::reset_counts)
+        .def("pair_statistics", &pair_statistics_of, nb::arg("law"))
+        .def_prop_ro("link_statistics", &link_statistics_of, "Statistics of each link, a view.")
+        .def("points", &points_of)
+        .def("link_points", &link_points_of, nb::arg("link"),
+             "Contact points of a link at the start of the last step, world axes [m], (k, 3).")
+        .def("problem", &problem_of, "The last group of points that was solved: A, b, x, bounds and coefficients.")
+        .def_prop_rw("memory", &memory_of, &set_memory, "What the next step must know of the last, (n, 8).")
+        .def_prop_rw("counts", &counts_of, &set_counts, "All counts but those of the links, (n,).")
+        .def_prop_ro("uncovered",
+                     [](const Step& self) {
+                         return nb::cast(copy_of<std::int64_t>(self.points.uncovered, {self.points.uncovered.size()}));
+                     },
+                     "Steps in which each body touched something that its materials do not cover.")
+        .def_prop_ro("touching", [](const Step& self) { return self.links.touching(); }, nb::rv_policy::move,
+                     "Numbers of the links that touch.")
+        .def_prop_ro("predicted", [](const Step& s) { return copy_of<double>(s.links.predicted, {s.links.predicted.size()}); },
+                     nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step, axes of their planes.")
+        .def_prop_ro("V_free", [](const Step& s) { return copy_of<double>(s.links.V_free, {s.links.V_free.size()}); },
+                     nb::rv_policy::automatic, "The same without their contact impulses.")
+        .def("centre",
+             [](const Step& self, int body) { return copy_of<double>({*self.engine.data.xipos + 3 * body, 3}, {3}); },
+             nb::arg("body"), "Centre of mass of a body at the start of the last step [m], (3,).")
+        .def("set_touch_sensors",
+             [](Step& self, const std::vector<std::tuple<int, int, int, int, double>>& sensors) {
+                 self.points.touch_sensors.clear();
+                 for (const auto& [address, site, body, shape, cutoff] : sensors)
+                     self.points.touch_sensors.push_back({address, site, body, shape, cutoff});
+             },
+             nb::arg("sensors"), "Addresses in sensordata, sites, bodies, shapes of sites and cutoffs of touch sensors.")
+        .def_rw("forces_wanted", &Step::forces_wanted)
+        .def_ro("unsolved", &Step::unsolved, "Steps without an exact solution.")
+        .def_ro("rounds", &Step::rounds, "Integrations in all steps.")
+        .def_prop_ro("any_uncovered",
+                     [](const Step& self) {
+                         const auto& bodies = self.points.uncovered;
+                         const auto& links = self.links.statistics;
+                         return std::any_of(bodies.begin(), bodies.end(), [](auto count) { return count > 0; }) ||
+                                std::any_of(links.begin(), links.end(), [](const auto& one) { return one.uncovered > 0; });
+                     },
+                     "Whether a body with a law has touched something that no law covers.")
+        .def_prop_ro("points_unsolved", [](const Step& self) { return self.points.unsolved; },
+                     "Steps without an exact solution for the points.")
+        .def_prop_ro("contact_steps", [](const Step& self) { return self.points.contact_steps; })
+        .def_prop_ro("newton_steps", [](const Step& self) { return self.points.newton_steps; })
+        .def_prop_ro("work", [](const Step& self) { return self.points.work(); },
+                     "Kinetic energy that contact at points added in the last step [J].");
+
+    m.def("substeps_of", &substeps_of, nb::arg("timestep"), nb::arg("max_substep"),
+          "Into how many equal sub-steps a step is divided.");
     m.def("run_motions",
-          [](std::vector<PointStep*> workers, Input<double, -1, -1> initial, Input<double, -1, -1> warmstart,
+          [](std::vector<Step*> workers, Input<double, -1, -1> initial, Input<double, -1, -1> warmstart,
              Input<double, -1, -1, -1> control, Output<double, -1, -1, -1> state, Output<double, -1, -1, -1> sensors,
              int state_kind, int control_kind) {
               Motions all{};
@@ -285,6 +413,13 @@ void bind_mujoco(nb::module_& m) {
           nb::arg("workers"), nb::arg("initial"), nb::arg("warmstart").none(), nb::arg("control").none(), nb::arg("state"),
           nb::arg("sensors"), nb::kw_only(), nb::arg("state_kind"), nb::arg("control_kind"),
           "Run motions (n, steps) in as many threads as there are workers; state and sensors are written.");
+}
+
+}  // namespace
+
+void bind_mujoco(nb::module_& m) {
+    bind_setup(m);
+    bind_steps(m);
 }
 
 }  // namespace stiction

@@ -15,7 +15,6 @@ void bind_estimators(nb::module_& module);
 void bind_impact(nb::module_& module);
 void bind_material(nb::module_& module);
 void bind_links(nb::module_& module);
-void bind_robots(nb::module_& module);
 void bind_mujoco(nb::module_& module);
 void bind_step(nb::module_& module);
 }  // namespace stiction
@@ -56,7 +55,6 @@ NB_MODULE(STICTION_MODULE, module) {
     stiction::bind_impact(module);
     stiction::bind_material(module);
     stiction::bind_links(module);
-    stiction::bind_robots(module);
     stiction::bind_mujoco(module);
     stiction::bind_step(module);
 }

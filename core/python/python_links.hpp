@@ -20,7 +20,7 @@ class PythonLinks : public Links {
 
     /// Raise unless Algorithm 2 was begun with this system since the last touch: others do not fit the contacts.
     void check_begun() const {
-        if (!has_begun(V_free.data())) throw nb::value_error("Call begin or solve first, after each touch.");
+        if (!has_begun()) throw nb::value_error("Call begin or solve first, after each touch.");
     }
 
     void take_system(const Input<double, -1>& twists, const Input<double, -1, -1>& mobility) {

@@ -6,6 +6,8 @@ from typing import Any
 
 from stiction.basics import checks
 from stiction.basics.environment import needs
+from stiction.mujoco import body_fit
+from stiction.mujoco.links import TOLERANCE
 from stiction.mujoco.simulation import Simulation
 
 try:
@@ -14,6 +16,8 @@ try:
     from gymnasium.vector.utils import iterate
 except ImportError as error:
     raise ImportError(needs("stiction.gym", "gymnasium")) from error
+
+__all__ = ["LearnedFeet", "ThreadVectorEnv"]
 
 
 __all__ = ["LearnedFeet", "ThreadVectorEnv"]
@@ -25,23 +29,37 @@ class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     env: an environment made on Gymnasium's MujocoEnv
     laws: as `stiction.mujoco.Simulation` takes them. The time step of a learned law must be the model's (not the
         environment's, which is several of them).
-    options: of stiction.mujoco.Simulation
+    softness, gap, method, tolerance, fit: of stiction.mujoco.Simulation
 
     A model that asks for the integrator RK4, as many of Gymnasium's do, is stepped by Euler's method instead. Contact
     forces in observations (`cfrc_ext`) include those of the laws.
-    `contacts` tells what became of each key's contacts; its counts begin anew with each episode.
+    `contacts` reports the contacts of each key; its counts start again with each episode.
     """
 
-    def __init__(self, env: gymnasium.Env, *, laws: Mapping[Any, Any], **options: Any) -> None:
-        gymnasium.utils.RecordConstructorArgs.__init__(self, laws=laws, **options)
+    def __init__(
+        self,
+        env: gymnasium.Env,
+        *,
+        laws: Mapping[Any, Any],
+        softness: float = 0.0,
+        gap: float | None = None,
+        method: str = "modes",
+        tolerance: float = TOLERANCE,
+        fit: float = body_fit.TOLERANCE,
+    ) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(
+            self, laws=laws, softness=softness, gap=gap, method=method, tolerance=tolerance, fit=fit
+        )
         gymnasium.Wrapper.__init__(self, env)
         inner: Any = env.unwrapped
         if not hasattr(inner, "_step_mujoco_simulation"):
             raise checks.InputError(
                 f"LearnedFeet needs an environment made on Gymnasium's MujocoEnv, got {type(inner).__name__}."
             )
-        self.simulation = Simulation(inner.model, inner.data, laws=laws, **options)
-        self.simulation.contact_part.want_forces()  # as MujocoEnv: its observations may use them
+        self.simulation = Simulation(
+            inner.model, inner.data, laws=laws, softness=softness, gap=gap, method=method, tolerance=tolerance, fit=fit
+        )
+        self.simulation.core.forces_wanted = True  # as MujocoEnv: its observations may use them
         inner._step_mujoco_simulation = self._steps
 
     @property
@@ -50,46 +68,46 @@ class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
         return self.simulation.contacts
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        """Begin an episode."""
+        """Start an episode."""
         self.simulation.forget()
         return self.env.reset(seed=seed, options=options)
 
     def _steps(self, ctrl, n_frames: int) -> None:
-        """What the environment does between an action and the next observation."""
+        """The environment's steps between an action and the next observation."""
         self.simulation.data.ctrl[:] = ctrl
         self.simulation.step(n_frames)
 
 
 class _Ahead(gymnasium.Wrapper):
-    """An environment whose next step may have been begun in a thread."""
+    """An environment whose next step may have been started in a thread."""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
-        self._begun: Future[Any] | None = None
+        self._started: Future[Any] | None = None
         self.is_over = False
 
-    def begin(self, pool: ThreadPoolExecutor, action: Any) -> None:
-        """Begin the step with this action."""
-        self._begun = pool.submit(self.env.step, action)
+    def start(self, pool: ThreadPoolExecutor, action: Any) -> None:
+        """Start the step with this action."""
+        self._started = pool.submit(self.env.step, action)
 
     def step(self, action: Any):
-        """The step that was begun, or a step."""
-        begun, self._begun = self._begun, None
-        result = self.env.step(action) if begun is None else begun.result()
+        """The step that was started, or a step."""
+        started, self._started = self._started, None
+        result = self.env.step(action) if started is None else started.result()
         self.is_over = bool(result[2] or result[3])
         return result
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        """Begin an episode."""
+        """Start an episode."""
         self.is_over = False
         return self.env.reset(seed=seed, options=options)
 
 
 class ThreadVectorEnv(SyncVectorEnv):
-    """Gymnasium's SyncVectorEnv with the steps of all environments in threads, which give up Python's lock in physics.
+    """Gymnasium's SyncVectorEnv with the steps of all environments in threads, which release Python's lock in physics.
 
     env_fns: functions that make the environments, such as LearnedFeet
-    threads: how many; all processors by default. They change no bit of what comes out.
+    threads: how many; all processors by default. Results do not depend on it.
     options: of SyncVectorEnv
     """
 
@@ -100,14 +118,14 @@ class ThreadVectorEnv(SyncVectorEnv):
         self._pool = ThreadPoolExecutor(None if threads is None else checks.count("threads", threads, 1))
 
     def step(self, actions: Any):
-        """One step of each environment; one whose episode is over begins anew instead, as SyncVectorEnv says."""
+        """One step of each environment; one whose episode is over is reset instead, as in SyncVectorEnv."""
         resets = self.autoreset_mode is AutoresetMode.NEXT_STEP
         for env, action in zip(self.envs, iterate(self.action_space, actions)):
             if isinstance(env, _Ahead) and not (env.is_over and resets):
-                env.begin(self._pool, action)
+                env.start(self._pool, action)
         return super().step(actions)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the environments, and let the threads end."""
+        """Close the environments, and end the threads."""
         super().close_extras(**kwargs)
         self._pool.shutdown()

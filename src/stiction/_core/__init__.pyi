@@ -1,7 +1,7 @@
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -540,16 +540,68 @@ def starting_friction(
 def broyden(F: Callable, x: Sequence[float], steps: int) -> list[float]:
     """The zero of F(x) that Broyden's method finds in some steps."""
 
-class Progress(enum.IntEnum):
-    """What a round of a step's contact part says."""
+class Engine:
+    """A model and its data, which must outlive it."""
 
-    AGAIN = 0
+class EngineLayout:
+    """
+    Addresses of MuJoCo's functions, and offsets of the fields of its structs.
+    """
 
-    DONE = 1
+    def __init__(
+        self,
+        *,
+        functions: Mapping[str, int],
+        constants: Mapping[str, int],
+        model: Mapping[str, int],
+        data: Mapping[str, int],
+        contact: Mapping[str, int],
+    ) -> None: ...
+    def engine(self, model: int, data: int, damping: Mapping[str, int], state_size: int) -> Engine:
+        """The engine of the structs at these addresses."""
 
-    UNKNOWN = 2
+class Outcome(enum.Enum):
+    """Result of a time step: see core/mujoco/step.hpp."""
 
-MOST_ROUNDS: int = 5
+    DONE = 0
+
+    NOT_FINITE = 1
+
+    RESET = 2
+
+    UNSUPPORTED_INTEGRATOR = 3
+
+    BAD_TIMESTEP = 4
+
+    SLEEP = 5
+
+    BAD_CONTROL = 6
+
+    OVERFLOW = 7
+
+class PairLaw:
+    """Friction and restitution between two surfaces."""
+
+    def __init__(
+        self, *, map: FrictionMap, e0: float, fall: float, threshold: float, body_axes: bool, n_sub_impacts: int
+    ) -> None: ...
+
+class PairTable:
+    """The law of each pair of geoms: see core/mujoco/contact_point.hpp."""
+
+    @overload
+    def __init__(self) -> None: ...
+    @overload
+    def __init__(
+        self,
+        *,
+        class_of: Sequence[int],
+        n_classes: int,
+        n_unnamed: int,
+        laws: Sequence[int],
+        gaps: Sequence[float],
+        pair_gaps: Sequence[tuple[int, int, float]],
+    ) -> None: ...
 
 class Ground:
     """Planes and boxes that do not move, on which links stand."""
@@ -561,308 +613,123 @@ class Ground:
         height: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
         support: Sequence[float],
         endless: Sequence[Sequence[bool]],
-        centre: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
-        turn: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
-        half: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
-        faces: Sequence[Sequence[int]],
-        meets: Sequence[Sequence[bool]],
     ) -> None:
         """
-        axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: how far it looks up, (p,); endless: whether a plane carries a link by more than faces of boxes, (n, p). centre, turn, half: of each box, rows of turn are its axes, (b, 3), (b, 3, 3), (b, 3); faces: the planes of +x, -x, +y ..., (b, 6); meets: whether a link may touch a box, (n, b).
+        axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: cosine of its normal with up, (p,); endless: whether a plane carries a link by more than faces of boxes, (n, p)
         """
 
-class RobotStep:
-    """The part of an engine's step in which links touch the ground."""
+    def add_box(
+        self,
+        *,
+        centre: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+        axes: Annotated[NDArray[numpy.float64], dict(shape=(3, 3), order="C", device="cpu", writable=False)],
+        half: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)],
+        faces: Sequence[int],
+        meets: Sequence[bool],
+    ) -> None:
+        """
+        centre (3,), axes in rows (3, 3), half edges (3,); faces: planes of +x, -x, +y ..., (6,); meets: whether each link may touch it, (n,)
+        """
 
+class LinkSetup:
+    """The links of a model that have a learned law, and their ground."""
+
+    @overload
+    def __init__(self) -> None: ...
+    @overload
     def __init__(
         self,
+        *,
         links: Links,
-        arrays: dict,
-        *,
-        body: Sequence[int],
-        root: Sequence[int],
-        dofs: Sequence[Sequence[int]],
-        frame: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
+        bodies: Sequence[int],
+        frames: Annotated[NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)],
         ground: Ground,
-        tolerance: float,
+        plane_geoms: Sequence[Sequence[int]],
         spins: Sequence[Sequence[int]],
-        quadratic: int,
-        cone: int,
-    ) -> None:
-        """
-        arrays: the engine's, by their names; they are looked at where they are.
-        """
+        solver: Callable | None,
+    ) -> None: ...
 
-    def is_finite(self) -> bool:
-        """
-        Whether all positions and velocities are numbers that the engine takes.
-        """
-
-    def touch(self, timestep: float, is_first: bool = True) -> int:
-        """
-        Begin a step, or with is_first=False another part of one; timestep: of the part. How many links touch.
-        """
-
-    def set_constraints(
-        self,
-        J: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-        D: Annotated[NDArray[numpy.float64], dict(order="C", device="cpu", writable=False)],
-        state: Annotated[NDArray[numpy.int32], dict(order="C", device="cpu", writable=False)],
-        layout: Sequence[Annotated[NDArray[numpy.int32], dict(order="C", device="cpu", writable=False)]],
-    ) -> None:
-        """The engine's own constraints in this step."""
-
-    def contact_part(self, arg0: float, arg1: bool, arg2: int, /) -> int:
-        """
-        A round: apply forces that bring the contact impulses. A value of Progress.
-        """
-
-    def find_linear(self, arg0: float, arg1: bool, /) -> bool:
-        """
-        The first part of a round: how the links follow impulses; False where that must be tried out.
-        """
-
-    def set_linear(
-        self,
-        arg0: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        arg1: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        /,
-    ) -> None:
-        """
-        The same where it was tried out: V (6 n,), R (dofs, 6 n) and L (6 n, 6 n).
-        """
-
-    def begin_with_last(self, timestep: float) -> None:
-        """
-        Instead of a first round: apply forces that bring the impulses of the last step.
-        """
-
-    def is_applied(self) -> bool:
-        """
-        After `solve`: whether the solution does the same as the forces that are applied now.
-        """
-
-    def came_true(self, arg: int, /) -> bool:
-        """
-        The second part: whether what the last round foresaw has come true. If not, V_free and L are known.
-        """
-
-    def solve(self) -> None:
-        """The third part: Algorithm 2."""
-
-    def apply(self, timestep: float, round: int, share: float = 1.0) -> int:
-        """
-        The fourth part: forces that bring the impulses of the solution, or from the second round on a share of the way to them. A value of Progress.
-        """
-
-    def plan_rise(self, arg: float, /) -> None:
-        """After the last round: how what has sunk in is to rise."""
-
-    def withdraw(self) -> None:
-        """Take our forces off, where a step cannot be finished."""
-
-    def finish(self, arg: float, /) -> bool:
-        """
-        After the engine's step. True if the engine must move `before` by `rise`, and `take_positions` follow.
-        """
-
-    def take_positions(self) -> None: ...
-    def forget(self) -> None:
-        """Set all counts to zero."""
-
-    def points(self, arg: int, /) -> NDArray[numpy.float64]:
-        """
-        Contact points of a link at the begin of the last step, world axes [m], (k, 3).
-        """
-
-    @property
-    def planes(self) -> NDArray[numpy.int64]:
-        """Number of the plane that each link stands on in this step; -1: none."""
-
-    @property
-    def touching(self) -> NDArray[numpy.int64]:
-        """Numbers of the links that touch."""
-
-    @property
-    def V_free(self) -> NDArray[numpy.float64]:
-        """
-        Twists (6 n,) of the touching links after the step without contact, axes of their planes.
-        """
-
-    @property
-    def L(self) -> NDArray[numpy.float64]:
-        """Inverse inertia (6 n, 6 n) of the touching links inside the system."""
-
-    @property
-    def foreseen(self) -> NDArray[numpy.float64]:
-        """Twists (6 n,) of the touching links after the step."""
-
-    @property
-    def error(self) -> float:
-        """
-        By which what was foreseen did not come true, relative to what the impulses change.
-        """
-
-    @property
-    def notes(self) -> NDArray[numpy.void]:
-        """What became of each link's contact, a view."""
-
-    @property
-    def last(self) -> NDArray[numpy.float64]:
-        """Impulse of each link in the last step, world axes, (n, 6), a view."""
-
-    @property
-    def rise(self) -> NDArray[numpy.float64]:
-        """Velocity of the joints that raises what has sunk in, a view."""
-
-    @property
-    def before(self) -> NDArray[numpy.float64]:
-        """Positions of the joints before the step, a view."""
-
-class EngineDescription:
-    """Where MuJoCo's functions are, and the fields of its structs."""
+class Step:
+    """Steps of MuJoCo in which chosen contacts follow laws."""
 
     def __init__(
         self,
         *,
-        functions: Mapping[str, int],
-        constants: Mapping[str, int],
-        model: Mapping[str, int],
-        data: Mapping[str, int],
-        contact: Mapping[str, int],
-    ) -> None: ...
-
-class Outcome(enum.Enum):
-    """What became of a step: see core/mujoco/point_step.hpp."""
-
-    DONE = 0
-
-    NO_NUMBERS = 1
-
-    RESET = 2
-
-    OTHER_INTEGRATOR = 3
-
-    NO_TIMESTEP = 4
-
-    SLEEP = 5
-
-    BAD_CONTROL = 6
-
-    OVERFULL = 7
-
-class PairLaw:
-    """Friction and restitution between two surfaces."""
-
-    def __init__(
-        self, *, map: FrictionMap, e0: float, fall: float, threshold: float, body_axes: bool, parts: int
-    ) -> None: ...
-
-class PointStep:
-    """Steps of MuJoCo in which chosen pairs of geoms touch by laws."""
-
-    def __init__(
-        self,
-        *,
-        model: int,
-        data: int,
-        description: EngineDescription,
-        damping: Mapping[str, int],
-        state_size: int,
+        engine: Engine,
         laws: Sequence[PairLaw],
-        class_of: Sequence[int],
-        classes: int,
-        unnamed: int,
-        table: Sequence[int],
-        gaps: Sequence[float],
-        pair_gaps: Sequence[tuple[int, int, float]],
+        table: PairTable,
+        links: LinkSetup,
         softness: float,
+        tolerance: float,
+        max_substep: float,
     ) -> None: ...
     def steps(self, count: int) -> tuple[Outcome, int]:
         """
-        As many steps, or fewer if one does not come to its end: the last outcome, and how many were done.
+        So many steps, or fewer if one cannot be completed: the last outcome, and how many were completed.
         """
 
-    def begin(self, is_first: bool) -> Outcome:
-        """
-        Begin a step beside links with laws of their own: MuJoCo finds positions and contacts. Then find_beside, solve_beside, take_back and again, end_beside. is_first: whether it is no later part of a step in parts
-        """
+    def reset(self) -> None:
+        """Forget what is remembered of the last step."""
 
-    def find_beside(self) -> None:
-        """
-        MuJoCo finds velocities and constraints, without the contacts that are excluded by now.
-        """
+    def reset_counts(self) -> None: ...
+    def pair_statistics(self, law: int) -> object: ...
+    @property
+    def link_statistics(self) -> object:
+        """Statistics of each link, a view."""
 
-    def solve_beside(self) -> Outcome:
-        """
-        Solve for the points with the forces that are applied now, and advance.
-        """
-
-    def response(self, bodies: Sequence[int]) -> object:
-        """
-        After `solve_beside`: twists V (6 n,) of bodies, how impulses on them change the velocities of the joints, R (dofs, 6 n), and their twists, L (6 n, 6 n), world axes; whether points or constraints feel these impulses.
-        """
-
-    def take_back(self) -> None:
-        """Back to the begin of the step."""
-
-    def advance_beside(self) -> Outcome:
-        """
-        Once more with the impulses that were found, and the forces that are applied now.
-        """
-
-    def end_beside(self) -> Outcome:
-        """Note what became of the step, and take our forces off."""
-
-    def take_depth_back(self) -> None:
-        """At last: positions by which the depth of the points gets less."""
-
-    def is_finite(self) -> bool:
-        """Whether the state consists of numbers that MuJoCo takes."""
-
-    def forget(self) -> None:
-        """Set all counts to zero, and begin without memory."""
-
-    def note(self, law: int) -> object: ...
     def points(self) -> object: ...
+    def link_points(self, link: int) -> NDArray[numpy.float64]:
+        """
+        Contact points of a link at the start of the last step, world axes [m], (k, 3).
+        """
+
     def problem(self) -> object:
         """
-        What was solved in the last step with contact: A, b, x, bounds and coefficients.
+        The last group of points that was solved: A, b, x, bounds and coefficients.
         """
 
     @property
     def memory(self) -> object:
-        """
-        What the next step must know of the last (n, 8): of bodies that the user moves, two rows each; then impulses, by which the next step begins: geoms, places, impulses.
-        """
+        """What the next step must know of the last, (n, 8)."""
 
     @memory.setter
     def memory(
         self, arg: Annotated[NDArray[numpy.float64], dict(shape=(None, 8), order="C", device="cpu", writable=False)], /
     ) -> None: ...
     @property
-    def uncovered(self) -> object:
-        """
-        Of each body, the steps in which it touched what its laws do not cover.
-        """
-
-    @property
-    def any_uncovered(self) -> bool: ...
-    def centre(self, body: int) -> NDArray[numpy.float64]:
-        """Of mass of a body at the begin of the last step [m], (3,)."""
-
-    @property
     def counts(self) -> object:
-        """All counts, (n,)."""
+        """All counts but those of the links, (n,)."""
 
     @counts.setter
     def counts(
         self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
+    @property
+    def uncovered(self) -> object:
+        """
+        Steps in which each body touched something that its materials do not cover.
+        """
+
+    @property
+    def touching(self) -> list[int]:
+        """Numbers of the links that touch."""
+
+    @property
+    def predicted(self) -> NDArray[numpy.float64]:
+        """
+        Twists (6 n,) of the touching links after the step, axes of their planes.
+        """
+
+    @property
+    def V_free(self) -> NDArray[numpy.float64]:
+        """The same without their contact impulses."""
+
+    def centre(self, body: int) -> NDArray[numpy.float64]:
+        """Centre of mass of a body at the start of the last step [m], (3,)."""
+
     def set_touch_sensors(self, sensors: Sequence[tuple[int, int, int, int, float]]) -> None:
         """
-        Places in sensordata, sites, bodies, shapes of sites and cutoffs of sensors that are to feel contacts.
+        Addresses in sensordata, sites, bodies, shapes of sites and cutoffs of touch sensors.
         """
 
     @property
@@ -870,23 +737,34 @@ class PointStep:
     @forces_wanted.setter
     def forces_wanted(self, arg: bool, /) -> None: ...
     @property
-    def unsolved(self) -> int: ...
-    @unsolved.setter
-    def unsolved(self, arg: int, /) -> None: ...
+    def unsolved(self) -> int:
+        """Steps without an exact solution."""
+
+    @property
+    def rounds(self) -> int:
+        """Integrations in all steps."""
+
+    @property
+    def any_uncovered(self) -> bool:
+        """Whether a body with a law has touched something that no law covers."""
+
+    @property
+    def points_unsolved(self) -> int:
+        """Steps without an exact solution for the points."""
+
     @property
     def contact_steps(self) -> int: ...
-    @contact_steps.setter
-    def contact_steps(self, arg: int, /) -> None: ...
     @property
     def newton_steps(self) -> int: ...
     @property
-    def rounds(self) -> int: ...
-    @property
     def work(self) -> float:
-        """What contact gave to the motion in the last step [J]."""
+        """Kinetic energy that contact at points added in the last step [J]."""
+
+def substeps_of(timestep: float, max_substep: float) -> int:
+    """Into how many equal sub-steps a step is divided."""
 
 def run_motions(
-    workers: Sequence[PointStep],
+    workers: Sequence[Step],
     initial: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     warmstart: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
     | None,

@@ -18,11 +18,9 @@ if find_spec("mujoco") is None:
     raise ImportError(needs("stiction.mujoco", "mujoco"))
 
 from stiction.laws.modelfile import shipped_model
-from stiction.mujoco.body_contact import BodyContact
-from stiction.mujoco.mjcf import body_of
-from stiction.mujoco.pair_contact import PairContact
+from stiction.mujoco.contacts import BodyContact, PairContact
+from stiction.mujoco.mjcf import body_of, to_mjcf
 from stiction.mujoco.rollouts import rollout
 from stiction.mujoco.simulation import Simulation
-from stiction.mujoco.write_mjcf import to_mjcf
 
 __all__ = ["BodyContact", "PairContact", "Simulation", "body_of", "rollout", "shipped_model", "to_mjcf"]

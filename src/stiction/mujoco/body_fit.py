@@ -1,4 +1,4 @@
-"""Whether a body of a MuJoCo model is the one that a law was made for, and how the law's body lies in it."""
+"""Whether a body of a MuJoCo model is the one that a law was made for, and the pose of the law's body in it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,16 +8,15 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.mujoco.mjcf import body_number, contact_geoms, matrix_of, mujoco
+from stiction.mujoco.mjcf import body_number, contact_geoms, matrix_of, mujoco, sharp
 
 TOLERANCE = 0.01  # relative difference that a body may have from the law's
-_DIRECTIONS = 400  # in which shapes are compared
 _GEOM = mujoco.mjtGeom
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How a law's body lies in a body of the model.
+    """The pose of a law's body in a body of the model.
 
     body: number in the model
     turn: rotation from the law's body frame to the model's, (3, 3)
@@ -28,7 +27,7 @@ class Fit:
 
 
 def fit(model: Any, name: Any, body: Body, tolerance: float = TOLERANCE) -> Fit:
-    """How the law's `body` lies in the model's body of that name, or one sentence why it does not."""
+    """The pose of the law's `body` in the model's body of that name, or an error that says why it does not fit."""
     number = body_number(model, name)
     if model.body_weldid[number] == 0:
         raise checks.InputError(f"The body {name!r} is fixed to the world; a law needs a body that can move.")
@@ -61,7 +60,7 @@ def _moments(inertia: NDArray[np.float64]) -> str:
 
 def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
     """Rotation and shift from the law's body frame to the model's, of all frames it may have been drawn in."""
-    directions = np.random.default_rng(0).normal(size=(_DIRECTIONS, 3))
+    directions = np.random.default_rng(0).normal(size=(400, 3))
     directions = np.concatenate([np.eye(3), -np.eye(3), directions / np.linalg.norm(directions, axis=1)[:, None]])
     reach = np.max([_support(model, g, directions) for g in geoms], axis=0)
     candidates = [(np.eye(3), np.zeros(3))]
@@ -85,11 +84,6 @@ def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
             f"{misfits[best]:.3g} m, allowed are {tolerance * body.diameter:.3g} m."
         )
     return candidates[best]
-
-
-def sharp(body: Body) -> Body:
-    """The body with sharp edges instead of rounded ones, of the same extents."""
-    return body.reshaped(scale=1.0, rounding=0.0, com=body.com, inertia=body.inertia) if body.rounding else body
 
 
 def _misfit(corners: NDArray[np.float64], rounding: float, directions: NDArray[np.float64], reach: Any) -> float:

@@ -1,4 +1,4 @@
-"""What the bodies of a MuJoCo model can stand on by a law: planes and faces of boxes that are fixed to the world."""
+"""The ground of bodies with learned laws in a MuJoCo model: planes and faces of boxes that are fixed to the world."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class Plane:
     """A plane at any angle and height; faces in one plane share it.
 
     normal: world axes, (3,); height: along the normal, from the world's origin [m]
-    support: how far the normal looks up, against gravity: from 1, level, to -1, a ceiling
-    floors: geoms in it that are planes of the model; where there are none, only faces of boxes lie in it
+    support: cosine of the normal with up, against gravity: from 1, level, to -1, a ceiling
+    floors: geoms in it that are planes of the model; where there are none, only faces of boxes are in it
     geoms: all of the model's geoms in it
     """
 
@@ -46,13 +46,13 @@ class Plane:
 
 @dataclass
 class Ground:
-    """All that links can stand on.
+    """Everything that links can stand on.
 
     boxes: the model's geoms that are boxes; faces: numbers of the planes of their faces, +x, -x, +y ..., (b, 6)
     centre, turn, half: of the boxes; rows of turn are their axes, (b, 3), (b, 3, 3), (b, 3)
     endless: whether each link stands on each plane wherever it touches it, (n, p); if not, only on faces of boxes
     meets: whether each link may touch each box, (n, b)
-    is_one_plane: whether a link that touches the ground touches this plane, so that there is nothing to choose
+    is_one_plane: whether there is only one plane to choose from
     """
 
     planes: list[Plane]
@@ -67,30 +67,29 @@ class Ground:
 
     @property
     def core(self) -> _core.Ground:
-        """The ground as the native core sees it."""
-        return _core.Ground(
+        """The ground in the native core."""
+        core = _core.Ground(
             axes=np.array([plane.axes for plane in self.planes]),
             height=np.array([plane.height for plane in self.planes]),
             support=[plane.support for plane in self.planes],
             endless=self.endless.tolist(),
-            centre=self.centre,
-            turn=self.turn,
-            half=self.half,
-            faces=self.faces,
-            meets=self.meets.tolist(),
         )
+        for box, faces in enumerate(self.faces):
+            centre, turn, half = self.centre[box], np.ascontiguousarray(self.turn[box]), self.half[box]
+            core.add_box(centre=centre, axes=turn, half=half, faces=faces, meets=self.meets[:, box].tolist())
+        return core
 
 
 def fixed_ground(model: Any) -> list[int]:
-    """The geoms on which a body may stand by its law: planes and boxes that are fixed to the world."""
+    """The geoms that may be ground: planes and boxes that are fixed to the world."""
     fixed = model.body_weldid[model.geom_bodyid] == 0
     return np.flatnonzero(fixed & np.isin(model.geom_type, [_PLANE, _BOX])).tolist()
 
 
 def find_ground(model: Any, bodies: Sequence[int], covers: Callable[[int, int], bool] | None = None) -> Ground:
-    """What these bodies can stand on: all planes, and the boxes that the model lets them touch, fixed to the world.
+    """The ground of these bodies: all planes, and the boxes that the model lets them touch, fixed to the world.
 
-    covers: whether a law of their own holds between two geoms; what it holds on is no ground
+    covers: whether a material holds between two geoms; such geoms are no ground
     """
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
@@ -136,14 +135,14 @@ def find_ground(model: Any, bodies: Sequence[int], covers: Callable[[int, int], 
 
 
 class _Planes:
-    """Planes as they are found. up: a unit vector against gravity, (3,)"""
+    """Planes found so far. up: a unit vector against gravity, (3,)"""
 
     def __init__(self, up: NDArray[np.float64]) -> None:
         self.up = up
         self.found: list[Plane] = []
 
     def add(self, normal: NDArray[np.float64], point: NDArray[np.float64], geom: int, endless: bool = False) -> int:
-        """The number of the plane with this normal (3,) through this point (3,), in which this geom lies as well."""
+        """The number of the plane with this normal (3,) through this point (3,), which this geom is added to."""
         if abs(normal[2] - 1.0) < _SAME:  # level ground has exactly the world's axes
             normal = np.array([0.0, 0.0, 1.0])
         height = float(normal @ point)
@@ -152,13 +151,13 @@ class _Planes:
                 plane.floors |= {geom} if endless else set()
                 plane.geoms.add(geom)
                 return number
-        support = round(float(normal @ self.up), 9)  # planes that differ by rounding only look up alike
+        support = round(float(normal @ self.up), 9)  # planes that differ by rounding only are equally level
         self.found.append(Plane(normal.copy(), height, support, {geom} if endless else set(), {geom}))
         return len(self.found) - 1
 
 
 def _may_touch(model: Any, body: int, geom: int) -> bool:
-    """Whether MuJoCo would look for contact of a body with a fixed geom: by its filter, or by a pair with a name."""
+    """Whether MuJoCo looks for contact of a body with a fixed geom: by its filter, or by a named pair."""
     own, other = contact_geoms(model, body), int(model.geom_bodyid[geom])
     signature = (min(body, other) << 16) + max(body, other)
     if signature in model.exclude_signature:

@@ -1,4 +1,4 @@
-"""MuJoCo models: what one must be for a law to act in it, and what it says of its bodies."""
+"""MuJoCo models: reading and checking them, their bodies as stiction bodies, and a law's body as MJCF."""
 
 import warnings
 from collections.abc import Iterator
@@ -6,26 +6,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-import mujoco as compiled_module
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
+from stiction.basics.environment import needs
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
+from stiction.simulation.rollout import law_of
+
+try:
+    import mujoco as compiled_module
+except ImportError as error:
+    raise ImportError(needs("stiction.mujoco", "mujoco")) from error
 
 mujoco = cast(Any, compiled_module)  # its names are known at run time only
-MOST_POINTS = 1000  # of a circle by which a round geom is described
 _GEOM = mujoco.mjtGeom
-_INTEGRATORS = tuple(
-    int(kind)
-    for kind in (
-        mujoco.mjtIntegrator.mjINT_EULER,
-        mujoco.mjtIntegrator.mjINT_IMPLICIT,
-        mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
-    )
-)
+_INTEGRATOR = mujoco.mjtIntegrator
+_INTEGRATORS = tuple(map(int, (_INTEGRATOR.mjINT_EULER, _INTEGRATOR.mjINT_IMPLICIT, _INTEGRATOR.mjINT_IMPLICITFAST)))
 _ROUND = tuple(int(kind) for kind in (_GEOM.mjGEOM_CAPSULE, _GEOM.mjGEOM_SPHERE, _GEOM.mjGEOM_ELLIPSOID))
 
 
@@ -54,7 +53,7 @@ def compiled(model: Any) -> tuple[Any, dict[str, set[int]]]:
 
 
 def check_compiled(model: Any) -> None:
-    """Refuse what is no compiled model."""
+    """Refuse anything but a compiled model."""
     if not isinstance(model, mujoco.MjModel):
         raise checks.InputError(f"model must be an MjModel, got {type(model).__name__}.")
 
@@ -76,13 +75,13 @@ def check_data(model: Any, data: Any) -> None:
         )
 
 
-def raise_lost_numbers(model: Any, data: Any, steps: int) -> None:
-    """Say where a number is lost, before MuJoCo would silently begin anew."""
+def raise_not_finite(model: Any, data: Any, steps: int) -> None:
+    """Report where a state is not finite, before MuJoCo would silently reset it."""
     bad = ~(np.abs(data.qvel) < 1e10)
     dof = int(bad.argmax()) if bad.any() else 0
     body = model.body(int(model.dof_bodyid[dof])).name if model.nv else ""
     raise checks.InputError(
-        f"The simulation has run out of numbers before step {steps} (t = {data.time:g} s), at body {body!r:.80}: "
+        f"The state is not finite before step {steps} (t = {data.time:g} s), at body {body!r:.80}: "
         f"qpos = {data.qpos.tolist()!s:.150}, qvel = {data.qvel.tolist()!s:.150}."
     )
 
@@ -91,7 +90,7 @@ def prepare(model: Any) -> None:
     """Take Euler's method where the model asks for RK4, and refuse settings with which a step cannot be split."""
     if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:
         warnings.warn(
-            "The integrator RK4 evaluates contact four times a step; Euler's method is used instead.", stacklevel=4
+            "The integrator RK4 evaluates contact four times a step; Euler's method is used instead.", stacklevel=3
         )
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     check_model(model)
@@ -105,26 +104,14 @@ def check_model(model: Any) -> None:
             "implicit or implicitfast."
         )
     if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP:
-        raise checks.InputError("Sleeping bodies do not ask their law: switch the flag sleep off.")
+        raise checks.InputError("Sleeping bodies do not evaluate their law: switch the flag sleep off.")
 
 
 def spins(model: Any) -> list[tuple[int, int]]:
-    """Where the quaternions of free and ball joints begin in qpos, and their spins in qvel."""
+    """Addresses of the quaternions of free and ball joints in qpos, and of their angular velocities in qvel."""
     shift = {int(mujoco.mjtJoint.mjJNT_FREE): 3, int(mujoco.mjtJoint.mjJNT_BALL): 0}
     joints = [(int(kind), k) for k, kind in enumerate(model.jnt_type) if int(kind) in shift]
     return [(int(model.jnt_qposadr[k]) + shift[kind], int(model.jnt_dofadr[k]) + shift[kind]) for kind, k in joints]
-
-
-def dofs_of(model: Any, body: int) -> list[int]:
-    """Numbers of the velocities in qvel that move a body: of its own joints and of those of all that carry it."""
-    while body and not model.body_dofnum[body]:
-        body = int(model.body_parentid[body])
-    dof = int(model.body_dofadr[body] + model.body_dofnum[body]) - 1 if body else -1
-    found = []
-    while dof >= 0:
-        found.append(dof)
-        dof = int(model.dof_parentid[dof])
-    return found[::-1]
 
 
 def body_number(model: Any, name: str | int) -> int:
@@ -154,7 +141,7 @@ def body_of(model: Any, name: str | int, points: int = 32) -> Body:
     """
     check_compiled(model)
     number = body_number(model, name)
-    count = checks.count("points", points, 3, MOST_POINTS)
+    count = checks.count("points", points, 3, 1000)
     found = [corners(model, g, count) for g in contact_geoms(model, number)]
     if not found:
         raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
@@ -180,12 +167,12 @@ def model_in_file(path: str | Path) -> Any:
 
 @contextmanager
 def read_by_mujoco(source: str | Path) -> Iterator[None]:
-    """A block in which MuJoCo reads or compiles a model: what it complains of, on several lines, becomes a sentence."""
+    """A block in which MuJoCo reads or compiles a model: its error of several lines becomes one sentence."""
     try:
         yield
     except (ValueError, mujoco.FatalError) as error:
-        told = " ".join(str(error).split()).rstrip(".")
-        raise checks.InputError(f"MuJoCo cannot read {source}: {told:.200}.") from error
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise checks.InputError(f"MuJoCo cannot read {source}: {reason:.200}.") from error
 
 
 def corners(model, g: int, points: int) -> NDArray[np.float64]:
@@ -222,7 +209,7 @@ def contact_geoms(model: Any, body: int) -> list[int]:
     return [g for g in geoms if model.geom_contype[g] or model.geom_conaffinity[g]]
 
 
-def leave_out(model: Any, geoms: set[int], ground: set[int]) -> None:
+def exclude_contacts(model: Any, geoms: set[int], ground: set[int]) -> None:
     """Change the model so that MuJoCo finds no contact between `geoms` and `ground`, and all others as before.
 
     Contact is filtered by bits: a pair is looked at if the type of one and the affinity of the other share a bit.
@@ -258,3 +245,46 @@ def leave_out(model: Any, geoms: set[int], ground: set[int]) -> None:
 def matrix_of(quaternion) -> NDArray[np.float64]:
     """Rotation matrix (3, 3) of a quaternion (w, x, y, z)."""
     return Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
+
+
+def to_mjcf(law: Any, name: str = "body") -> str:
+    """MJCF of a law's body above its ground, with its time step and gravity: a model to start with, or to copy from.
+
+    The geom is the hull of the body's corners, with sharp edges: MuJoCo has no others; the law rounds them itself.
+
+    law: or its name or path; name: of the body
+
+        model = mujoco.MjModel.from_xml_string(stiction.mujoco.to_mjcf("cube"))
+        sim = stiction.mujoco.Simulation(model, laws={"body": "cube"})
+    """
+    law = law_of(law)
+    if law.body.planar:
+        raise checks.InputError("MuJoCo's bodies move in space; the law is for one in a plane.")
+    if not isinstance(name, str) or not name.isidentifier():
+        raise checks.InputError(f"The name of the body must be a word such as 'part', got {checks.shown(name)}.")
+    I = law.body.inertia
+    inertia = _text([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
+    return f"""<mujoco>
+  <option timestep="{law.timestep:.17g}" gravity="{_text(law.gravity)}"/>
+  <asset>
+    <mesh name="{name}" vertex="{_text(sharp(law.body).vertices)}"/>
+  </asset>
+  <worldbody>
+    <geom name="ground" type="plane" size="0 0 1" pos="0 0 {getattr(law, "ground", 0.0):.17g}"/>
+    <body name="{name}" pos="0 0 {law.body.diameter:.6g}">
+      <freejoint/>
+      <inertial pos="{_text(law.body.com)}" mass="{law.body.mass:.17g}" fullinertia="{inertia}"/>
+      <geom name="{name}" type="mesh" mesh="{name}"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def sharp(body: Body) -> Body:
+    """The body with sharp edges instead of rounded ones, of the same extents."""
+    return body.reshaped(scale=1.0, rounding=0.0, com=body.com, inertia=body.inertia) if body.rounding else body
+
+
+def _text(values: Any) -> str:
+    return " ".join(f"{value:.17g}" for value in np.ravel(values))

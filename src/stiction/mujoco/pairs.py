@@ -1,14 +1,16 @@
-"""Laws for pairs of geoms: what a key of `laws` names, and which law holds between two geoms.
+"""Laws for pairs of geoms: what a key of `laws` names, which law holds between two geoms, and warnings about them.
 
 A key is a body (by name or number), a geom, a MuJoCo material or a default class by name, or a pair of these; "*" is
 anything. "body:NAME", "geom:NAME", "material:NAME" and "class:NAME" say which is meant where a name is of several.
 """
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.mujoco.mjcf import mujoco
@@ -172,3 +174,97 @@ def _law_of(a: Any, b: Any, claims: Sequence[_Claim]) -> int:
         if (straight or crossed) and own > rank:
             best, rank = -1 if law is None else 2 * law + (0 if straight else 1), own
     return best
+
+
+def warn_of_model(model: Any, pairs: Pairs, keys: Sequence[Hashable]) -> None:
+    """Warn of features of this model that the materials with these keys do not support."""
+    _warn_of_contact_sensors(model)
+    _warn_of_condim(model, pairs)
+    for key, (first, second) in zip(keys, pairs.sides):
+        few, many = sorted((first.geoms, second.geoms), key=len)
+        others = np.isin(np.arange(model.ngeom), list(many))
+        if not any((_collides_with(model, geom) & others).any() for geom in sorted(few)):
+            warnings.warn(
+                f"The law of {key!r} never acts: by contype, conaffinity, exclusions and the joints of the model, none "
+                "of its pairs of geoms can collide.",
+                stacklevel=4,
+            )
+
+
+def _warn_of_contact_sensors(model: Any) -> None:
+    """Warn that sensors of single contacts do not measure contacts with materials."""
+    fields = mujoco.mjtConDataField
+    forces = (1 << int(fields.mjCONDATA_FORCE)) | (1 << int(fields.mjCONDATA_TORQUE))
+    of_contacts = model.sensor_type == mujoco.mjtSensor.mjSENS_CONTACT
+    if (model.sensor_intprm[of_contacts, 0] & forces).any():
+        warnings.warn(
+            "The model's contact sensors do not measure contacts with materials: read `contacts` of the simulation.",
+            stacklevel=5,
+        )
+
+
+def _warn_of_condim(model: Any, pairs: Pairs) -> None:
+    """Warn once that torsional and rolling friction is lost."""
+    geom = _loses_friction(model, pairs)  # condim above 3
+    if geom is None:
+        return
+    body = int(model.geom_bodyid[geom])
+    name = model.geom(geom).name or f"{geom} of body {model.body(body).name or body!r}"
+    warnings.warn(
+        f"The geom {name!r} has condim {model.geom_condim[geom]}, but a material has sliding friction only: contacts "
+        "with a law have no torsional and no rolling friction.",
+        stacklevel=5,
+    )
+
+
+def _loses_friction(model: Any, pairs: Pairs) -> int | None:
+    """A geom with a law whose contacts would have torsional or rolling friction without it."""
+    for k in np.flatnonzero(model.pair_dim > 3):
+        if pairs.covers(int(model.pair_geom1[k]), int(model.pair_geom2[k])):
+            return int(model.pair_geom1[k])
+    table = np.array(pairs.table).reshape(pairs.classes, pairs.classes) >= 0
+    class_of = np.array(pairs.class_of, dtype=int)
+    for geom in np.flatnonzero(model.geom_condim > 3):
+        # Of two geoms, that with the higher priority decides, of equals the greater condim.
+        decides = model.geom_priority <= model.geom_priority[geom]
+        covered = table[class_of[geom]][class_of]
+        if (covered & decides & _by_itself(model, int(geom))).any():
+            return int(geom)
+    return None
+
+
+def _collides_with(model: Any, geom: int) -> NDArray[np.bool_]:
+    """Which geoms may touch this one, (ngeom,)."""
+    found = _by_itself(model, geom)
+    found[model.pair_geom2[model.pair_geom1 == geom]] = True
+    found[model.pair_geom1[model.pair_geom2 == geom]] = True
+    return found
+
+
+def _by_itself(model: Any, geom: int) -> NDArray[np.bool_]:
+    """The same without the model's named pairs, by MuJoCo's rules."""
+    kinds, meets = model.geom_contype, model.geom_conaffinity
+    found = ((kinds[geom] & meets) | (kinds & meets[geom])) != 0
+    bodies, body = model.geom_bodyid, int(model.geom_bodyid[geom])
+    welded = model.body_weldid
+    carried_by = welded[model.body_parentid[welded]]
+    own, others = welded[body], welded[bodies]
+    found &= others != own
+    if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
+        neighbours = (others == carried_by[body]) | (carried_by[bodies] == own)
+        found &= ~(neighbours & (own != 0) & (others != 0))
+    signatures = (np.minimum(bodies, body) << 16) + np.maximum(bodies, body)
+    return found & ~np.isin(signatures, model.exclude_signature)
+
+
+def warn_of_unsolved(unsolved: int, steps: int, when: str, *, stacklevel: int) -> bool:
+    """Warn where more than a tenth of at least 100 steps with contact was not solved; whether it did."""
+    if steps < 100 or unsolved <= 0.1 * steps:
+        return False
+    warnings.warn(
+        f"In {unsolved} of {steps} steps with contact {when} no exact solution was found, as in piles of many bodies: "
+        "impulses keep the limits of friction and add no energy there, but bodies at rest may slip or sink a little "
+        "(`unsolved` counts such steps).",
+        stacklevel=stacklevel + 1,
+    )
+    return True

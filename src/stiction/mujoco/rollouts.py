@@ -1,9 +1,6 @@
 """Many motions of one MuJoCo model with laws, in threads: the counterpart of `mujoco.rollout`."""
 
-import inspect
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -11,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.mujoco import mjcf
-from stiction.mujoco.point_contacts import PointContacts
-from stiction.mujoco.point_warnings import tell_of_unsolved
+from stiction.mujoco import body_fit, mjcf
+from stiction.mujoco.links import TOLERANCE
+from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.simulation import Simulation, mujoco
 
 _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
@@ -35,19 +32,25 @@ def rollout(
     skip_checks: bool = False,
     chunk_size: int | None = None,
     persistent_pool: bool = False,
-    **options: Any,
+    softness: float = 0.0,
+    gap: float | None = None,
+    method: str = "modes",
+    tolerance: float = TOLERANCE,
+    fit: float = body_fit.TOLERANCE,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """States (nbatch, nstep, nstate) and sensors (nbatch, nstep, nsensordata) of open-loop motions with laws.
 
     As `mujoco.rollout.rollout`: initial_state is ([nbatch or 1], nstate) of mjSTATE_FULLPHYSICS, control is
     ([nbatch or 1], [nstep or 1], ncontrol) of `control_spec`, data is one MjData or one for each thread. A motion that
-    runs out of numbers keeps its last state. `laws` and `options` are those of `Simulation`. Which thread does what
-    changes no bit. With materials the threads run without Python's lock; laws learned for bodies hold it at times.
-    skip_checks, chunk_size and persistent_pool are taken as there, and have no meaning here: everything is checked, a
+    is not finite any more keeps its last state. laws, softness, gap, method, tolerance and fit are those of
+    `Simulation`. Results do not depend on the number of threads, which run without Python's lock except for laws
+    written in Python. skip_checks, chunk_size and persistent_pool are accepted and ignored: everything is checked, a
     thread takes one motion after the other, and the threads end with the call.
     """
-    _check_options(options)
-    workers = [Simulation(model, one, laws=laws, **options) for one in _all_data(model, data)]
+    workers = [
+        Simulation(model, one, laws=laws, softness=softness, gap=gap, method=method, tolerance=tolerance, fit=fit)
+        for one in _all_data(model, data)
+    ]
     model = workers[0].model
     size = mujoco.mj_stateSize(model, _PHYSICS)
     initial = _rows("initial_state", initial_state, (size,))
@@ -65,75 +68,20 @@ def rollout(
     initial = _spread("initial_state", initial, (count, size))
     state = _output("state", state, (count, steps, size))
     sensordata = _output("sensordata", sensordata, (count, steps, int(model.nsensordata)))
-    if all(isinstance(worker.contact_part, PointContacts) for worker in workers):
-        cores = [worker.contact_part.core for worker in workers]
-        _core.run_motions(
-            cores,
-            initial,
-            initial_warmstart,
-            control,
-            state,
-            sensordata,
-            state_kind=_PHYSICS,
-            control_kind=control_spec,
-        )
-        counts = sum(core.unsolved for core in cores), sum(core.contact_steps for core in cores)
-        tell_of_unsolved(*counts, "of these motions", stacklevel=2)
-    else:
-        _in_python(workers, initial, initial_warmstart, control, control_spec, state, sensordata)
+    cores = [worker.core for worker in workers]
+    _core.run_motions(
+        cores,
+        initial,
+        initial_warmstart,
+        control,
+        state,
+        sensordata,
+        state_kind=_PHYSICS,
+        control_kind=control_spec,
+    )
+    unsolved, contact_steps = sum(core.points_unsolved for core in cores), sum(core.contact_steps for core in cores)
+    warn_of_unsolved(unsolved, contact_steps, "of these motions", stacklevel=2)
     return state, sensordata
-
-
-def _in_python(
-    workers: Sequence[Simulation],
-    initial: NDArray,
-    warmstart: Any,
-    control: Any,
-    control_spec: int,
-    state: NDArray,
-    sensordata: NDArray,
-) -> None:
-    """The same for laws whose steps go through Python."""
-    free: SimpleQueue[Simulation] = SimpleQueue()
-    for worker in workers:
-        free.put(worker)
-
-    def run(k: int) -> None:
-        sim = free.get()
-        try:
-            model, data = sim.model, sim.data
-            mujoco.mj_resetData(model, data)
-            mujoco.mj_setState(model, data, initial[k], _PHYSICS)
-            sim.forget()  # another motion, by whichever thread
-            if warmstart is not None:
-                data.qacc_warmstart[:] = warmstart[k]
-            last, seen = initial[k], np.zeros(model.nsensordata)
-            for step in range(state.shape[1]):
-                if control is not None:
-                    mujoco.mj_setState(model, data, control[k, step], control_spec)
-                try:
-                    sim.step()
-                except checks.InputError:  # out of numbers: it keeps the last that it had
-                    state[k, step:], sensordata[k, step:] = last, seen
-                    return
-                mujoco.mj_getState(model, data, state[k, step], _PHYSICS)
-                sensordata[k, step] = data.sensordata
-                last, seen = state[k, step], sensordata[k, step]
-        finally:
-            free.put(sim)
-
-    with ThreadPoolExecutor(len(workers)) as pool:
-        list(pool.map(run, range(len(initial))))
-
-
-def _check_options(options: Mapping[str, Any]) -> None:
-    """Refuse what neither `mujoco.rollout.rollout` nor a simulation has."""
-    known = [name for name in inspect.signature(Simulation).parameters if name not in ("model", "data", "laws")]
-    for name in options:
-        if name not in known:
-            raise checks.InputError(
-                f"rollout has no argument {name!r}: it has those of mujoco.rollout.rollout, laws, {', '.join(known)}."
-            )
 
 
 def _all_data(model: Any, data: Any) -> list[Any]:

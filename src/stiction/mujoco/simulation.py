@@ -1,10 +1,10 @@
-"""MuJoCo with contact laws of ours: chosen bodies or pairs touch by their laws, everything else stays MuJoCo's.
+"""MuJoCo with contact laws: chosen bodies or pairs touch by their laws, everything else stays MuJoCo's.
 
-A step is MuJoCo's own, split where it may be: positions and velocities, then what the velocities would become without
-the contacts that have laws, these contacts, and the rest of the step with their impulses as applied forces.
+A step is MuJoCo's own, divided into stages; core/mujoco/step.cpp shows them in one function.
 """
 
 import copy
+import warnings
 from collections.abc import Hashable, Mapping
 from numbers import Real
 from pathlib import Path
@@ -14,60 +14,61 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stiction import _core
 from stiction.basics import checks
-from stiction.basics.environment import needs
 from stiction.laws.law import Law, as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.mujoco import body_fit, mjcf
-from stiction.mujoco.link_contacts import LinkPlan
 from stiction.mujoco.links import TOLERANCE
-from stiction.mujoco.mixed_contacts import MixedPlan
-from stiction.mujoco.pairs import pairs_of
-from stiction.mujoco.point_contacts import PointPlan
+from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.pairs import warn_of_unsolved
+from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
 
-try:
-    import mujoco as compiled_module
-except ImportError as error:
-    raise ImportError(needs("stiction.mujoco", "mujoco")) from error
-
-
-mujoco = cast(Any, compiled_module)  # its names are known at run time only
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
-_REMEMBERED = 8  # numbers of one impulse in the memory of a simulation
+_REMEMBERED = 8  # numbers in a row of the memory of a simulation
+_REFUSALS = {
+    _core.Outcome.RESET: "MuJoCo found a bad number in its accelerations, and reset its data unless its flag autoreset "
+    "is off: the forces or the time step ({timestep:g} s) are too great for this model.",
+    _core.Outcome.UNSUPPORTED_INTEGRATOR: "The integrator was changed to one whose step cannot be divided: use Euler, "
+    "implicit or implicitfast.",
+    _core.Outcome.BAD_TIMESTEP: "The time step must be above zero, got {timestep:g} s.",
+    _core.Outcome.SLEEP: "Sleeping bodies do not evaluate their law: switch the flag sleep off.",
+    _core.Outcome.BAD_CONTROL: "MuJoCo found a control that is not finite, and took a step without controls.",
+}
 
 
 class Simulation:
     """A MuJoCo simulation in which chosen contacts follow laws.
 
-    laws: what touches how. A key is a body (name or number), a geom, a MuJoCo material or, where an MjSpec is given, a
-        default class, or a pair of these; "*" is anything, and a single key K means (K, "*"). "body:NAME", "geom:NAME",
-        "material:NAME" and "class:NAME" say which is meant. A value is
+    laws: the law of each contact. A key is a body (name or number), a geom, a MuJoCo material or, where an MjSpec is
+        given, a default class, or a pair of these; "*" is anything, and a single key K means (K, "*"). "body:NAME",
+        "geom:NAME", "material:NAME" and "class:NAME" distinguish them. A value is
         - a Material, or a number (Coulomb's coefficient): contacts are MuJoCo's own points, between geoms of any kind,
-          and all of them are solved at once and exactly. The most special key that fits a pair wins, of equals the
+          and all of them are solved at once and exactly. The most specific key that fits a pair wins, of equals the
           first. Directions of slip are those of the first of the pair over the second.
         - a law learned for that body, or the name or path of one: it stands on the ground by Algorithm 2. The ground is
           every plane that is fixed to the world, at any angle and height, and every face of a box that is. A body that
-          touches two of them at once stands by its law on the one that looks up more (or, of two that do so alike, on
-          the one it lies deeper in), if that carries all of its corners below it. A law is asked in the axes of the
+          touches two of them at once stands by its law on the more level one (of two equally level ones, on the one
+          that it penetrates deeper), if that carries all of its corners below it. A law is evaluated in the axes of the
           plane: z along its normal, x the world's x projected on the plane. A law that bounces does so here, too. One
-          that cuts its own steps where corners arrive, as `cube` does, takes any time step, in equal parts that are no
-          longer than its own: MuJoCo makes as many shorter steps. Gravity and the ground's height are the model's.
-        Both go together: they are solved for in turn within a step until each fits the other. A key with a law counts
-        as the body with its ground, so that a more special key with a material, such as ("foot", "ramp"), takes the
-        ramp from the law of "foot".
+          that divides its own steps where corners arrive, as `cube` does, takes any time step: MuJoCo makes several
+          equal sub-steps that are no longer than the law's. Gravity and the ground's height are the model's.
+        Both can be combined: they are solved for in turn within a step until each fits the other. A key with a law
+        counts as the body with its ground, so that a more specific key with a material, such as ("foot", "ramp"), takes
+        the ramp from the law of "foot".
     model: an MjModel, or an MjSpec, which is compiled. It is changed: contacts with materials are listed a little
-        before they touch (`geom_gap`), and bodies with laws of their own are left out of MuJoCo's contacts with the
-        ground.
+        before they touch (`geom_gap`), and contacts of bodies that have learned laws with the ground are excluded from
+        MuJoCo's.
     data: an MjData of that model; a new one by default
-    softness: share of its own response by which a loaded point with a material yields; 0 is rigid and exact
-    gap: [m] at which contacts with materials are foreseen; by default 20 mm, or what 5 m/s cover in a step
+    softness: share of its inverse effective inertia by which a loaded point with a material yields; 0 is rigid
+    gap: [m] at which contacts with materials are listed; by default 20 mm, or what 5 m/s cover in a step
     method: of Algorithm 2: "modes" (fast) or "powell" (the paper's)
     tolerance: of Algorithm 2's friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
 
-    What no law covers stays MuJoCo's own contact. Where a body with a law is part of such a contact, that is said once
-    by a warning and counted: see `uncovered`.
+    Contacts that no law covers stay MuJoCo's own. Where a body with a law is part of such a contact, a warning is given
+    once, and the steps are counted: see `uncovered`.
     """
 
     def __init__(
@@ -87,23 +88,21 @@ class Simulation:
             mjcf.check_data(model, data)
         mjcf.prepare(model)
         known = known_laws(laws)
-        of_points, of_links = {"softness": softness, "gap": gap}, {"method": method, "tolerance": tolerance, "fit": fit}
-        if all(isinstance(law, Material) for law in known.values()):
-            plan = PointPlan.of(model, known, pairs=pairs_of(model, list(known), classes), **of_points)
-        elif not any(isinstance(law, Material) for law in known.values()):
-            plan = LinkPlan.of(model, known, **of_links)
-            plan.prepare(model)
-        else:
-            plan = MixedPlan.of(model, known, classes=classes, of_points=of_points, of_links=of_links)
-        self._begin(model, mujoco.MjData(model) if data is None else data, known, plan)
+        options = Options(softness, gap, method, tolerance, fit)
+        plan = plan_of(model, known, classes, options)
+        self._start(model, mujoco.MjData(model) if data is None else data, known, plan)
 
-    def _begin(self, model: Any, data: Any, laws: dict[Hashable, Any], plan: PointPlan | LinkPlan | MixedPlan) -> None:
-        """Make what the native core needs for a model that is prepared."""
+    def _start(self, model: Any, data: Any, laws: dict[Hashable, Any], plan: Plan) -> None:
+        """Make the native step, on a model that is prepared."""
         self._model, self._data, self._laws, self._plan = model, data, laws, plan
-        self.contact_part: Any = plan.begin(model, data, laws)
+        self.core, self.contacts = plan.start(model, data, laws)
         self.names = tuple(laws)
-        self.contacts: dict[Any, Any] = Contacts(self.contact_part.contacts)
         self.steps = 0
+        self._learned = divided(laws)[1]
+        self._body_of = {key: model.body(one.body).name or one.body for key, one in zip(self._learned, plan.fits)}
+        self._checked = self._settings()
+        self._warned: set[Hashable] = set()
+        self._warned_unsolved = False
         self._free = Lock()  # held while a step is taken
 
     def __repr__(self) -> str:
@@ -111,28 +110,30 @@ class Simulation:
         return f"Simulation(laws for {laws}; {self.steps} steps of {self._model.opt.timestep:g} s)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """All that a copy or a pickle needs; the native core is made anew from it."""
+        """Everything that a copy or a pickle needs; the native step is made anew from it."""
         return {
             "model": self._model,
             "data": self._data,
             "laws": self._laws,
             "plan": self._plan,
             "steps": self.steps,
-            "counts": self.contact_part.counts,
-            "memory": self.contact_part.memory,
+            "counts": self.core.counts,
+            "links": cast(Any, self.core).link_statistics.copy(),
+            "memory": self.core.memory,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._begin(state["model"], state["data"], state["laws"], state["plan"])
+        self._start(state["model"], state["data"], state["laws"], state["plan"])
         self.steps = state["steps"]
-        self.contact_part.counts, self.contact_part.memory = state["counts"], state["memory"]
+        self.core.counts, self.core.memory = state["counts"], state["memory"]
+        cast(Any, self.core).link_statistics[:] = state["links"]
 
     def __copy__(self) -> "Simulation":
         """As a deep copy: two simulations cannot step the same data."""
         return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Simulation":
-        """A simulation that goes on by itself; the laws, which no step changes, are shared."""
+        """An independent simulation; the laws, which no step changes, are shared."""
         state = self.__getstate__()
         shared = {"laws": state.pop("laws")}
         twin = type(self).__new__(type(self))
@@ -152,14 +153,20 @@ class Simulation:
 
     @property
     def unsolved(self) -> int:
-        """Steps so far without an exact solution: the guards decided, or what nearly solves a pile was taken."""
-        return self.contact_part.unsolved
+        """Steps so far without an exact solution: the guards decided, or an approximate solution was taken."""
+        return self.core.unsolved
 
     @property
     def uncovered(self) -> dict[Any, int]:
-        """Of each body with a law: steps in which it touched something that its law does not cover, so that MuJoCo's
-        own contact acted there; said once by a warning."""
-        return self.contact_part.uncovered
+        """Steps in which each body with a law touched something that its law does not cover, by MuJoCo's own contact.
+
+        Bodies with learned laws by their keys, then those with materials by their names, where there are such steps.
+        """
+        counts = np.asarray(self.core.uncovered)
+        names = {int(b): self._model.body(int(b)).name or int(b) for b in np.flatnonzero(counts)}
+        learned = {key: self.contacts[key].uncovered for key in self._learned}
+        of_learned = set(self._body_of.values())
+        return learned | {name: int(counts[b]) for b, name in names.items() if name not in of_learned}
 
     def step(self, nstep: int = 1) -> None:
         """Advance by one time step, or by several."""
@@ -171,13 +178,59 @@ class Simulation:
                 "a Simulation of its own."
             )
         try:
-            self.contact_part.steps(nstep, self.steps)
+            self._check_settings()
+            outcome, done = self.core.steps(nstep)
         finally:
             self._free.release()
-        self.steps += nstep
+        self.steps += done
+        if outcome != _core.Outcome.DONE:
+            self._report(outcome)
+        self._warn()
+
+    def _settings(self) -> tuple[float, int, int]:
+        option = self._model.opt
+        return option.timestep, option.integrator, option.enableflags
+
+    def _check_settings(self) -> None:
+        """Refuse settings that were changed to ones with which a learned law cannot be evaluated."""
+        settings = self._settings()
+        if self._learned and settings != self._checked:
+            mjcf.check_model(self._model)
+            check_timestep(self._model.opt.timestep, self._learned)
+            self._checked = settings
+
+    def _report(self, outcome: _core.Outcome) -> None:
+        """Raise or warn of an outcome of a step."""
+        if outcome == _core.Outcome.NOT_FINITE:
+            mjcf.raise_not_finite(self._model, self._data, self.steps)
+        if outcome != _core.Outcome.OVERFLOW:
+            raise checks.InputError(_REFUSALS[outcome].format(timestep=self._model.opt.timestep))
+        warnings.warn(
+            "MuJoCo has no memory for all contacts or constraints and left some out: give the model more, "
+            "<size memory=...>.",
+            stacklevel=3,
+        )
+
+    def _warn(self) -> None:
+        """Warn once of each body that touches something that no law covers, and of many unsolved steps."""
+        core = self.core
+        if core.any_uncovered:
+            found = [self._body_of.get(key, key) for key, count in self.uncovered.items() if count]
+            names = [name for name in found if name not in self._warned]
+            if names:
+                self._warned.update(names)
+                warnings.warn(
+                    f"The body {', '.join(map(repr, names))} has a law, but touches something that its law does not "
+                    f"cover, before t = {self._data.time:g} s: there, MuJoCo's own contact acts, and `uncovered` "
+                    "counts such steps.",
+                    stacklevel=3,
+                )
+        if core.points_unsolved and not self._warned_unsolved:
+            when = f"until t = {self._data.time:g} s"
+            self._warned_unsolved = warn_of_unsolved(core.points_unsolved, core.contact_steps, when, stacklevel=3)
 
     def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
-        """Begin anew, from the model's own start or the given one; all counts return to zero."""
+        """Start again, from the model's own state or the given one; all counts return to zero."""
         mujoco.mj_resetData(self.model, self.data)
         if qpos is not None:
             self.data.qpos[:] = checks.array("qpos", qpos, (self.model.nq,))
@@ -187,50 +240,38 @@ class Simulation:
         self.forget()
 
     def forget(self) -> None:
-        """Set all counts to zero, and let the next step begin without the impulses of the last."""
+        """Set all counts to zero, and let the next step start without the impulses of the last."""
         self.steps = 0
-        self.contact_part.forget()
+        self.core.reset()
+        self.core.reset_counts()
+        self._warned.clear()
+        self._warned_unsolved = False
 
     def save(self) -> NDArray[np.float64]:
-        """All that the next steps depend on, as numbers."""
+        """Everything that the next steps depend on, as numbers."""
         state = np.empty(mujoco.mj_stateSize(self.model, _STATE))
         mujoco.mj_getState(self.model, self.data, state, _STATE)
-        return np.concatenate([state, self.contact_part.memory.ravel()])
+        return np.concatenate([state, np.asarray(self.core.memory).ravel()])
 
     def restore(self, state: NDArray[np.float64]) -> None:
-        """Go on from what `save` gave, bit for bit."""
+        """Continue from the state that `save` returned, bit for bit."""
         size = mujoco.mj_stateSize(self.model, _STATE)
         numbers = checks.array("state", state, (None,))
         if len(numbers) < size or (len(numbers) - size) % _REMEMBERED:
-            raise checks.InputError(f"state must be what `save` gave: {size} numbers or more, got {len(numbers)}.")
-        self.contact_part.memory = numbers[size:].reshape(-1, _REMEMBERED)
+            raise checks.InputError(f"state must be what `save` returned: {size} numbers or more, got {len(numbers)}.")
+        self.core.memory = numbers[size:].reshape(-1, _REMEMBERED)
         mujoco.mj_setState(self.model, self.data, np.ascontiguousarray(numbers[:size]), _STATE)
 
     def patch(self, key: Any) -> NDArray[np.float64]:
         """Contact points of a key of `laws` in the last step, world axes [m], (k, 3); none where it did not touch."""
-        self.contacts[key]  # or say which keys there are
-        return self.contact_part.patch(key)
-
-
-class UnknownKeyError(checks.InputError, KeyError):
-    """There is no law with this key."""
-
-    __str__ = ValueError.__str__  # the sentence as it is
-
-
-class Contacts(dict[Any, Any]):
-    """What became of the contacts, by the keys of `laws`."""
-
-    def __missing__(self, key: Any) -> Any:
-        known = ", ".join(repr(name) for name in self)
-        raise UnknownKeyError(f"laws has no key {key!r:.80}: its keys are {known:.300}.")
+        return self.contacts[key].points
 
 
 def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
-    """The laws and materials that are meant; what was one object stays one."""
+    """The laws and materials of all keys; one object that is given twice stays one."""
     if not isinstance(laws, Mapping):
         raise checks.InputError(
-            f'laws must tell the law of each name, such as {{"foot": 0.8}}, got {checks.shown(laws)}.'
+            f'laws must map each name to its law, such as {{"foot": 0.8}}, got {checks.shown(laws)}.'
         )
     if not laws:
         raise checks.InputError("laws must name at least one body, got none.")

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from stiction import _core
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
 from stiction.laws.law import Law
 from stiction.laws.modelfile import load
 from stiction.mujoco import plain_throw as mujoco_throw
-from stiction.mujoco.link_step import parts_of
+from stiction.mujoco.plan import max_substep
 from stiction.simulation.rollout import rollout
 from stiction.viewer.pieces import Motion, Scene, convex_piece
 from stiction_studies.page.section import Table
@@ -117,7 +118,7 @@ def follow(law: Law, start: State, timestep: float) -> Followed:
     taken = 1e6 * (clock.process_time() - began) / (tosses * (frames - 1))
     arm = rotation_matrices(pose[..., 3:].reshape(-1, 4)) @ law.body.com
     poses = Poses(pose[..., :3] - arm.reshape(tosses, frames, 3), pose[..., 3:])
-    counts = parts_of(timestep, [law]), contact_steps, unsolved
+    counts = _core.substeps_of(timestep, max_substep([law])), contact_steps, unsolved
     return Followed(OURS, timestep, poses, wanted, law.body.size[0], *counts, taken)
 
 

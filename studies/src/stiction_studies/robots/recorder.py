@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.mujoco import mjcf
-from stiction.mujoco.point_contacts import PointContacts
+from stiction.mujoco.contacts import PairContact
 from stiction.mujoco.simulation import Simulation, mujoco
 
 
@@ -36,7 +36,7 @@ class Recorder:
     """Makes the steps of a simulation and notes what they do."""
 
     def __init__(self, sim: Simulation) -> None:
-        self._sim, self._points = sim, isinstance(sim.contact_part, PointContacts)
+        self._sim, self._points = sim, all(isinstance(one, PairContact) for one in sim.contacts.values())
         self._rows, self._marks = [], []
         self._gain = self._depth = 0.0
 
@@ -48,7 +48,7 @@ class Recorder:
         sim.step()
         self._marks.append((any(contact.kind for contact in sim.contacts.values()), sim.unsolved > before))
         if self._points:
-            self._gain = max(self._gain, sim.contact_part.core.work)
+            self._gain = max(self._gain, sim.core.work)
             self._depth = max(self._depth, -float(sim.data.contact.dist.min(initial=0.0)))
 
     def _now(self) -> tuple[NDArray[np.float64], ...]:

@@ -1,0 +1,74 @@
+// Which law holds between two geoms, and a point where they touch.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "contact/contact.hpp"
+#include "friction/friction_map.hpp"
+#include "math/vectors.hpp"
+
+namespace stiction::mujoco {
+
+/// Friction and restitution between two surfaces. Slip is the velocity of the law's first surface over the second.
+struct PairLaw {
+    FrictionMap map;
+    Restitution restitution;
+    bool body_axes = false;  ///< whether directions of slip are in the axes of the first body, not the world's
+    int n_sub_impacts = 1;   ///< successive impulses into which an impact is divided
+};
+
+/// The law of each pair of geoms. Geoms of one class have the same laws with all others.
+struct PairTable {
+    std::vector<int> class_of;  ///< of each geom
+    int n_classes = 0;
+    int n_unnamed = 1;          ///< the first classes are those of geoms that no law names
+    std::vector<int> laws;      ///< of each pair of classes: 2 law + (0 if the first geom is the law's first, else 1), or -1
+    std::vector<double> gaps;   ///< of each geom: the model's own gap [m], before contacts were to be listed earlier
+    std::map<std::pair<int, int>, double> pair_gaps;  ///< of pairs of geoms that the model names
+
+    bool has_law(int geom) const { return class_of[geom] >= n_unnamed; }
+    int law(int geom1, int geom2) const { return laws[class_of[geom1] * n_classes + class_of[geom2]]; }
+    /// Greatest distance at which the model itself lists two surfaces as a contact [m].
+    double gap(int geom1, int geom2) const {
+        const auto named = pair_gaps.empty() ? pair_gaps.end() : pair_gaps.find(std::minmax(geom1, geom2));
+        return named != pair_gaps.end() ? named->second : gaps[geom1] + gaps[geom2];
+    }
+};
+
+/// A point where two bodies touch by a law, or may touch before the step ends.
+struct ContactPoint {
+    int law;
+    int body1, body2;         ///< the law's first body and the other one
+    int geom1, geom2;         ///< as MuJoCo lists them
+    double distance;          ///< negative where the bodies overlap [m]
+    Vector position;          ///< in the world [m]
+    Vector z, x, y;           ///< the normal, into the first body, and the axes of friction
+    Vector surface_velocity;  ///< of the first surface over the second while all joints are still [m/s]
+    double rebound = 0;       ///< wanted speed of separation [m/s]
+    Vector impulse;           ///< (n, f_x, f_y) on the first body [N s]
+    bool slips = false;
+    bool constrained = false, guarded = false;  ///< whether MuJoCo's constraints act on it; whether the guards set its impulse
+    bool outside = false;     ///< whether slip or load exceed those from which its material was learned
+    Vector predicted;         ///< velocity along z, x and y after the step [m/s]
+    double change = 0;        ///< of this velocity by impulses [m/s]
+    Vector prediction_error;  ///< obtained less predicted velocity along z, x and y, summed over rounds [m/s]
+
+    /// z, x or y.
+    const Vector& axis(int k) const { return k == 0 ? z : k == 1 ? x : y; }
+    /// The impulse on the first body in world axes [N s].
+    Vector world_impulse() const { return impulse.x * z + impulse.y * x + impulse.z * y; }
+    bool presses() const { return impulse.x > 0.0; }
+};
+
+/// Choose axes in the plane across a normal: the projection of the reference, or of the other one where that is too short.
+inline void set_axes(ContactPoint& point, const Vector& reference, const Vector& other) {
+    Vector x = reference - dot(reference, point.z) * point.z;
+    if (dot(x, x) < 0.01) x = other - dot(other, point.z) * point.z;
+    point.x = (1 / std::sqrt(dot(x, x))) * x;
+    point.y = cross(point.z, point.x);
+}
+
+}  // namespace stiction::mujoco

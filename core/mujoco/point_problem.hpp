@@ -1,0 +1,102 @@
+// The contact problem of a group of points that act on each other.
+//
+// Unknowns: the impulses x of all points, (n, f_x, f_y) each, and of those of MuJoCo's constraints that act on the same
+// kinematic trees. With the Jacobian J of all rows and the effective inertia H (see free_motion.hpp), the Delassus operator
+// A = J H^-1 J^T gives the velocities after the step:
+//
+//     w = A x + J v_free (+ surface velocities + prediction errors of earlier rounds).
+//
+// Points: 0 <= n  _|_  w_z + max(distance, 0) / h - rebound >= 0, and friction f within the limit of its law, at the limit and
+// against the slip (w_x, w_y) where the point slips. MuJoCo's constraints are springs on accelerations with bounds on their
+// forces: low <= x _|_ w + R x - h aref. friction/point_friction.hpp solves this. So that loads which can be shared in many
+// ways are unique, a proximal term, a small share of the diagonal of A, draws x to the impulses of the last step.
+#pragma once
+
+#include <vector>
+
+#include "friction/point_friction.hpp"
+#include "mujoco/free_motion.hpp"
+#include "mujoco/kinematics.hpp"
+#include "mujoco/point_memory.hpp"
+#include "mujoco/settings.hpp"
+
+namespace stiction::mujoco {
+
+/// What all groups share.
+struct PointContext {
+    const Engine& engine;
+    const Kinematics& kinematics;
+    const FreeMotion& free_motion;
+    const std::vector<PairLaw>& laws;
+    const PointMemory& memory;
+    const Settings& settings;
+};
+
+class PointProblem {
+  public:
+    explicit PointProblem(const PointContext& context) : context_(context) {}
+
+    std::vector<ContactPoint> points, waiting;  ///< that are solved for; that may have to be added
+    std::vector<int> constraints;               ///< numbers of MuJoCo's constraints that are solved for, too
+    bool is_constrained = false;                ///< by these or by MuJoCo's elliptic cones
+    int n_newton = 0, max_newton = 0;           ///< Newton steps so far in this time step, and at most
+    PointFriction friction;                     ///< the problem as the friction solver has it, with the solution x
+
+    void clear();
+    /// Set up the problem for `points` and `constraints`.
+    void write();
+    /// Draw impulses to `previous` by a proximal term of this share of the inverse effective inertia.
+    void set_proximal(double share);
+    /// Set the right side: points close their gaps at most, or separate at their rebound speeds.
+    void set_right_side(bool rebounds = false);
+    /// Set up one of the sub-impacts of an impact, after impulses `total` of those before. whole: the problem of the impact
+    void write_sub_impact(int number, int count, const std::vector<double>& total, const PointFriction& whole);
+
+    /// Whether velocities may come out differently from what is predicted.
+    bool is_uncertain() const { return is_constrained || !context_.engine.is_euler(); }
+    int point_rows() const { return static_cast<int>(3 * points.size()); }
+    /// Velocity after the step along a row of a point, with impulses x.
+    double velocity_after(const std::vector<double>& x, int row) const;
+    /// Kinetic energy that impulses x at the points add to the motion without them [J].
+    double energy_gained(const std::vector<double>& x) const;
+    /// Greatest velocity by which the proximal term lets a point move [m/s].
+    double proximal_speed() const;
+    /// Whether no impulse is far greater than the motion calls for, as between bodies that are jammed.
+    bool is_moderate() const;
+    /// Into how many sub-impacts the points that bounce want the impact to be divided; 0 if none bounces.
+    int n_sub_impacts() const;
+
+    /// Scale friction down to a share of its limits; whether some was beyond.
+    bool limit_friction(double share);
+    /// Solve for the normal impulses with the friction of x.
+    void find_normal_impulses();
+    /// Add points that would penetrate with the impulses of x, or all that wait; whether there are any.
+    bool admit_waiting(bool all);
+    /// Write the solution, and the velocities that it predicts, to the points.
+    void store_solution(bool is_solved);
+    /// Take the velocities that were obtained into account: relative prediction error of the points.
+    struct PredictionError {
+        double error = 0.0, change = 0.0;  ///< greatest difference, and greatest change by impulses [m/s]
+    };
+    PredictionError compare(const double* velocities);
+    /// Add the joint velocities by which penetration is recovered; false where there is none.
+    bool add_recovery(std::vector<double>& velocities);
+
+    std::vector<double> previous;               ///< impulses to which the proximal term draws
+
+  private:
+    PointContext context_;
+    SystemRows rows_, white_, white_M_;         // of all points (z, x, y each), then of the constraints
+    std::vector<double> w_free_, w_before_, proximal_, diagonal_;
+    PointFriction normals_;                     // the frictionless problem
+
+    double timestep() const { return context_.engine.timestep(); }
+    const PairLaw& law(const ContactPoint& point) const { return context_.laws[point.law]; }
+    void write_delassus();
+    void write_constraint(int row);
+    void write_start();
+    bool solve_normals(const std::vector<double>& b);
+    double compliance(int row) const { return proximal_[row] + context_.settings.softness * diagonal_[row]; }
+};
+
+}  // namespace stiction::mujoco

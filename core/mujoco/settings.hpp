@@ -1,0 +1,40 @@
+// Tolerances and limits of a step in MuJoCo.
+#pragma once
+
+namespace stiction::mujoco {
+
+struct Settings {
+    // Set by the user: see stiction.mujoco.Simulation.
+    double softness = 0.0;     ///< share of its own inverse effective inertia by which a loaded point yields; 0 is rigid
+    double tolerance = 1e-3;   ///< of Algorithm 2's friction impulse, relative; a law's own error is not less
+    double max_substep = 0.0;  ///< longest step that a law with sub-steps takes [s]; 0: steps are taken whole
+
+    // The convergence loop.
+    int max_rounds = 12;                  ///< integrations of a step; points alone get a third before it is the links' turn
+    double converged = 1e-9;              ///< relative error of predicted velocities that ends the loop
+    double converged_sliding = 0.1;       ///< share of `tolerance` that will do where links slide beside points
+    double slow = 0.7;                    ///< a round that leaves more of the error than this halves the length of the next step
+    double min_step = 0.25;               ///< shortest such step, as a share of the whole one
+
+    // Finding contact points.
+    double touching = 1e-4;               ///< [m] bodies at rest may be this far apart
+    double sinking = 1e-12;               ///< [m] by which a point that was left out may penetrate
+    double same_position = 1e-6;          ///< [m] within which two points are one, found twice
+    double same_normal = 1e-3;            ///< [rad] likewise
+
+    // Solving for impulses at points.
+    int max_newton = 66, min_newton = 14; ///< Newton steps of a group in a time step: the fewer, the larger the group ...
+    int newton_rows = 2600;               ///< ... so that Newton steps times rows stay near this number
+    int few_newton = 12;                  ///< Newton steps that an attempt gets in any case
+    double fine = 1e-7, coarse = 1e-4;    ///< proximal terms, as shares of a point's inverse effective inertia
+    double exact_speed = 1e-13;           ///< [m/s] by which the proximal term may let a held point move
+    int max_refinements = 3;              ///< repeated solutions with the proximal term centred on the last one
+    double acceptable = 1e-6;             ///< relative residual that is better than what the guards find
+    int many_rows = 200;                  ///< from here on a group is solved from large proximal terms to small ones
+    double many_proximal[3] = {0.03, 3e-3, 1e-3};
+    double close = 1e-9;                  ///< relative residual that ends this sequence
+    double at_rest = 1e-9;                ///< [m/s] a slower point sticks
+    int max_admissions = 4;               ///< passes in which points that were left out may be added
+};
+
+}  // namespace stiction::mujoco
