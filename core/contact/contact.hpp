@@ -33,6 +33,13 @@ struct Normal {
 /// (m_x, m_y) that it has about the centre where the vertices lie at unequal depths.
 struct Friction {
     double p_x = 0.0, p_y = 0.0, m_z = 0.0, m_x = 0.0, m_y = 0.0;
+
+    /// Add the friction part of an impulse f on a point at r from the patch's centre.
+    void add(const Vector& r, const Vector& f) {
+        p_x += f.x, p_y += f.y;
+        m_z += r.x * f.y - r.y * f.x;
+        m_x -= r.z * f.y, m_y += r.z * f.x;
+    }
 };
 
 constexpr double RESTITUTION_SPEED = 0.5;  ///< [m/s] approach speed at which a coefficient of restitution is stated

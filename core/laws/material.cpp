@@ -23,12 +23,7 @@ constexpr double MIN_COMPLIANCE = 1e-9;
 /// The friction of all impulses at the patch's centre.
 Friction friction_of(const Contact& c, std::span<const PointImpulse> points) {
     Friction sum;
-    for (const auto& [place, f] : points) {
-        const Vector r = place - c.centre;
-        sum.p_x += f.x, sum.p_y += f.y;
-        sum.m_z += r.x * f.y - r.y * f.x;
-        sum.m_x -= r.z * f.y, sum.m_y += r.z * f.x;
-    }
+    for (const auto& [place, f] : points) sum.add(place - c.centre, f);
     return sum;
 }
 

@@ -65,13 +65,8 @@ bool StartingPoint::find(const Contacts& contacts, const double* V, const Matrix
         if (n == 1 ? sweep<6>(coulomb_estimate, slip_projection) : sweep<0>(coulomb_estimate, slip_projection)) break;
     const Fastest after = fastest(0.0);
     friction_.assign(n, {});
-    for (const Point& point : points_) {
-        const Vector r = point.place - contacts[point.link].centre;
-        const Vector& f = point.impulse;
-        Friction& sum = friction_[point.link];
-        sum.p_x += f.x, sum.p_y += f.y, sum.m_z += r.x * f.y - r.y * f.x;
-        sum.m_x -= r.z * f.y, sum.m_y += r.z * f.x;
-    }
+    for (const Point& point : points_)
+        friction_[point.link].add(point.place - contacts[point.link].centre, point.impulse);
     for (int i = 0; i < n; ++i) friction_[i] = slip_projection[i] * friction_[i];
     return after.along > STILL * std::max(before.up, before.along);
 }
