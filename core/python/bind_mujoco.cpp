@@ -128,7 +128,7 @@ void new_step(Step* self, const Engine& engine, const std::vector<const PairLaw*
             if (is_none(geom, engine.model.ngeom)) throw nb::value_error("A plane must be one of the model's geoms.");
     for (const auto& [address, dof] : links.spins)
         if (is_none(address, engine.model.nq - 3) || is_none(dof, engine.model.nv - 2))
-            throw nb::value_error("A spin lies outside of qpos and qvel.");
+            throw nb::value_error("A spin must be inside of qpos and qvel.");
     if (!laws.empty() && table.class_of.size() != static_cast<std::size_t>(engine.model.ngeom))
         throw nb::value_error("The table of pairs must have a class for each geom.");
     std::vector<PairLaw> copies;

@@ -532,7 +532,7 @@ class Links:
         solved: bool,
     ) -> None:
         """
-        Take the impulses p (6 n,) of another solver, which has asked for them last, as the solution.
+        Take the impulses p (6 n,) of another solver, at which H was evaluated last, as the solution.
         """
 
     @property

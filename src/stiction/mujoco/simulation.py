@@ -174,8 +174,8 @@ class Simulation:
             nstep = checks.count("nstep", nstep, 0)
         if not self._free.acquire(blocking=False):
             raise checks.InputError(
-                "A Simulation is in the middle of a step, of another thread or asked by its own law: give each thread "
-                "a Simulation of its own."
+                "A Simulation is in the middle of a step, of another thread or called by its own law: give each thread "
+                "its own Simulation."
             )
         try:
             self._check_settings()
