@@ -1,6 +1,7 @@
 """Access to MuJoCo's structs: a version that was not tested is reported, and a layout that is not known is refused."""
 
 import warnings
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_newer_versions_are_used_with_a_warning():
 def test_fields_at_other_places_are_refused(struct, monkeypatch):
     """As if MuJoCo had put another field before those that the core reads."""
     real = engine._struct
-    nodes = engine.structs.STRUCTS[struct].fields
+    nodes: Any = engine.structs.STRUCTS[struct].fields
     first = next(k for k, field in enumerate(nodes) if isinstance(field.type, engine.ast_nodes.PointerType))
     extra = nodes[first]
     moved = engine._fields(struct, [*nodes[:first], type(extra)("more", extra.type, ""), *nodes[first:]])
