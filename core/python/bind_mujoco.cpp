@@ -370,14 +370,14 @@ void bind_steps(nb::module_& m) {
         .def_rw("forces_wanted", &Step::forces_wanted)
         .def_ro("unsolved", &Step::unsolved, "Steps without an exact solution.")
         .def_ro("rounds", &Step::rounds, "Integrations in all steps.")
-        .def_prop_ro("any_uncovered",
+        .def_prop_ro("n_uncovered",
                      [](const Step& self) {
                          const auto& bodies = self.points.uncovered;
                          const auto& links = self.links.statistics;
-                         return std::any_of(bodies.begin(), bodies.end(), [](auto count) { return count > 0; }) ||
-                                std::any_of(links.begin(), links.end(), [](const auto& one) { return one.uncovered > 0; });
+                         return std::count_if(bodies.begin(), bodies.end(), [](auto count) { return count > 0; }) +
+                                std::count_if(links.begin(), links.end(), [](const auto& one) { return one.uncovered > 0; });
                      },
-                     "Whether a body with a law has touched something that no law covers.")
+                     "Number of bodies with a law that have touched something that no law covers.")
         .def_prop_ro("points_unsolved", [](const Step& self) { return self.points.unsolved; },
                      "Steps without an exact solution for the points.")
         .def_prop_ro("contact_steps", [](const Step& self) { return self.points.contact_steps; })

@@ -772,8 +772,10 @@ class Step:
         """Integrations in all steps."""
 
     @property
-    def any_uncovered(self) -> bool:
-        """Whether a body with a law has touched something that no law covers."""
+    def n_uncovered(self) -> int:
+        """
+        Number of bodies with a law that have touched something that no law covers.
+        """
 
     @property
     def points_unsolved(self) -> int:

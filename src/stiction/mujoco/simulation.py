@@ -103,7 +103,8 @@ class Simulation:
         self._learned = divided(laws)[1]
         self._body_of = {key: model.body(one.body).name or one.body for key, one in zip(self._learned, plan.fits)}
         self._checked = self._settings()
-        self._warned: set[Hashable] = set()
+        self._warned: set[Hashable] = set()  # bodies
+        self._n_uncovered = 0  # when it was looked at last
         self._warned_unsolved = False
         self._free = Lock()  # held while a step is taken
 
@@ -216,7 +217,8 @@ class Simulation:
     def _warn(self) -> None:
         """Warn once of each body that touches something that no law covers, and of many unsolved steps."""
         core = self.core
-        if core.any_uncovered:
+        if core.n_uncovered > self._n_uncovered:
+            self._n_uncovered = core.n_uncovered
             found = [self._body_of.get(key, key) for key, count in self.uncovered.items() if count]
             names = [name for name in found if name not in self._warned]
             if names:
@@ -247,6 +249,7 @@ class Simulation:
         self.core.reset()
         self.core.reset_counts()
         self._warned.clear()
+        self._n_uncovered = 0
         self._warned_unsolved = False
 
     def save(self) -> NDArray[np.float64]:
