@@ -230,7 +230,7 @@ def test_the_most_special_key_wins_and_of_equals_the_first(keys, by_law):
 @pytest.mark.parametrize(
     ("key", "pair", "message"),
     [
-        ("foot", ("foot", "floor"), "has a law of its own, but nothing to stand on by it"),
+        ("foot", ("foot", "floor"), "has a learned law, but no ground for it"),
         (("foot", "floor"), "foot", "its key must be that body, not a pair"),
         ("foot", ("foot", "nobody"), "no body, geom, material or class 'nobody'"),
         ("nobody", ("foot", "floor"), "no body, geom, material or class 'nobody'"),

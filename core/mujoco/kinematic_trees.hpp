@@ -6,7 +6,7 @@
 
 namespace stiction::mujoco {
 
-/// At first each tree is a group of its own.
+/// At first each tree is a separate group.
 class Trees {
   public:
     void reset(int count) {

@@ -28,7 +28,7 @@ LinkContacts::LinkContacts(const PointContext& context, const std::vector<Contac
 }
 
 void LinkContacts::find(bool is_first) {
-    touching_.clear(), bodies_.clear();
+    touching.clear(), touching_.clear(), bodies_.clear();
     is_solved_ = true;
     if (size() == 0) return;
     const Data& d = context_.engine.data;
@@ -44,7 +44,7 @@ void LinkContacts::find(bool is_first) {
     for (Contact& c : links().contacts()) {
         const PlacedLink& link = setup_.placed[c.index];
         kept[c.index] = last[c.index];
-        touching_.push_back(&link), bodies_.push_back(link.body);
+        touching.push_back(static_cast<int>(c.index)), touching_.push_back(&link), bodies_.push_back(link.body);
         c.before = link.to_plane(context_.kinematics.twist(link.body, *d.qvel));
     }
     last.swap(kept);  // a link that does not touch has none
@@ -252,12 +252,6 @@ void LinkContacts::recover_penetration() {
         write(rotated({now.w, -now.x, -now.y, -now.z}, rotated(old, vector_from(&qvel[dof]))), &qvel[dof]);
     }
     std::copy(position_before_.begin(), position_before_.end(), qpos);
-}
-
-std::vector<int> LinkContacts::touching() const {
-    std::vector<int> numbers;
-    for (const PlacedLink* link : touching_) numbers.push_back(static_cast<int>(link - setup_.placed.data()));
-    return numbers;
 }
 
 std::vector<Vector> LinkContacts::points(int link) const {

@@ -88,12 +88,11 @@ class LinkContacts final : public ContactSet {
     /// Whether the last step was solved: the laws agree, and beside points the velocities are near those predicted.
     bool is_solved() const { return is_solved_; }
     int size() const { return static_cast<int>(setup_.placed.size()); }
-    /// Numbers of the links that touch.
-    std::vector<int> touching() const;
     /// Contact points of a link at the start of the last step, world axes [m].
     std::vector<Vector> points(int link) const;
 
     std::vector<LinkStatistics> statistics;  ///< of each link
+    std::vector<int> touching;               ///< numbers of the links that touch
     std::vector<Wrench> last;                ///< impulse of each link in the last step or sub-step, world axes
     std::vector<double> V_free, predicted;   ///< twists (6 n,) of the touching links without their contact, and with it
 

@@ -52,8 +52,8 @@ void PointProblem::write() {
             for (int d = 0; d < 3; ++d) (*w)[z + d] += dot(point.surface_velocity, point.axis(d));
         const Vector& error = point.prediction_error;
         w_free_[z] += error.x, w_free_[z + 1] += error.y, w_free_[z + 2] += error.z;
-        friction.points[k] = law(point).map.at(std::hypot(w_before_[z + 1], w_before_[z + 2]), 0.0, timestep());
-        const Restitution& restitution = law(point).restitution;
+        friction.points[k] = context_.law(point).map.at(std::hypot(w_before_[z + 1], w_before_[z + 2]), 0.0, timestep());
+        const Restitution& restitution = context_.law(point).restitution;
         if (restitution.e0 > 0.0 && point.distance + timestep() * w_free_[z] < 0.0)  // it arrives within the step
             point.rebound = restitution.rebound(-w_before_[z], std::max(0.0, w_before_[z] - w_free_[z]));
     }
@@ -71,7 +71,7 @@ void PointProblem::write() {
     }
     set_proximal(settings.coarse);
     // Where a law limits friction by the load that there would be without friction, find these loads.
-    const auto is_limited = [&](const ContactPoint& point) { return law(point).map.frictionless_limit; };
+    const auto is_limited = [&](const ContactPoint& point) { return context_.law(point).map.frictionless_limit; };
     if (std::none_of(points.begin(), points.end(), is_limited)) return;
     std::vector<double> b(points.size());
     for (std::size_t k = 0; k < points.size(); ++k) b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
@@ -231,14 +231,14 @@ bool PointProblem::is_moderate() const {
 int PointProblem::n_sub_impacts() const {
     int most = 0;
     for (const ContactPoint& point : points)
-        if (point.rebound > 0.0) most = std::max(most, law(point).n_sub_impacts);
+        if (point.rebound > 0.0) most = std::max(most, context_.law(point).n_sub_impacts);
     return most;
 }
 
 bool PointProblem::limit_friction(double share) {
     bool was_beyond = false;
     for (std::size_t k = 0; k < points.size(); ++k) {
-        const FrictionMap& map = law(points[k]).map;
+        const FrictionMap& map = context_.law(points[k]).map;
         double* f = &friction.x[3 * k + 1];
         const double load = friction.x[3 * k], g[2] = {f[0] / map.stretch_x, f[1] / map.stretch_y};
         const auto scale = [&](double size, double along, double across) {
@@ -285,7 +285,7 @@ void PointProblem::store_solution(bool is_solved) {
         // A point at the limit of friction may still be at rest.
         point.slips = friction.slips(static_cast<int>(k)) && point.presses() &&
                       std::hypot(w[z + 1], w[z + 2]) > context_.settings.at_rest;
-        point.outside = point.slips && !law(point).map.covers(friction.points[k], point.impulse.x, timestep());
+        point.outside = point.slips && !context_.law(point).map.covers(friction.points[k], point.impulse.x, timestep());
         point.constrained = is_constrained, point.guarded = !is_solved;
         if (!is_uncertain()) continue;
         double predicted[3];

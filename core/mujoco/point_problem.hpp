@@ -30,6 +30,8 @@ struct PointContext {
     const std::vector<PairLaw>& laws;
     const PointMemory& memory;
     const Settings& settings;
+
+    const PairLaw& law(const ContactPoint& point) const { return laws[point.law]; }
 };
 
 class PointProblem {
@@ -91,7 +93,6 @@ class PointProblem {
     PointFriction normals_;                     // the frictionless problem
 
     double timestep() const { return context_.engine.timestep(); }
-    const PairLaw& law(const ContactPoint& point) const { return context_.laws[point.law]; }
     void write_delassus();
     void write_constraint(int row);
     void write_start();

@@ -23,7 +23,7 @@ bool PointSolver::solve() {
 bool PointSolver::solve_points() {
     const bool bounces = problem_.n_sub_impacts() > 0;
     const bool solved = problem_.point_rows() >= settings_.many_rows && !bounces ? solve_many() : solve_few();
-    // The residual may exceed the limit of friction of a light load. Sub-impacts have limits of their own.
+    // The residual may exceed the limit of friction of a light load. Sub-impacts are limited one by one.
     if (!bounces || problem_.n_sub_impacts() == 1) problem_.limit_friction(1.0);
     problem_.store_solution(solved);
     return solved;

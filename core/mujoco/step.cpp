@@ -37,8 +37,10 @@ Outcome Step::step() {
             return Outcome::RESET;
         } catch (...) {  // a law or a callback in Python failed, or the user interrupted it: nothing has happened
             forces_.remove();
-            if (!start_.empty()) engine.set_state(start_);
-            points.roll_back();
+            if (!start_.empty()) {
+                engine.set_state(start_);
+                points.roll_back();
+            }
             throw;
         }
         if (const Outcome now = warnings_->outcome(engine); now != Outcome::DONE) outcome = now;

@@ -68,7 +68,7 @@ bool Ground::carries(int plane, int link, const Hull& hull, const Vector& positi
     });
 }
 
-/// Whether a point lies above or below one of the faces in a plane.
+/// Whether a point is above or below one of the faces in a plane.
 bool Ground::is_on_a_face(int plane, int link, const Vector& point) const {
     for (std::size_t b = 0; b < boxes.size(); ++b) {
         if (!meets[link][b]) continue;

@@ -1,4 +1,4 @@
-// Links of robots and Algorithm 2, for Python; and its parts alone, for tests.
+// The links of a multibody system and Algorithm 2, for Python; and its parts alone, for tests.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -35,7 +35,7 @@ nb::tuple as_tuple(const Solution& s) {
     return nb::make_tuple(copy_of<double>(s.impulse, {n, 6}), modes, outsides, s.evaluations, s.solved);
 }
 
-/// The solution of another solver: H has been asked at it last.
+/// Take the solution of another solver, at which H was evaluated last.
 void accept(PythonLinks& links, Input<double, -1> p, int evaluations, bool solved) {
     links.check_begun();
     Solution& s = links.algorithm2().solution();
@@ -96,7 +96,7 @@ void bind_algorithm2(nb::module_& m) {
              },
              nb::arg("p"), "H(V1) for impulses p (6 n,), V1 = V_free + (L - M_b^-1) p: Algorithm 1 for each link.")
         .def("accept", &accept, nb::arg("p"), nb::arg("evaluations"), nb::arg("solved"),
-             "Take the impulses p (6 n,) of another solver, which has asked for them last, as the solution.")
+             "Take the impulses p (6 n,) of another solver, at which H was evaluated last, as the solution.")
         .def_prop_ro("solution", [](PythonLinks& links) { return as_tuple(links.algorithm2().solution()); },
                      "What `solve` gave last.");
 }

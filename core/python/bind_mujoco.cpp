@@ -69,8 +69,8 @@ nb::object copy_of_matrix(const Matrix& A) {
     return nb::cast(copy_of<double>({rows > 0 ? A[0] : nullptr, rows * columns}, {rows, columns}));
 }
 
-Ground new_ground(Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
-                  const std::vector<std::vector<bool>>& endless) {
+void new_ground(Ground* self, Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
+                const std::vector<std::vector<bool>>& endless) {
     const std::size_t n = axes.shape(0);
     if (n == 0 || height.shape(0) != n || support.size() != n)
         throw nb::value_error("axes, height and support must have a row for each plane, and there must be one.");
@@ -83,7 +83,7 @@ Ground new_ground(Input<double, -1, 3, 3> axes, Input<double, -1> height, const 
         if (row.size() != n) throw nb::value_error("endless must have a value for each link and plane.");
     ground.endless = endless;
     ground.meets.resize(endless.size());
-    return ground;
+    new (self) Ground(std::move(ground));
 }
 
 void add_box(Ground& ground, Input<double, 3> centre, Input<double, 3, 3> axes, Input<double, 3> half,
@@ -97,10 +97,10 @@ void add_box(Ground& ground, Input<double, 3> centre, Input<double, 3, 3> axes, 
 }
 
 /// solver: a function of V_free and L that leaves its solution in `links`, or none for the search by modes
-LinkSetup new_link_setup(std::shared_ptr<PythonLinks> links, const std::vector<int>& bodies, Input<double, -1, 3, 3> frames,
-                         Ground ground, std::vector<std::vector<int>> plane_geoms, std::vector<std::array<int, 2>> spins,
-                         std::optional<nb::callable> solver) {
-    LinkSetup setup{links, {}, std::move(ground), std::move(plane_geoms), std::move(spins), {}};
+void new_link_setup(LinkSetup* self, std::shared_ptr<PythonLinks> links, const std::vector<int>& bodies,
+                    Input<double, -1, 3, 3> frames, const Ground& ground, const std::vector<std::vector<int>>& plane_geoms,
+                    const std::vector<std::array<int, 2>>& spins, std::optional<nb::callable> solver) {
+    LinkSetup setup{links, {}, ground, plane_geoms, spins, {}};
     const std::size_t n = static_cast<std::size_t>(links->size());
     if (bodies.size() != n || frames.shape(0) != n || setup.ground.endless.size() != n)
         throw nb::value_error("bodies, frames and ground must have a row for each link.");
@@ -115,7 +115,7 @@ LinkSetup new_link_setup(std::shared_ptr<PythonLinks> links, const std::vector<i
             const nb::gil_scoped_acquire acquired;
             call(copy_of<double>(V_free, {V_free.size()}), copy_of_matrix(L));
         };
-    return setup;
+    new (self) LinkSetup(std::move(setup));
 }
 
 void new_step(Step* self, const Engine& engine, const std::vector<const PairLaw*>& laws, const PairTable& table,
@@ -128,7 +128,7 @@ void new_step(Step* self, const Engine& engine, const std::vector<const PairLaw*
             if (is_none(geom, engine.model.ngeom)) throw nb::value_error("A plane must be one of the model's geoms.");
     for (const auto& [address, dof] : links.spins)
         if (is_none(address, engine.model.nq - 3) || is_none(dof, engine.model.nv - 2))
-            throw nb::value_error("A spin lies outside of qpos and qvel.");
+            throw nb::value_error("A spin must be inside of qpos and qvel.");
     if (!laws.empty() && table.class_of.size() != static_cast<std::size_t>(engine.model.ngeom))
         throw nb::value_error("The table of pairs must have a class for each geom.");
     std::vector<PairLaw> copies;
@@ -316,10 +316,8 @@ void bind_setup(nb::module_& m) {
              nb::arg("pair_gaps"));
 
     nb::class_<Ground>(m, "Ground", "Planes and boxes that do not move, on which links stand.")
-        .def("__init__",
-             [](Ground* self, Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
-                const std::vector<std::vector<bool>>& endless) { new (self) Ground(new_ground(axes, height, support, endless)); },
-             nb::kw_only(), nb::arg("axes"), nb::arg("height"), nb::arg("support"), nb::arg("endless"),
+        .def("__init__", &new_ground, nb::kw_only(), nb::arg("axes"), nb::arg("height"), nb::arg("support"),
+             nb::arg("endless"),
              "axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: cosine of its "
              "normal with up, (p,); endless: whether a plane carries a link by more than faces of boxes, (n, p)")
         .def("add_box", &add_box, nb::kw_only(), nb::arg("centre"), nb::arg("axes"), nb::arg("half"), nb::arg("faces"),
@@ -328,14 +326,7 @@ void bind_setup(nb::module_& m) {
              "link may touch it, (n,)");
     nb::class_<LinkSetup>(m, "LinkSetup", "The links of a model that have a learned law, and their ground.")
         .def(nb::init<>())
-        .def("__init__",
-             [](LinkSetup* self, std::shared_ptr<PythonLinks> links, const std::vector<int>& bodies,
-                Input<double, -1, 3, 3> frames, const Ground& ground, std::vector<std::vector<int>> plane_geoms,
-                std::vector<std::array<int, 2>> spins, std::optional<nb::callable> solver) {
-                 new (self) LinkSetup(new_link_setup(std::move(links), bodies, frames, ground, std::move(plane_geoms),
-                                                     std::move(spins), std::move(solver)));
-             },
-             nb::kw_only(), nb::arg("links"), nb::arg("bodies"), nb::arg("frames"), nb::arg("ground"), nb::arg("plane_geoms"),
+        .def("__init__", &new_link_setup, nb::kw_only(), nb::arg("links"), nb::arg("bodies"), nb::arg("frames"), nb::arg("ground"), nb::arg("plane_geoms"),
              nb::arg("spins"), nb::arg("solver").none());
 }
 
@@ -360,7 +351,7 @@ void bind_steps(nb::module_& m) {
                          return nb::cast(copy_of<std::int64_t>(self.points.uncovered, {self.points.uncovered.size()}));
                      },
                      "Steps in which each body touched something that its materials do not cover.")
-        .def_prop_ro("touching", [](const Step& self) { return self.links.touching(); }, nb::rv_policy::move,
+        .def_prop_ro("touching", [](const Step& self) { return self.links.touching; },
                      "Numbers of the links that touch.")
         .def_prop_ro("predicted", [](const Step& s) { return copy_of<double>(s.links.predicted, {s.links.predicted.size()}); },
                      nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step, axes of their planes.")
@@ -379,14 +370,14 @@ void bind_steps(nb::module_& m) {
         .def_rw("forces_wanted", &Step::forces_wanted)
         .def_ro("unsolved", &Step::unsolved, "Steps without an exact solution.")
         .def_ro("rounds", &Step::rounds, "Integrations in all steps.")
-        .def_prop_ro("any_uncovered",
+        .def_prop_ro("n_uncovered",
                      [](const Step& self) {
                          const auto& bodies = self.points.uncovered;
                          const auto& links = self.links.statistics;
-                         return std::any_of(bodies.begin(), bodies.end(), [](auto count) { return count > 0; }) ||
-                                std::any_of(links.begin(), links.end(), [](const auto& one) { return one.uncovered > 0; });
+                         return std::count_if(bodies.begin(), bodies.end(), [](auto count) { return count > 0; }) +
+                                std::count_if(links.begin(), links.end(), [](const auto& one) { return one.uncovered > 0; });
                      },
-                     "Whether a body with a law has touched something that no law covers.")
+                     "Number of bodies with a law that have touched something that no law covers.")
         .def_prop_ro("points_unsolved", [](const Step& self) { return self.points.unsolved; },
                      "Steps without an exact solution for the points.")
         .def_prop_ro("contact_steps", [](const Step& self) { return self.points.contact_steps; })

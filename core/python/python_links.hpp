@@ -1,4 +1,4 @@
-// Links of a robot as Python holds them.
+// The links of a multibody system as Python holds them.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace stiction {
 
-/// Links with the system that they were last asked about: the core only looks at it.
+/// Links with copies of V_free and L, which the core only refers to.
 class PythonLinks : public Links {
   public:
     using Links::Links;

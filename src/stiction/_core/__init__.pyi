@@ -505,7 +505,7 @@ class Links:
         solved: bool,
     ) -> None:
         """
-        Take the impulses p (6 n,) of another solver, which has asked for them last, as the solution.
+        Take the impulses p (6 n,) of another solver, at which H was evaluated last, as the solution.
         """
 
     @property
@@ -674,7 +674,7 @@ class Step:
     def reset_counts(self) -> None: ...
     def pair_statistics(self, law: int) -> object: ...
     @property
-    def link_statistics(self) -> object:
+    def link_statistics(self) -> NDArray[numpy.void]:
         """Statistics of each link, a view."""
 
     def points(self) -> object: ...
@@ -745,8 +745,10 @@ class Step:
         """Integrations in all steps."""
 
     @property
-    def any_uncovered(self) -> bool:
-        """Whether a body with a law has touched something that no law covers."""
+    def n_uncovered(self) -> int:
+        """
+        Number of bodies with a law that have touched something that no law covers.
+        """
 
     @property
     def points_unsolved(self) -> int:

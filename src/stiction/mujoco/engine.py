@@ -1,7 +1,7 @@
 """Access of the native core to MuJoCo: addresses of its functions, and offsets of the fields of its structs.
 
 MuJoCo's C interface is public, and its module `introspect` lists the fields of its structs. The address of a model or
-of its data follows from an array that lies within the struct, which Python sees as a NumPy array. Both are checked: the
+of its data follows from an array within the struct, which Python sees as a NumPy array. Both are checked: the
 version at import, and the layout against what Python reads, for each model.
 """
 
@@ -54,9 +54,7 @@ def check_version(version: str) -> None:
     """Refuse a MuJoCo with another layout of its interface, and warn of one with which stiction was not tested."""
     known = ", ".join(TESTED)
     if version.split(".")[0] != TESTED[0].split(".")[0] or version == "4.0.0":
-        raise checks.InputError(
-            f"stiction.mujoco needs MuJoCo {known}, this is MuJoCo {version}: pip install 'mujoco=={TESTED[-1]}'."
-        )
+        raise checks.InputError(f"stiction.mujoco needs MuJoCo {known} or a newer 4.x, this is MuJoCo {version}.")
     if version not in TESTED:
         warnings.warn(
             f"stiction.mujoco was tested with MuJoCo {known}, this is MuJoCo {version}: the layout of its structs is "

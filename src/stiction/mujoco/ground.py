@@ -127,7 +127,7 @@ def find_ground(model: Any, bodies: Sequence[int], covers: Callable[[int, int], 
     lost = [body for i, body in enumerate(bodies) if not endless[i].any() and not meets[i].any()]
     if covers is not None and lost:
         raise checks.InputError(
-            f"The body {model.body(lost[0]).name or lost[0]!r} has a law of its own, but nothing to stand on by it: on "
+            f"The body {model.body(lost[0]).name or lost[0]!r} has a learned law, but no ground for it: on "
             "all planes and boxes that are fixed to the world and that it may touch, materials hold, or there are none."
         )
     one = len(planes.found) == 1 and not boxes and all(carries(i, g) for i in links for g in planes.found[0].geoms)

@@ -16,12 +16,12 @@ from stiction.basics import checks
 from stiction.mujoco.mjcf import mujoco
 
 ANYTHING = "*"
-_KINDS = ("geom", "body", "material", "class")  # from the most special to the most general
+_KINDS = ("geom", "body", "material", "class")  # from the most specific to the most general
 
 
 @dataclass(frozen=True)
 class Side:
-    """What one half of a key names: its geoms, and how special the name is (0: anything)."""
+    """The geoms and bodies that one half of a key names, and how specific the name is (0: anything)."""
 
     geoms: frozenset[int]
     rank: int
@@ -114,7 +114,7 @@ def pairs_of(
     classes: Mapping[str, set[int]],
     grounds: Mapping[Hashable, frozenset[int]] | None = None,
 ) -> Pairs:
-    """The table for these keys; the most special key that fits a pair wins.
+    """The table for these keys; the most specific key that fits a pair wins.
 
     grounds: of the keys whose laws are not of pairs, but of a body on the ground: the geoms of that ground. Where such
         a key wins, no law of a pair holds.
@@ -169,7 +169,7 @@ def _law_of(a: Any, b: Any, claims: Sequence[_Claim]) -> int:
     best, rank = -1, -1
     for k, (first, second, law) in enumerate(claims):
         straight, crossed = a[2 * k] and b[2 * k + 1], b[2 * k] and a[2 * k + 1]
-        # A pair that names both sides is more special than one that leaves the other open; of equals the first wins.
+        # A pair that names both sides is more specific than one that leaves the other open; of equals the first wins.
         own = 10 * ((first.rank > 0) + (second.rank > 0)) + first.rank + second.rank
         if (straight or crossed) and own > rank:
             best, rank = -1 if law is None else 2 * law + (0 if straight else 1), own

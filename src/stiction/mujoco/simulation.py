@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from numbers import Real
 from pathlib import Path
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,13 +95,16 @@ class Simulation:
     def _start(self, model: Any, data: Any, laws: dict[Hashable, Any], plan: Plan) -> None:
         """Make the native step, on a model that is prepared."""
         self._model, self._data, self._laws, self._plan = model, data, laws, plan
-        self.core, self.contacts = plan.start(model, data, laws)
+        core, contacts = plan.start(model, data, laws)
+        self.core: Any = core  # its arrays have no types
+        self.contacts: dict[Any, Any] = contacts
         self.names = tuple(laws)
         self.steps = 0
         self._learned = divided(laws)[1]
         self._body_of = {key: model.body(one.body).name or one.body for key, one in zip(self._learned, plan.fits)}
         self._checked = self._settings()
-        self._warned: set[Hashable] = set()
+        self._warned: set[Hashable] = set()  # bodies
+        self._n_uncovered = 0  # when it was looked at last
         self._warned_unsolved = False
         self._free = Lock()  # held while a step is taken
 
@@ -118,7 +121,7 @@ class Simulation:
             "plan": self._plan,
             "steps": self.steps,
             "counts": self.core.counts,
-            "links": cast(Any, self.core).link_statistics.copy(),
+            "links": self.core.link_statistics.copy(),
             "memory": self.core.memory,
         }
 
@@ -126,7 +129,7 @@ class Simulation:
         self._start(state["model"], state["data"], state["laws"], state["plan"])
         self.steps = state["steps"]
         self.core.counts, self.core.memory = state["counts"], state["memory"]
-        cast(Any, self.core).link_statistics[:] = state["links"]
+        self.core.link_statistics[:] = state["links"]
 
     def __copy__(self) -> "Simulation":
         """As a deep copy: two simulations cannot step the same data."""
@@ -162,7 +165,7 @@ class Simulation:
 
         Bodies with learned laws by their keys, then those with materials by their names, where there are such steps.
         """
-        counts = np.asarray(self.core.uncovered)
+        counts = self.core.uncovered
         names = {int(b): self._model.body(int(b)).name or int(b) for b in np.flatnonzero(counts)}
         learned = {key: self.contacts[key].uncovered for key in self._learned}
         of_learned = set(self._body_of.values())
@@ -174,8 +177,8 @@ class Simulation:
             nstep = checks.count("nstep", nstep, 0)
         if not self._free.acquire(blocking=False):
             raise checks.InputError(
-                "A Simulation is in the middle of a step, of another thread or asked by its own law: give each thread "
-                "a Simulation of its own."
+                "A Simulation is in the middle of a step, of another thread or called by its own law: give each thread "
+                "its own Simulation."
             )
         try:
             self._check_settings()
@@ -214,7 +217,8 @@ class Simulation:
     def _warn(self) -> None:
         """Warn once of each body that touches something that no law covers, and of many unsolved steps."""
         core = self.core
-        if core.any_uncovered:
+        if core.n_uncovered > self._n_uncovered:
+            self._n_uncovered = core.n_uncovered
             found = [self._body_of.get(key, key) for key, count in self.uncovered.items() if count]
             names = [name for name in found if name not in self._warned]
             if names:
@@ -245,13 +249,14 @@ class Simulation:
         self.core.reset()
         self.core.reset_counts()
         self._warned.clear()
+        self._n_uncovered = 0
         self._warned_unsolved = False
 
     def save(self) -> NDArray[np.float64]:
         """Everything that the next steps depend on, as numbers."""
         state = np.empty(mujoco.mj_stateSize(self.model, _STATE))
         mujoco.mj_getState(self.model, self.data, state, _STATE)
-        return np.concatenate([state, np.asarray(self.core.memory).ravel()])
+        return np.concatenate([state, self.core.memory.ravel()])
 
     def restore(self, state: NDArray[np.float64]) -> None:
         """Continue from the state that `save` returned, bit for bit."""
