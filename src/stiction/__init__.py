@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from stiction import dart, gym, mujoco, recordings
     from stiction.basics.checks import InputError
     from stiction.bodies.body import Body
-    from stiction.bodies.state import Kind, Mode, State, Trajectory
+    from stiction.bodies.state import Kind, Mode, State
+    from stiction.bodies.trajectory import Trajectory
     from stiction.data.collecting import collect
     from stiction.data.dataset import DataSet
     from stiction.data.external_instances import instances
@@ -105,7 +106,7 @@ _HOME = {
     "Material": "stiction.laws.material",
     "Mode": "stiction.bodies.state",
     "State": "stiction.bodies.state",
-    "Trajectory": "stiction.bodies.state",
+    "Trajectory": "stiction.bodies.trajectory",
     "collect": "stiction.data.collecting",
     "evaluate": "stiction.evaluation.evaluate",
     "identify": "stiction.fit.identify",

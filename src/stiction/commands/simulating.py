@@ -12,7 +12,8 @@ from stiction.commands.options import Numbers, OptionalFile
 
 if TYPE_CHECKING:
     from stiction.bodies.body import Body
-    from stiction.bodies.state import State, Trajectory
+    from stiction.bodies.state import State
+    from stiction.bodies.trajectory import Trajectory
     from stiction.laws.law import Law
 
 FRICTION, CONE = 0.5, "box"  # of `stiction simulate coulomb`

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import Kind, Mode, State, Trajectory
+from stiction.bodies.state import Kind, Mode, State
+from stiction.bodies.trajectory import Trajectory
 from stiction.simulation.motion import DEEPEST_START, Setting, contacts_at, free_twists, to_motion
 
 Columns = dict[str, NDArray]

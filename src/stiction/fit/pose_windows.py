@@ -19,7 +19,8 @@ from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.fit.friction_structure import Model
 from stiction.fit.observed import opened
 from stiction.laws.material import Material

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.bodies.state import Mode, State, Trajectory
+from stiction.bodies.state import Mode, State
+from stiction.bodies.trajectory import Trajectory
 
 _TURN = 0.3  # [rad] in one step: a body that turns further in it may gain energy
 DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.basics.environment import check_memory
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import Law, as_law, checked_gravity, checked_substeps, checked_timestep
 from stiction.laws.modelfile import load
 from stiction.simulation.motion import Motion, Setting, check_finite, check_start, shaped, to_motion

@@ -8,8 +8,9 @@ import viser
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks, colours
-from stiction.bodies.state import Kind, Mode, State, Trajectory
+from stiction.bodies.state import Kind, Mode, State
 from stiction.bodies.throws import draw
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.modelfile import laws_of_one_body
 from stiction.viewer import subject as contrasts
 from stiction.viewer import window as serving

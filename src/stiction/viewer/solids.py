@@ -14,7 +14,7 @@ from stiction.basics import colours
 from stiction.basics.colours import Colour
 from stiction.bodies.body import Body
 from stiction.bodies.faces import faces_of
-from stiction.bodies.state import Trajectory
+from stiction.bodies.trajectory import Trajectory
 
 HOLD = 0.03  # [s] a patch stays drawn this long: most impacts last one step, too short for an eye
 _SLAB = 0.2  # thickness of a planar body as it is drawn, share of its diameter

@@ -10,8 +10,9 @@ from scipy.spatial.transform import Rotation
 from stiction.basics import checks, colours
 from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
 from stiction.bodies.throws import ThrowRanges
+from stiction.bodies.trajectory import Trajectory
 from stiction.data.plan import Plan
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.law import Law

@@ -5,7 +5,8 @@ from numpy.typing import NDArray
 
 from stiction.basics import colours
 from stiction.basics.colours import Colour
-from stiction.bodies.state import Mode, Trajectory
+from stiction.bodies.state import Mode
+from stiction.bodies.trajectory import Trajectory
 from stiction.viewer.solids import Solid
 from stiction.viewer.window import FIELD_OF_VIEW, Sight
 from stiction_studies.page.replay import Stage

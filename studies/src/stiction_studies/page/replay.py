@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stiction.basics import checks, colours
 from stiction.basics.files import read_arrays
 from stiction.bodies.body import Body
-from stiction.bodies.state import Trajectory
+from stiction.bodies.trajectory import Trajectory
 from stiction.viewer.pieces import Motion, Piece, Scene
 from stiction.viewer.solids import FRAME, Actor, Edges, Solid, finite_part
 from stiction.viewer.window import Sight, quiet_server, recorded, set_scene

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stiction.bodies.body import Body
-from stiction.bodies.state import Trajectory
+from stiction.bodies.trajectory import Trajectory
 from stiction.viewer.pieces import Scene
 
 

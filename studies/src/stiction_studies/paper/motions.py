@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
 from stiction.bodies.throws import drawn
+from stiction.bodies.trajectory import Trajectory
 from stiction.data.plan import Plan
 from stiction.evaluation.single_steps import FRESH, plan_of
 from stiction.laws.modelfile import load, load_law
