@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from stiction.basics.errors import InputError, first_line, shown
 
 __all__ = [
-    "InputError", "array", "choice", "count", "first_line", "flag", "non_negative", "numbers", "positive", "scalar",
-    "shown", "vector", "whole_numbers",
+    "InputError", "array", "between", "choice", "count", "first_line", "flag", "non_negative", "numbers", "positive",
+    "scalar", "shown", "vector", "whole_numbers",
 ]  # fmt: skip
 
 
@@ -74,6 +74,14 @@ def non_negative(name: str, value: float) -> float:
     number = scalar(name, value)
     if number < 0:
         raise InputError(f"{name} must not be negative, got {number:g}.")
+    return number
+
+
+def between(name: str, value: float, low: float, high: float) -> float:
+    """`value` as a finite float from `low` to `high`."""
+    number = scalar(name, value)
+    if not low <= number <= high:
+        raise InputError(f"{name} must be {low:g} to {high:g}, got {number:g}.")
     return number
 
 

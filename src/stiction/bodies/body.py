@@ -12,43 +12,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies import body_checks as checked
-from stiction.bodies.faces import convex_corners, faces_of, outline_of, shrunk, shrunk_in_plane
-
-# Mesh files: read, scaled to metres, and refused unless they are a body that has a mass and no hollows.
-
-
-_SMALLEST, _LARGEST = 1e-3, 20.0  # plausible sizes of a body given as a mesh file [m]
-
-
-def load_mesh(path: Path, scale: float) -> Any:
-    """The watertight, convex trimesh.Trimesh in a file, each of its units `scale` metres."""
-    import trimesh  # heavy, and only needed for meshes
-
-    if not path.is_file():
-        raise checks.InputError(f"There is no mesh file {path}.")
-    try:
-        mesh = trimesh.load(path, force="mesh")
-    except Exception as error:  # trimesh raises whatever its readers raise
-        raise checks.InputError(f"{path} cannot be read as a mesh: {error}.") from error
-    if not isinstance(mesh, trimesh.Trimesh) or len(mesh.faces) == 0:
-        raise checks.InputError(f"{path} holds no triangles; a body needs a watertight convex mesh.")
-    mesh.merge_vertices()
-    mesh.apply_scale(scale)
-    extent = float(mesh.extents.max())
-    if not _SMALLEST <= extent <= _LARGEST:
-        raise checks.InputError(
-            f"{path} is {extent:g} m long; a body is {_SMALLEST:g} to {_LARGEST:g} m: give `scale`, such as 0.001 "
-            "for a file in millimetres."
-        )
-    if not mesh.is_watertight:
-        raise checks.InputError(f"{path} is not watertight, so its mass is not defined; close its holes first.")
-    hull_volume = mesh.convex_hull.volume
-    if mesh.volume < (1 - 1e-6) * hull_volume:
-        raise checks.InputError(
-            f"{path} is not convex: it fills {100 * mesh.volume / hull_volume:.4g} % of its convex hull; "
-            "give the hull, or one convex part of it."
-        )
-    return mesh
+from stiction.bodies.faces import convex_corners, faces_of, load_mesh, outline_of, shrunk, shrunk_in_plane
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +25,7 @@ class Body:
     mass: [kg]
     com: centre of mass in the body frame [m], shape (3,)
     inertia: about the centre of mass, body axes [kg m^2], shape (3, 3)
-    planar: True for a body that moves in the x-z plane only
+    planar: True for a body that moves only in the x-z plane
     rounding: radius of its edges and corners [m]: the body is all points within it of the hull of `vertices`
 
         body = Body.box(size=(0.2, 0.3, 0.4), mass=1.0, com=(0, 0, 0.01))
@@ -80,9 +44,7 @@ class Body:
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         checks.choice("Body shape", self.shape, ("box", "prism", "rectangle", "mesh", "hull"))
-        if not isinstance(self.planar, bool | np.bool_):
-            raise checks.InputError(f"Body planar must be true or false, got {checks.shown(self.planar)}.")
-        set_(self, "planar", bool(self.planar))
+        set_(self, "planar", checks.flag("Body planar", self.planar))
         set_(self, "size", checked.size(self.size))
         set_(self, "vertices", checked.vertices(self.vertices, self.planar))
         set_(self, "mass", checked.mass(self.mass))
@@ -106,17 +68,17 @@ class Body:
 
     @cached_property
     def faces(self) -> list[list[int]]:
-        """Loops of vertex numbers, counter-clockwise seen from outside; of a planar body, its outline alone."""
+        """Loops of vertex indices, counter-clockwise seen from outside; for a planar body, only its outline."""
         return [outline_of(self.vertices)] if self.planar else faces_of(self.vertices)
 
     @cached_property
     def hull(self) -> _core.Hull:
-        """This body as the native core sees it."""
+        """This body in the native core."""
         corners = self.vertices - self.com
         return _core.Hull(corners, self.faces, self.mass, self.inertia, self.planar, self.rounding)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "hull"}  # made anew where it is needed
+        return {name: value for name, value in vars(self).items() if name != "hull"}  # rebuilt on demand
 
     @property
     def diameter(self) -> float:
@@ -124,7 +86,7 @@ class Body:
         return self.hull.diameter
 
     def same_as(self, other: "Body", tolerance: float = 1e-6) -> bool:
-        """Whether both have the same corners, mass properties and freedom to move, within a relative tolerance."""
+        """Whether both have the same corners, mass properties and degrees of freedom, within a relative tolerance."""
         mine, theirs = self._numbers(), other._numbers()
         return self.planar == other.planar and all(
             a.shape == b.shape and np.allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(a).max())
@@ -136,7 +98,7 @@ class Body:
         return [corners, np.array([self.mass]), self.com + self.diameter, self.inertia, np.array([self.rounding])]
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain description that JSON can hold and `from_dict` reads back exactly."""
+        """A description for JSON that `from_dict` reads back exactly."""
         description = {
             "shape": self.shape,
             "size": list(self.size),
@@ -146,13 +108,15 @@ class Body:
             "inertia": self.inertia.tolist(),
             "planar": self.planar,
         }
-        return description | ({"rounding": self.rounding} if self.rounding else {})  # sharp bodies keep their digests
+        return description | (
+            {"rounding": self.rounding} if self.rounding else {}
+        )  # digests of sharp bodies stay valid
 
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> "Body":
         """The body that `to_dict` described."""
         if not isinstance(description, dict):
-            raise checks.InputError(f"A body is described by its fields, got {checks.shown(description)}.")
+            raise checks.InputError(f"A body's description must be a dict, got {checks.shown(description)}.")
         names = [name for name in cls.__dataclass_fields__ if name != "rounding"]
         missing = [name for name in names if name not in description]
         if missing:
@@ -162,9 +126,9 @@ class Body:
     def reshaped(
         self, *, scale: float = 1.0, rounding: float, com: ArrayLike | None = None, inertia: ArrayLike | None = None
     ) -> "Body":
-        """The same shape, its outside scaled, its edges rounded with this radius [m]; by choice, other mass properties.
+        """The same shape scaled, its edges rounded with this radius [m], optionally with other mass properties.
 
-        Faces keep their places: those of the core move in by the radius of the ball that is swept over it.
+        The faces stay in place: those of `vertices` move inwards by the radius of the ball that is swept over them.
         """
         scale, rounding = checked.length("scale", scale), checked.rounding(rounding)
         change = rounding - scale * self.rounding
@@ -172,9 +136,9 @@ class Body:
         if change:
             vertices = shrunk_in_plane(vertices, change) if self.planar else shrunk(vertices, change)
         size = self.size if self.shape == "prism" else tuple(scale * length for length in self.size)
-        own = {"com": self.com if com is None else checks.numbers("Body com", com)}
-        own["inertia"] = self.inertia if inertia is None else checks.numbers("Body inertia", inertia)
-        return Body(self.shape, size, vertices, self.mass, **own, planar=self.planar, rounding=rounding)
+        com = self.com if com is None else checks.numbers("Body com", com)
+        inertia = self.inertia if inertia is None else checks.numbers("Body inertia", inertia)
+        return Body(self.shape, size, vertices, self.mass, com, inertia, planar=self.planar, rounding=rounding)
 
     @classmethod
     def box(
@@ -214,7 +178,7 @@ class Body:
         inertia: ArrayLike | None = None,
     ) -> "Body":
         """An upright prism on a regular polygon: `radius` to its corners, `height` along body z [m]."""
-        sides = checks.count("prism sides", sides, 3, checked.MOST_CORNERS // 2)
+        sides = checks.count("prism sides", sides, 3, checked.MAX_VERTICES // 2)
         radius, height = checked.length("prism radius [m]", radius), checked.length("prism height [m]", height)
         angle = 2 * np.pi * np.arange(sides) / sides
         ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
@@ -235,7 +199,7 @@ class Body:
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike | None = None,
     ) -> "Body":
-        """A rectangle of `size` (x, z) [m] that moves in the x-z plane only: the paper's 2D example."""
+        """A rectangle of `size` (x, z) [m] that moves only in the x-z plane: the paper's 2D example."""
         width, height = _lengths("rectangle size", size, 2)
         corners = np.array([[x, 0.0, z] for x in (-width / 2, width / 2) for z in (-height / 2, height / 2)])
         uniform = np.diag([height**2, width**2 + height**2, width**2]) / 12
@@ -257,22 +221,22 @@ class Body:
     ) -> "Body":
         """The convex hull of `points` (n, 3) [m], body frame; uniform unless `com` or `inertia` is given.
 
-        rounding: [m] a ball of this radius is swept over the hull, which makes the body larger by it
+        rounding: radius [m] of a ball that is swept over the hull, which makes the body larger by it
         """
         places = checks.array("points", points, (None, 3))
         if places.ndim != 2:
             raise checks.InputError(f"points must have shape (n, 3), got shape {places.shape}.")
-        if np.abs(places).max(initial=0.0) > checked.LONGEST:
-            raise checks.InputError(f"points must lie within {checked.LONGEST:g} m, got {np.abs(places).max():g} m.")
+        if np.abs(places).max(initial=0.0) > checked.MAX_LENGTH:
+            raise checks.InputError(f"points must lie within {checked.MAX_LENGTH:g} m, got {np.abs(places).max():g} m.")
         corners = convex_corners(_single(places))
         if com is None or inertia is None:
-            import trimesh  # heavy, and only needed for mass properties
+            import trimesh  # slow to import
 
             with np.errstate(invalid="ignore", divide="ignore"):
                 solid = trimesh.convex.convex_hull(corners)
                 has_volume = solid.volume > 0 and np.isfinite(solid.center_mass).all()
             if not has_volume:
-                raise checks.InputError("points must enclose a volume; these are too close together for one.")
+                raise checks.InputError("points must enclose a volume; the given ones are too close together.")
             com = solid.center_mass if com is None else com
             inertia = _or_uniform(inertia, mass, solid.moment_inertia / solid.volume)
         return cls("hull", (), corners, mass, np.array(com), np.array(inertia), rounding=rounding)
@@ -300,15 +264,16 @@ class Body:
 
 
 def _single(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rounded to single precision, in which mesh files and engines keep vertices: all then see one body."""
+    """Rounded to single precision, in which mesh files and engines store vertices, so that all use the same body."""
     return vertices.astype(np.float32).astype(np.float64)
 
 
 def _lengths(name: str, value: ArrayLike, number: int) -> NDArray[np.float64]:
     lengths = checks.array(name, value, (number,))
-    if lengths.ndim != 1 or np.any(lengths <= 0) or np.any(lengths > checked.LONGEST):
+    if lengths.ndim != 1 or np.any(lengths <= 0) or np.any(lengths > checked.MAX_LENGTH):
         raise checks.InputError(
-            f"{name} must be {number} positive lengths [m], at most {checked.LONGEST:g}, got {lengths.tolist()!s:.200}."
+            f"{name} must be {number} lengths above 0 and at most {checked.MAX_LENGTH:g} m, got "
+            f"{lengths.tolist()!s:.200}."
         )
     return lengths
 
