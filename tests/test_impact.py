@@ -236,7 +236,7 @@ def test_an_empty_batch_has_no_motion():
 def test_a_law_without_uncertainty_gives_no_samples(box):
     from stiction import CoulombLaw
 
-    with pytest.raises(InputError, match="does not know its own uncertainty"):
+    with pytest.raises(InputError, match="has no known uncertainty"):
         rollout(CoulombLaw(box), State((0, 0, 1.0)), 10, samples=3)
 
 
@@ -254,7 +254,7 @@ def test_model_file_round_trip(tmp_path):
 @pytest.mark.parametrize(
     ("numbers", "sentence"),
     [
-        ({"restitution": 1.2}, "between 0 and 1"),
+        ({"restitution": 1.2}, "must be 0 to 1"),
         ({"friction": -0.1}, "not be negative"),
         ({"memory": 0}, "whole number"),
     ],

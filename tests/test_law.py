@@ -37,9 +37,9 @@ def test_a_law_in_use_cannot_be_changed_unseen(box):
     with pytest.raises(ValueError, match="read-only"):
         law.friction_coefficients[0] = np.nan
     rollout(law, State([0, 0, 1]), 5)
-    with pytest.raises(InputError, match="is in use, so that its softness cannot be changed"):
+    with pytest.raises(InputError, match="is in use: its softness cannot be changed"):
         law.softness = 0.1
-    with pytest.raises(InputError, match="is in use, so that its material cannot be changed"):
+    with pytest.raises(InputError, match="is in use: its material cannot be changed"):
         law.material = Material.coulomb(np.pi)
 
 
@@ -198,7 +198,7 @@ def test_any_object_may_say_what_lies_outside_of_its_training(box):
     assert solved(Careful(box), 1.0).outside.tolist() == [True]
     careless = Careful(box)
     careless.outside = lambda contacts: True
-    with pytest.raises(InputError, match="A law's outside must return 1 truth values, one a contact, got array"):
+    with pytest.raises(InputError, match="A law's outside must return 1 truth values, one per contact, got array"):
         solved(careless, 1.0)
 
 
@@ -273,7 +273,7 @@ def test_a_class_a_law_without_body_and_a_wrong_softness_are_refused(box):
         pass
 
     refused = {
-        "A law is an object, got the class NoBody": NoBody,
+        "A law must be an object, got the class NoBody": NoBody,
         "The body of a law must be a stiction.Body, got NoneType": NoBody(),
     }
     for sentence, law in refused.items():

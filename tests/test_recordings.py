@@ -330,9 +330,7 @@ def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
     assert coverage_of_regions(sure, recordings, samples=24)[0.9] < 0.5
     refused = {
         "has no spread, so that its forecasts have no regions": lambda: coverage_of_regions(LAW, recordings),
-        "does not know its own uncertainty": lambda: coverage_of_regions(
-            CoulombLaw(SIZE, timestep=1 / RATE), recordings
-        ),
+        "has no known uncertainty": lambda: coverage_of_regions(CoulombLaw(SIZE, timestep=1 / RATE), recordings),
         "is for steps of 0.002 s, but frames are 0.006757 s apart": lambda: coverage_of_regions(
             AugmentedLaw.untrained(SIZE, seed=0), recordings
         ),

@@ -136,7 +136,7 @@ def test_throws_do_not_sink_fly_off_or_go_wrong(seed, mu):
         (dict(state=State([[0, 0, 1]] * 4), gravity=[[0, 0, -9.81]] * 4), r"must have shape \(3,\), the same for all"),
         (dict(state=State([0, 0, 1]), threads=0), "threads must be a whole number from 1 to 1024, got 0"),
         (dict(state=State([0, 0, 1]), every=0), "every must be a whole number from 1 to 2147483647, got 0"),
-        (dict(state=State([0, 0, 1]), samples=2), "does not know its own uncertainty"),
+        (dict(state=State([0, 0, 1]), samples=2), "has no known uncertainty"),
         (dict(state=[0, 0, 1]), "state must be a stiction.State, got list"),
     ],
 )
