@@ -139,7 +139,10 @@ def damaged(tmp_path, change):
         (lambda d, t: d["residual"]["friction"].update(viscosity=1.0), "and curves only"),
         (lambda d, t: d["residual"].update(spin={}), "may have friction and restitution, got"),
         (lambda d, t: (d.pop("residual"), t.pop("residual.restitution")), "unknown array"),
-        (lambda d, t: t.update({"residual.inner": np.zeros((2, 11)), "residual.outer": np.zeros((3, 2))}), "and a covariance, got"),
+        (
+            lambda d, t: t.update({"residual.inner": np.zeros((2, 11)), "residual.outer": np.zeros((3, 2))}),
+            "and a covariance, got",
+        ),
     ],
 )
 def test_files_that_describe_no_residual_are_refused(tmp_path, change, sentence):

@@ -146,7 +146,7 @@ def test_impossible_rollouts_are_refused(box, arguments, sentence):
 
 
 def test_a_planar_body_out_of_its_plane_is_refused(rectangle):
-    with pytest.raises(InputError, match="out of that plane of 1"):
+    with pytest.raises(InputError, match="outside that plane of 1"):
         rollout(CoulombLaw(rectangle), State([0, 0, 1], velocity=[0, 1, 0]), 1)
 
 

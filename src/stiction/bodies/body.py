@@ -1,4 +1,4 @@
-"""Bodies: a convex shape with its mass properties."""
+"""Bodies: a convex shape with its mass properties, all checked against their limits and against each other."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.basics.files import path_of
-from stiction.bodies import body_checks as checked
 from stiction.bodies.faces import convex_corners, faces_of, load_mesh, outline_of, shrunk, shrunk_in_plane
+
+MAX_VERTICES = 4096
+MAX_LENGTH, MAX_MASS = 1e6, 1e15  # [m], of sizes and coordinates; [kg]
+_TOLERANCE = 1e-9  # relative, of the checks on mass properties
+# Thinner and more slender bodies are not simulated to within 1e-9: rounding errors grow with the square of a rod's
+# length over its thickness.
+_MIN_THICKNESS = 1e-5  # relative to the length
+_MIN_MOMENT = 1e-5  # smallest principal moment of inertia, relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,17 +52,17 @@ class Body:
         set_ = object.__setattr__
         checks.choice("Body shape", self.shape, ("box", "prism", "rectangle", "mesh", "hull"))
         set_(self, "planar", checks.flag("Body planar", self.planar))
-        set_(self, "size", checked.size(self.size))
-        set_(self, "vertices", checked.vertices(self.vertices, self.planar))
-        set_(self, "mass", checked.mass(self.mass))
+        set_(self, "size", _checked_size(self.size))
+        set_(self, "vertices", _checked_vertices(self.vertices, self.planar))
+        set_(self, "mass", _checked_mass(self.mass))
         set_(self, "com", checks.vector("Body com (centre of mass)", self.com, 3).copy())
-        set_(self, "inertia", checked.inertia(self.inertia, self.planar))
-        set_(self, "rounding", checked.rounding(self.rounding))
+        set_(self, "inertia", _checked_inertia(self.inertia, self.planar))
+        set_(self, "rounding", _checked_rounding(self.rounding))
         for part in (self.vertices, self.com, self.inertia):
             part.setflags(write=False)
-        checked.centre(self.com, self.vertices, self.rounding)
+        _check_centre(self.com, self.vertices, self.rounding)
         if self.shape in ("box", "rectangle"):
-            checked.extent(self.shape, self.size, self.vertices, self.rounding)
+            _check_extent(self.shape, self.size, self.vertices, self.rounding)
 
     def __repr__(self) -> str:
         size = [f"{length:.4g}" for length in self.size]
@@ -130,7 +137,7 @@ class Body:
 
         The faces stay in place: those of `vertices` move inwards by the radius of the ball that is swept over them.
         """
-        scale, rounding = checked.length("scale", scale), checked.rounding(rounding)
+        scale, rounding = _checked_length("scale", scale), _checked_rounding(rounding)
         change = rounding - scale * self.rounding
         vertices = scale * self.vertices
         if change:
@@ -178,8 +185,8 @@ class Body:
         inertia: ArrayLike | None = None,
     ) -> "Body":
         """An upright prism on a regular polygon: `radius` to its corners, `height` along body z [m]."""
-        sides = checks.count("prism sides", sides, 3, checked.MAX_VERTICES // 2)
-        radius, height = checked.length("prism radius [m]", radius), checked.length("prism height [m]", height)
+        sides = checks.count("prism sides", sides, 3, MAX_VERTICES // 2)
+        radius, height = _checked_length("prism radius [m]", radius), _checked_length("prism height [m]", height)
         angle = 2 * np.pi * np.arange(sides) / sides
         ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
         corners = np.concatenate([np.column_stack([ring, np.full(sides, z)]) for z in (-height / 2, height / 2)])
@@ -226,8 +233,8 @@ class Body:
         places = checks.array("points", points, (None, 3))
         if places.ndim != 2:
             raise checks.InputError(f"points must have shape (n, 3), got shape {places.shape}.")
-        if np.abs(places).max(initial=0.0) > checked.MAX_LENGTH:
-            raise checks.InputError(f"points must lie within {checked.MAX_LENGTH:g} m, got {np.abs(places).max():g} m.")
+        if np.abs(places).max(initial=0.0) > MAX_LENGTH:
+            raise checks.InputError(f"points must lie within {MAX_LENGTH:g} m, got {np.abs(places).max():g} m.")
         corners = convex_corners(_single(places))
         if com is None or inertia is None:
             import trimesh  # slow to import
@@ -256,7 +263,7 @@ class Body:
         scale: metres in one unit of the file, such as 0.001 for millimetres
         """
         mesh = load_mesh(path_of("A mesh file", path), checks.positive("mesh scale", scale))
-        mass = checked.mass(mass)
+        mass = _checked_mass(mass)
         centre = np.array(mesh.center_mass) if com is None else np.asarray(com)
         uniform = np.array(mesh.moment_inertia) / mesh.volume
         corners = convex_corners(_single(np.unique(mesh.vertices, axis=0)))
@@ -270,13 +277,97 @@ def _single(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _lengths(name: str, value: ArrayLike, number: int) -> NDArray[np.float64]:
     lengths = checks.array(name, value, (number,))
-    if lengths.ndim != 1 or np.any(lengths <= 0) or np.any(lengths > checked.MAX_LENGTH):
+    if lengths.ndim != 1 or np.any(lengths <= 0) or np.any(lengths > MAX_LENGTH):
         raise checks.InputError(
-            f"{name} must be {number} lengths above 0 and at most {checked.MAX_LENGTH:g} m, got "
-            f"{lengths.tolist()!s:.200}."
+            f"{name} must be {number} lengths above 0 and at most {MAX_LENGTH:g} m, got {lengths.tolist()!s:.200}."
         )
     return lengths
 
 
 def _or_uniform(inertia: ArrayLike | None, mass: float, per_mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    return checked.mass(mass) * per_mass if inertia is None else checks.numbers("Body inertia", inertia)
+    return _checked_mass(mass) * per_mass if inertia is None else checks.numbers("Body inertia", inertia)
+
+
+def _checked_mass(value: float) -> float:
+    """A mass [kg]."""
+    return checks.between("Body mass [kg]", checks.positive("Body mass [kg]", value), 1e-15, MAX_MASS)
+
+
+def _checked_length(name: str, value: float) -> float:
+    """A length above zero [m]."""
+    return checks.between(name, checks.positive(name, value), 0, MAX_LENGTH)
+
+
+def _checked_rounding(value: float) -> float:
+    """The radius of edges and corners [m]."""
+    return checks.between("Body rounding [m]", value, 0, MAX_LENGTH)
+
+
+def _checked_size(value: Any) -> tuple[float, ...]:
+    """The numbers that define a shape."""
+    sizes = checks.array("Body size [m]", value, (None,))
+    if sizes.ndim != 1 or len(sizes) > 3:
+        raise checks.InputError(f"Body size must be at most three numbers, got shape {sizes.shape}.")
+    return tuple(sizes.tolist())
+
+
+def _checked_vertices(value: ArrayLike, planar: bool) -> NDArray[np.float64]:
+    """Corners (V, 3) that enclose a volume, or an area in the x-z plane."""
+    corners = checks.array("Body vertices", value, (None, 3)).copy()
+    if corners.ndim != 2 or not 3 <= len(corners) <= MAX_VERTICES:
+        raise checks.InputError(f"A body has 3 to {MAX_VERTICES} vertices (n, 3), got shape {corners.shape}.")
+    if np.abs(corners).max() > MAX_LENGTH:
+        raise checks.InputError(f"Body vertices must lie within {MAX_LENGTH:g} m, got {np.abs(corners).max():g} m.")
+    if planar and np.any(corners[:, 1] != 0):
+        raise checks.InputError("The vertices of a planar body must lie in its plane y = 0.")
+    widths = np.linalg.svd(corners - corners.mean(axis=0), compute_uv=False)
+    thickness = widths[1 if planar else 2] if len(widths) > 2 else 0.0
+    if not thickness > _MIN_THICKNESS * max(widths[0], 1e-9):
+        raise checks.InputError(
+            f"A body must have {'an area' if planar else 'a volume'}: its {len(corners)} vertices lie on "
+            f"{'one line' if planar else 'one plane'}, to within {_MIN_THICKNESS:g} of their extent."
+        )
+    return corners
+
+
+def _check_centre(com: NDArray, vertices: NDArray, rounding: float) -> None:
+    """Refuse a centre of mass (3,) outside the bounding box of the corners (V, 3)."""
+    low, high = vertices.min(axis=0) - rounding, vertices.max(axis=0) + rounding
+    if np.any(com < low - _TOLERANCE) or np.any(com > high + _TOLERANCE):
+        raise checks.InputError(
+            f"Body com must lie inside the body, between {low.tolist()} and {high.tolist()}, got {com.tolist()}."
+        )
+
+
+def _check_extent(shape: str, size: tuple[float, ...], vertices: NDArray, rounding: float) -> None:
+    """Refuse a box or a rectangle whose size and corners differ: some simulators use one, some the other."""
+    axes = [0, 1, 2] if shape == "box" else [0, 2]
+    reach = np.ptp(vertices, axis=0)[axes] + 2 * rounding
+    if len(size) != len(axes) or np.abs(reach - size).max() > 1e-6 * reach.max():
+        raise checks.InputError(f"A {shape} of size {list(size)} m has corners that extend over {reach.tolist()} m.")
+
+
+def _checked_inertia(value: ArrayLike, planar: bool) -> NDArray[np.float64]:
+    """A physically possible inertia tensor (3, 3) [kg m^2]."""
+    tensor = checks.array("Body inertia", value, (3, 3))
+    if tensor.ndim != 2 or np.abs(tensor).max() > MAX_MASS * MAX_LENGTH**2:
+        raise checks.InputError(
+            f"Body inertia must have shape (3, 3) and components up to {MAX_MASS * MAX_LENGTH**2:g} kg m^2, got shape "
+            f"{tensor.shape}."
+        )
+    if np.abs(tensor - tensor.T).max() > _TOLERANCE * np.abs(tensor).max():
+        raise checks.InputError(f"Body inertia must be symmetric, got {tensor.tolist()}.")
+    tensor = 0.5 * (tensor + tensor.T)
+    low, middle, high = np.linalg.eigvalsh(tensor)
+    if not low > 1e-13 * high or high > (low + middle) * (1 + _TOLERANCE):
+        raise checks.InputError(
+            "Body inertia must belong to a real mass distribution: principal moments positive and none above the sum "
+            f"of the others, got principal moments {low:.6g}, {middle:.6g}, {high:.6g} kg m^2."
+        )
+    if not planar and low < _MIN_MOMENT * high:
+        raise checks.InputError(
+            f"A body may not be more slender than a rod that is {np.sqrt(2 / _MIN_MOMENT):.0f} times as long as "
+            f"thick: its smallest principal moment of inertia must be at least {_MIN_MOMENT:g} of its largest, got "
+            f"{low / high:.3g}."
+        )
+    return tensor

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics import checks, colours
+from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.basics.files import path_of, read_arrays, whole_file
 from stiction.bodies.state import Kind, Mode, State
@@ -112,6 +112,8 @@ class Trajectory:
 
         path: also write it to this file, such as throw.png or throw.pdf
         """
+        from stiction.basics.colours import INK, as_hex
+
         try:
             from matplotlib.figure import Figure
         except ImportError as error:
@@ -126,7 +128,7 @@ class Trajectory:
         values = ((height, "height z [m]", self.position[..., 2]), (speed, "speed [m/s]", _norm(self.velocity)))
         for axes, label, value in values:
             lines = value.reshape(throws, -1)[:shown].T
-            axes.plot(self.time, lines, color=colours.as_hex(colours.INK), linewidth=width, alpha=alpha)
+            axes.plot(self.time, lines, color=as_hex(INK), linewidth=width, alpha=alpha)
             axes.set_ylabel(label)
             axes.grid(color="#e3e7ec")
         _plot_modes(modes, self.time, self.mode.reshape(throws, -1)[:shown])
@@ -192,7 +194,9 @@ def _plot_modes(axes, time, mode) -> None:
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
-    by_mode = {Mode(value).name.lower(): colours.as_hex(colour) for value, colour in sorted(colours.MODES.items())}
+    from stiction.basics.colours import MODES, as_hex
+
+    by_mode = {Mode(value).name.lower(): as_hex(colour) for value, colour in sorted(MODES.items())}
     colour_map = ListedColormap(["white", *by_mode.values()])  # in the order of Mode, which starts with NONE = 0
     axes.pcolormesh(time, np.arange(len(mode) + 1), mode, cmap=colour_map, vmin=0, vmax=len(Mode) - 1, rasterized=True)
     axes.invert_yaxis()

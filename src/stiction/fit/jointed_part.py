@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
 from stiction.basics.files import path_of
-from stiction.bodies.body_checks import MAX_LENGTH, MAX_MASS
+from stiction.bodies.body import MAX_LENGTH, MAX_MASS
 from stiction.laws.law import checked_gravity
 from stiction.mujoco.mjcf import mujoco, read_by_mujoco
 

@@ -3,15 +3,16 @@
 from abc import abstractmethod
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
-from stiction.laws.approximators import Approximator, Network
+from stiction.laws.approximators import Approximator, Network, check_names, from_arrays
 from stiction.laws.inputs import OUTPUTS, SIZE, WHOLE, Inputs
 from stiction.laws.law import NativeLaw, checked_info, checked_timestep
 from stiction.laws.material import Material
@@ -29,6 +30,7 @@ class LearnedLaw(NativeLaw):
     info: what is known about the law's origin: data, seed, command
     """
 
+    KIND: ClassVar[str] = ""  # its name in model files
     ROLES: ClassVar[tuple[str, ...]] = ()
     any_timestep = False
 
@@ -96,6 +98,32 @@ class LearnedLaw(NativeLaw):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "native"}  # rebuilt on demand
 
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Description for JSON, and tensors, for a model file."""
+        tensors = {
+            f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
+            for kind in KINDS
+            for role, part in zip(self.ROLES, self.parts[kind], strict=True)
+            for name, array in part.arrays().items()
+        }
+        body, inputs = self.body.to_dict(), self.inputs.to_dict()
+        names = {"kind": self.KIND, "body": body, "timestep": self.timestep, "inputs": inputs, "info": self.info}
+        return names, tensors
+
+    @classmethod
+    def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """The law that `to_parts` described."""
+        rest = dict(tensors)
+        parts = {
+            kind: tuple(from_arrays(_taken(rest, f"{kind.name.lower()}.{role}.")) for role in cls.ROLES)
+            for kind in KINDS
+        }
+        inputs = Inputs.from_dict(description.pop("inputs"))
+        if "material" in description:
+            description["material"] = Material.from_parts(description["material"], _taken(rest, "material."))
+        check_names("A law", rest, [])
+        return cls(Body.from_dict(description.pop("body")), parts, inputs, **description)
+
     def save(self, path: str | Path) -> None:
         """Write the law to a model file."""
         from stiction.laws.modelfile import save  # which imports this module
@@ -116,7 +144,7 @@ class AugmentedLaw(LearnedLaw):
     dropped: approximators that are not used, such as "point regressor", because the guess alone predicts better
     """
 
-    ROLES = ("classifier", "regressor")
+    KIND, ROLES = "augmented", ("classifier", "regressor")
 
     def __init__(
         self,
@@ -148,6 +176,16 @@ class AugmentedLaw(LearnedLaw):
         """Number of outputs of an approximator."""
         return 3 if role == "classifier" else OUTPUTS[kind]
 
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Description for JSON, and tensors, for a model file."""
+        description, tensors = super().to_parts()
+        if self.dropped:
+            description["dropped"] = list(self.dropped)
+        if self.material is not None:
+            description["material"], parts = self.material.to_parts()
+            tensors |= {f"material.{name}": array for name, array in parts.items()}
+        return description, tensors
+
     @property
     def recipe(self) -> _core.Recipe:
         """How contacts are described to the approximators."""
@@ -157,6 +195,11 @@ class AugmentedLaw(LearnedLaw):
         classifiers, regressors = by_role
         classifies, corrects = ([part_name(kind, role) not in self.dropped for kind in KINDS] for role in self.ROLES)
         return _core.AugmentedLaw(recipe, list(classifiers), list(regressors), classifies, corrects)
+
+
+def _taken(tensors: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Remove the tensors whose names start with `prefix` and return them by the rest of their names."""
+    return {key.removeprefix(prefix): tensors.pop(key) for key in list(tensors) if key.startswith(prefix)}
 
 
 def part_name(kind: Kind, role: str) -> str:
@@ -172,7 +215,7 @@ def recipe_of(inputs: Inputs, body: Body, timestep: float, material: Material | 
 class StatisticalLaw(LearnedLaw):
     """The purely data-driven baseline (PDD of the paper): regression of the whole impulse, without physics."""
 
-    ROLES = ("impulse",)
+    KIND, ROLES = "statistical", ("impulse",)
     whole = True
 
     @classmethod

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +15,20 @@ from safetensors.numpy import save as to_bytes
 from stiction.basics import checks
 from stiction.basics.files import path_of, sole_writer_of, write_whole
 from stiction.bodies.body import Body
-from stiction.laws.approximators import check_names, from_arrays
-from stiction.laws.impact import ImpactLaw
-from stiction.laws.inputs import Inputs
-from stiction.laws.learned import KINDS, AugmentedLaw, LearnedLaw, StatisticalLaw
 from stiction.laws.material import Material
+
+if TYPE_CHECKING:
+    from stiction.laws.impact import ImpactLaw
+    from stiction.laws.learned import LearnedLaw
 
 FORMAT, VERSION = "stiction-law", 1
 MAX_BYTES = 256 * 2**20  # of a model file
 _SHIPPED = Path(__file__).parents[1] / "models"
-_LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
 
 
-def save(law: LearnedLaw | ImpactLaw | Material, path: str | Path) -> None:
+def save(law: "LearnedLaw | ImpactLaw | Material", path: str | Path) -> None:
     """Write the law or material to `path` atomically."""
-    description, tensors = law.to_parts() if isinstance(law, ImpactLaw | Material) else _parts(law)
+    description, tensors = law.to_parts()
     _check_depth(description)
     write_whole(path_of("A model file", path), to_file(json.dumps(description, sort_keys=True), tensors))
 
@@ -38,29 +37,6 @@ def to_file(text: str, tensors: dict[str, NDArray[Any]]) -> bytes:
     """The bytes of a model file with this description in JSON."""
     metadata = {"format": FORMAT, "version": str(VERSION), "law": text, "digest": _digest(text, tensors)}
     return _sorted_header(to_bytes(tensors, metadata))
-
-
-def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Description and tensors of a learned law."""
-    tensors = {
-        f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
-        for kind in KINDS
-        for role, part in zip(law.ROLES, law.parts[kind], strict=True)
-        for name, array in part.arrays().items()
-    }
-    description: dict[str, Any] = {
-        "kind": next(name for name, kind in _LAWS.items() if isinstance(law, kind)),
-        "body": law.body.to_dict(),
-        "timestep": law.timestep,
-        "inputs": law.inputs.to_dict(),
-        "info": law.info,
-    }
-    if isinstance(law, AugmentedLaw) and law.dropped:
-        description["dropped"] = list(law.dropped)
-    if isinstance(law, AugmentedLaw) and law.material is not None:
-        description["material"], parts = law.material.to_parts()
-        tensors |= {f"material.{name}": array for name, array in parts.items()}
-    return description, tensors
 
 
 @contextmanager
@@ -152,26 +128,19 @@ def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:
 
 
 def _from_parts(description: Any, tensors: dict[str, NDArray[Any]]) -> Any:
-    kind = description.pop("kind")
-    if kind == "material":
-        return Material.from_parts(description, tensors)
-    if kind == ImpactLaw.KIND:
-        return ImpactLaw.from_parts(description, tensors)
-    law = _LAWS[kind]
-    rest = dict(tensors)
-    parts = {
-        kind: tuple(from_arrays(_taken(rest, f"{kind.name.lower()}.{role}.")) for role in law.ROLES) for kind in KINDS
-    }
-    inputs = Inputs.from_dict(description.pop("inputs"))
-    if "material" in description:
-        description["material"] = Material.from_parts(description["material"], _taken(rest, "material."))
-    check_names("A law", rest, [])
-    return law(Body.from_dict(description.pop("body")), parts, inputs, **description)
-
-
-def _taken(tensors: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Remove the tensors whose names start with `prefix` and return them by the rest of their names."""
-    return {key.removeprefix(prefix): tensors.pop(key) for key in list(tensors) if key.startswith(prefix)}
+    """The law or material of this description; only the module of its type is imported."""
+    match description.pop("kind"):
+        case "material":
+            return Material.from_parts(description, tensors)
+        case "impact":
+            from stiction.laws.impact import ImpactLaw as Law
+        case "augmented":
+            from stiction.laws.learned import AugmentedLaw as Law
+        case "statistical":
+            from stiction.laws.learned import StatisticalLaw as Law
+        case other:
+            raise KeyError(f"type of law {checks.shown(other)}")
+    return Law.from_parts(description, tensors)
 
 
 def _check_depth(description: Any) -> None:
