@@ -7,36 +7,36 @@
     run = stiction.rollout(stiction.CoulombLaw(body, friction=0.5), state, steps=800)
     run.plot("throw.png")
 
-What is public, each with its own help, such as help(stiction.rollout):
+Public names, each with its own help, such as help(stiction.rollout):
 
 Bodies and motions
     Body            a convex body: box, prism, rectangle, mesh, hull_of
     State           pose and velocity of one body or of a batch; from_euler, random
     Trajectory      a recorded motion: save, load, plot, to_dataframe
-    Mode, Kind      what becomes of a contact, and whether it is a point, a line or a surface
+    Mode, Kind      of a contact: static, dynamic or detach; point, line or surface
 Laws
     CoulombLaw      Coulomb's friction, solved exactly
     Material        friction by direction, speed and load, for any body: material.on(body)
-    load            a law or material that ships, by its name, or from a model file
+    load            a shipped law or material by its name, or one from a model file
     AugmentedLaw    the learned law of the paper
-    Law, Contacts   a law of your own, and what it is shown of contacts: see examples/own_law.py
+    Law, Contacts   a user-defined law, and the contacts it sees: see examples/own_law.py
 Simulating
-    rollout         whole motions, of one body or of many in threads
-    Stepper         one step a call
+    rollout         whole motions, of one body or of many, in threads
+    Stepper         one step per call
 Learning
-    collect         throw a body in a ground truth and keep its contacts
+    collect         throw a body in a ground truth and record its contacts
     instances       contacts from elsewhere
-    DataSet         what both of them return
+    DataSet         the result of both
     train           a learned law from a data set
-    train_material  a material from data sets or recordings; plot_material draws one
+    train_material  a material from data sets or recordings; plot_material plots one
     identify        a body and its law from recorded tosses
-    evaluate        how good a law is on what it was not trained on
-Modules for which extras are needed, such as pip install 'stiction[mujoco]'
+    evaluate        errors of a law on data it was not trained on
+Modules that need extras, such as pip install 'stiction[mujoco]'
     mujoco          laws in MuJoCo models
     gym             laws in Gymnasium environments
     dart            DART as ground truth
     recordings      read recorded tosses, forecast them
-InputError is what all of them raise for input that they cannot work with.
+All of them raise an InputError for invalid input.
 """
 
 from importlib import import_module
@@ -93,7 +93,7 @@ __all__ = [
     "train_material",
 ]
 
-# Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
+# Module of each public name; imported on first use, so that `import stiction` is quick and needs no engine.
 _HOME = {
     "AugmentedLaw": "stiction.laws.learned",
     "Body": "stiction.bodies.body",
@@ -119,7 +119,7 @@ _HOME = {
     "train_material": "stiction.fit.material",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")
-# What names cannot be imported without: where it is missing, help() and dir() leave them out.
+# Packages that names need: help() and dir() leave out the names whose packages are missing.
 _NEEDS = {
     "dart": ("dartpy",),
     "gym": ("gymnasium", "mujoco"),
@@ -148,7 +148,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from importlib.util import find_spec  # not needed to import names
+    from importlib.util import find_spec
 
     missing = {needed for packages in _NEEDS.values() for needed in packages if find_spec(needed) is None}
     return [*(name for name in __all__ if missing.isdisjoint(_NEEDS.get(name, ()))), "__version__"]

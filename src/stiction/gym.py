@@ -1,4 +1,4 @@
-"""Gymnasium: any of its MuJoCo environments with contact laws, and many of them side by side in threads."""
+"""Gymnasium: its MuJoCo environments with contact laws, also many of them in threads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,16 +20,16 @@ __all__ = ["LearnedFeet", "ThreadVectorEnv"]
 
 
 class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
-    """The environment, with contacts by laws.
+    """A MuJoCo environment whose contacts follow laws.
 
     env: an environment made on Gymnasium's MujocoEnv
     laws: as `stiction.mujoco.Simulation` takes them. The time step of a learned law must be the model's (not the
         environment's, which is several of them).
-    options: of stiction.mujoco.Simulation
+    options: other arguments of stiction.mujoco.Simulation
 
-    A model that asks for the integrator RK4, as many of Gymnasium's do, is stepped by Euler's method instead. Contact
-    forces in observations (`cfrc_ext`) include those of the laws.
-    `contacts` tells what became of each key's contacts; its counts begin anew with each episode.
+    A model with the integrator RK4, as many of Gymnasium's, is stepped by Euler's method instead. Contact forces in
+    observations (`cfrc_ext`) include those of the laws. `contacts` reports the contacts of each key; its counts are
+    reset with each episode.
     """
 
     def __init__(self, env: gymnasium.Env, *, laws: Mapping[Any, Any], **options: Any) -> None:
@@ -41,7 +41,7 @@ class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
                 f"LearnedFeet needs an environment made on Gymnasium's MujocoEnv, got {type(inner).__name__}."
             )
         self.simulation = Simulation(inner.model, inner.data, laws=laws, **options)
-        self.simulation.contact_part.want_forces()  # as MujocoEnv: its observations may use them
+        self.simulation.contact_part.want_forces()  # which observations may use
         inner._step_mujoco_simulation = self._steps
 
     @property
@@ -50,47 +50,47 @@ class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
         return self.simulation.contacts
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        """Begin an episode."""
+        """Start an episode."""
         self.simulation.forget()
         return self.env.reset(seed=seed, options=options)
 
     def _steps(self, ctrl, n_frames: int) -> None:
-        """What the environment does between an action and the next observation."""
+        """The steps between an action and the next observation."""
         self.simulation.data.ctrl[:] = ctrl
         self.simulation.step(n_frames)
 
 
 class _Ahead(gymnasium.Wrapper):
-    """An environment whose next step may have been begun in a thread."""
+    """An environment whose next step may already run in a thread."""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
-        self._begun: Future[Any] | None = None
+        self._started: Future[Any] | None = None
         self.is_over = False
 
-    def begin(self, pool: ThreadPoolExecutor, action: Any) -> None:
-        """Begin the step with this action."""
-        self._begun = pool.submit(self.env.step, action)
+    def start(self, pool: ThreadPoolExecutor, action: Any) -> None:
+        """Start the step with this action."""
+        self._started = pool.submit(self.env.step, action)
 
     def step(self, action: Any):
-        """The step that was begun, or a step."""
-        begun, self._begun = self._begun, None
-        result = self.env.step(action) if begun is None else begun.result()
+        """Finish the step that was started, or make one."""
+        started, self._started = self._started, None
+        result = self.env.step(action) if started is None else started.result()
         self.is_over = bool(result[2] or result[3])
         return result
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
-        """Begin an episode."""
+        """Start an episode."""
         self.is_over = False
         return self.env.reset(seed=seed, options=options)
 
 
 class ThreadVectorEnv(SyncVectorEnv):
-    """Gymnasium's SyncVectorEnv with the steps of all environments in threads, which give up Python's lock in physics.
+    """Gymnasium's SyncVectorEnv with its environments stepped in threads; the physics releases Python's lock.
 
     env_fns: functions that make the environments, such as LearnedFeet
-    threads: how many; all processors by default. They change no bit of what comes out.
-    options: of SyncVectorEnv
+    threads: by default as many as processors. The results do not depend on it, to the bit.
+    options: other arguments of SyncVectorEnv
     """
 
     def __init__(
@@ -100,14 +100,14 @@ class ThreadVectorEnv(SyncVectorEnv):
         self._pool = ThreadPoolExecutor(None if threads is None else checks.count("threads", threads, 1))
 
     def step(self, actions: Any):
-        """One step of each environment; one whose episode is over begins anew instead, as SyncVectorEnv says."""
+        """One step of each environment; one whose episode is over is reset instead, as in SyncVectorEnv."""
         resets = self.autoreset_mode is AutoresetMode.NEXT_STEP
         for env, action in zip(self.envs, iterate(self.action_space, actions)):
             if isinstance(env, _Ahead) and not (env.is_over and resets):
-                env.begin(self._pool, action)
+                env.start(self._pool, action)
         return super().step(actions)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the environments, and let the threads end."""
+        """Close the environments and end the threads."""
         super().close_extras(**kwargs)
         self._pool.shutdown()
