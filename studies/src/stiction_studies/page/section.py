@@ -6,7 +6,7 @@ from typing import Any
 
 from stiction.bodies.body import Body
 from stiction.bodies.trajectory import Trajectory
-from stiction.viewer.pieces import Scene
+from stiction_studies.page.motions_shown import Scene
 
 
 @dataclass(frozen=True)
