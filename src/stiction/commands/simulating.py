@@ -1,6 +1,8 @@
 """The commands that simulate: simulate and view."""
 
+import webbrowser
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
@@ -186,8 +188,24 @@ def view(
         seed: Seed of the random throws.
     """
     require("`stiction view`", "viser")
-    with loading():
-        from stiction.viewer.view import is_robot, serve
-    if is_robot(law):
+    if law != "quadruped" and Path(law).suffix.lower() not in (".xml", ".mjcf", ".urdf"):
+        if material is not None:
+            raise InputError(f"--material is for the file of a robot's model, got the law {law}.")
+        with loading():
+            from stiction.viewer.law_viewer import Viewer
+        window = Viewer(law, host=host, port=port, seed=seed, data=data)
+    else:
         require(f"`stiction view {law}`", "mujoco")
-    serve(law, host=host, port=port, seed=seed, open_browser=open, data=data, material=material)
+        if data is not None:
+            raise InputError(f"Recordings are for a law, such as cube; got the robot {law}.")
+        if law == "quadruped" and material is not None:
+            raise InputError("The quadruped has learned feet; --material is for a model file.")
+        with loading():
+            from stiction.viewer.robot_viewer import ModelFile, Quadruped, RobotViewer
+        robot = Quadruped() if law == "quadruped" else ModelFile(law, 0.8 if material is None else material, seed=seed)
+        window = RobotViewer(robot, host=host, port=port)
+    with window:
+        print(f"Viewer: {window.address} (Ctrl+C ends it)", flush=True)
+        if open:
+            webbrowser.open(window.address)
+        window.run()

@@ -5,7 +5,6 @@ import io
 import socket
 import threading
 import time
-import webbrowser
 from contextlib import redirect_stdout
 from types import TracebackType
 from typing import Any, Self
@@ -157,15 +156,6 @@ class Window:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def serve(window: Window, *, open_browser: bool) -> None:
-    """Run a window until it is interrupted, and print its address."""
-    with window:
-        print(f"Viewer: {window.address} (Ctrl+C ends it)", flush=True)
-        if open_browser:
-            webbrowser.open(window.address)
-        window.run()
 
 
 def block(rows: list[str]) -> str:
