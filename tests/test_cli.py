@@ -176,11 +176,12 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
         ("stiction_studies.listed", "run"),
     ):
         monkeypatch.setattr(f"{module}.{name}", lambda *given, **how: called.append((given, how)))
+    monkeypatch.setattr("stiction.data.dataset.print_summary", lambda data: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
     assert [line.split(": stiction ")[1].split()[0] for line in shown] == ["collect", "train", "evaluate", "reproduce"]
     (thrown, _), (trained, budget), (measured, contacts), (study, of) = called
-    assert (thrown[0].body, thrown[0].throws, thrown[0].out) == ("box", 300, tmp_path / "data")
+    assert (thrown[0].body.shape, thrown[0].throws, thrown[1]) == ("box", 300, tmp_path / "data")
     law = tmp_path / "box.safetensors"
     assert trained == (tmp_path / "data", law) and budget["time_budget"] == 60
     assert measured == (str(law),) and contacts["contacts"] == 10_000
