@@ -43,14 +43,7 @@ class Bar:
 
 @contextmanager
 def bar(
-    what: str,
-    total: float,
-    *,
-    done: int = 0,
-    shown: bool = True,
-    kept: bool = False,
-    speed: str = "",
-    per: float = 1,
+    what: str, total: float, *, done: int = 0, shown: bool = True, kept: bool = False, speed: str = "", per: float = 1
 ) -> Iterator[Bar]:
     """A single bar.
 

@@ -199,12 +199,7 @@ class Body:
 
     @classmethod
     def rectangle(
-        cls,
-        size: ArrayLike,
-        mass: float,
-        *,
-        com: ArrayLike = (0.0, 0.0, 0.0),
-        inertia: ArrayLike | None = None,
+        cls, size: ArrayLike, mass: float, *, com: ArrayLike = (0.0, 0.0, 0.0), inertia: ArrayLike | None = None
     ) -> "Body":
         """A rectangle of `size` (x, z) [m] that moves only in the x-z plane: the paper's 2D example."""
         width, height = _lengths("rectangle size", size, 2)
