@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stiction import dart, gym, mujoco, recordings
-    from stiction.basics.checks import InputError
+    from stiction.basics.errors import InputError
     from stiction.bodies.body import Body
     from stiction.bodies.state import Kind, Mode, State
     from stiction.bodies.trajectory import Trajectory
@@ -65,60 +65,34 @@ if TYPE_CHECKING:
     from stiction.training.from_data import train
 
 __all__ = [
-    "AugmentedLaw",
-    "Body",
-    "Contacts",
-    "CoulombLaw",
-    "DataSet",
-    "InputError",
-    "Kind",
-    "Law",
-    "Material",
-    "Mode",
-    "State",
-    "Stepper",
-    "Trajectory",
-    "collect",
-    "dart",
-    "evaluate",
-    "gym",
-    "identify",
-    "instances",
-    "load",
-    "mujoco",
-    "plot_material",
-    "recordings",
-    "rollout",
-    "train",
-    "train_material",
-]
+    "AugmentedLaw", "Body", "Contacts", "CoulombLaw", "DataSet", "InputError", "Kind", "Law", "Material", "Mode",
+    "State", "Stepper", "Trajectory", "collect", "dart", "evaluate", "gym", "identify", "instances", "load", "mujoco",
+    "plot_material", "recordings", "rollout", "train", "train_material",
+]  # fmt: skip
 
-# Module of each public name; imported on first use, so that `import stiction` is quick and needs no engine.
-_HOME = {
-    "AugmentedLaw": "stiction.laws.learned",
-    "Body": "stiction.bodies.body",
-    "Contacts": "stiction.laws.contacts",
-    "CoulombLaw": "stiction.laws.coulomb",
-    "DataSet": "stiction.data.dataset",
-    "InputError": "stiction.basics.checks",
-    "Kind": "stiction.bodies.state",
-    "Law": "stiction.laws.law",
-    "Material": "stiction.laws.material",
-    "Mode": "stiction.bodies.state",
-    "State": "stiction.bodies.state",
-    "Trajectory": "stiction.bodies.trajectory",
-    "collect": "stiction.data.collecting",
-    "evaluate": "stiction.evaluation.evaluate",
-    "identify": "stiction.fit.identify",
-    "instances": "stiction.data.external_instances",
-    "load": "stiction.laws.modelfile",
-    "rollout": "stiction.simulation.rollout",
-    "Stepper": "stiction.simulation.rollout",
-    "train": "stiction.training.from_data",
-    "plot_material": "stiction.fit.material_plot",
-    "train_material": "stiction.fit.material",
+# Modules and their public names; imported on first use, so that `import stiction` is quick and needs no engine.
+_NAMES = {
+    "basics.errors": ("InputError",),
+    "bodies.body": ("Body",),
+    "bodies.state": ("Kind", "Mode", "State"),
+    "bodies.trajectory": ("Trajectory",),
+    "data.collecting": ("collect",),
+    "data.dataset": ("DataSet",),
+    "data.external_instances": ("instances",),
+    "evaluation.evaluate": ("evaluate",),
+    "fit.identify": ("identify",),
+    "fit.material": ("train_material",),
+    "fit.material_plot": ("plot_material",),
+    "laws.contacts": ("Contacts",),
+    "laws.coulomb": ("CoulombLaw",),
+    "laws.law": ("Law",),
+    "laws.learned": ("AugmentedLaw",),
+    "laws.material": ("Material",),
+    "laws.modelfile": ("load",),
+    "simulation.rollout": ("Stepper", "rollout"),
+    "training.from_data": ("train",),
 }
-_MODULES = ("dart", "gym", "mujoco", "recordings")
+_HOME = {name: f"stiction.{module}" for module, names in _NAMES.items() for name in names}
 # Packages that names need: help() and dir() leave out the names whose packages are missing.
 _NEEDS = {
     "dart": ("dartpy",),
@@ -129,12 +103,13 @@ _NEEDS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in ("dart", "gym", "mujoco", "recordings"):
         from importlib.util import find_spec
 
         missing = [package for package in _NEEDS[name] if find_spec(package) is None]
         if missing:
-            needs = import_module("stiction.basics.environment").needs
+            from stiction.basics.environment import needs
+
             raise ImportError(needs(f"stiction.{name}", *missing))
         value = import_module(f"stiction.{name}")
     elif name in _HOME:
