@@ -210,7 +210,7 @@ def test_threads_and_parts_of_a_batch_change_no_bit(monkeypatch):
     start = random_states(np.random.default_rng(9), 130)
     whole = rollout(law, start, 80, samples=2, seed=4, threads=1)
     assert np.array_equal(whole.position, rollout(law, start, 80, samples=2, seed=4, threads=3).position)
-    monkeypatch.setattr(rollouts, "_AT_A_TIME", 50)
+    monkeypatch.setattr(rollouts, "_BODIES_PER_UPDATE", 50)
     parts = rollout(law, start, 80, samples=2, seed=4, threads=1, progress=True)
     assert np.array_equal(whole.position, parts.position) and np.array_equal(whole.impulse, parts.impulse)
 

@@ -31,7 +31,7 @@ Learning
     train_material  a material from data sets or recordings; plot_material plots one
     identify        a body and its law from recorded tosses
     evaluate        errors of a law on data it was not trained on
-Modules that need extras, such as pip install 'stiction[mujoco]'
+Modules with extras, such as pip install 'stiction[mujoco]'
     mujoco          laws in MuJoCo models
     gym             laws in Gymnasium environments
     dart            DART as ground truth

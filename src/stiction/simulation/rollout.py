@@ -16,6 +16,7 @@ from stiction.laws.law import Law, as_law, checked_gravity, checked_substeps, ch
 from stiction.simulation.motion import Motion, Setting, check_finite, check_start, shaped, to_motion
 
 MAX_STEPS = 2**31 - 1  # of one call
+_BODIES_PER_UPDATE = 2048  # of the progress bar, per thread
 
 
 def rollout(
@@ -100,7 +101,7 @@ def _simulate(
         return Trajectory(*run(slice(None)), timestep=every * setting.timestep)
     from stiction.basics.progress import bar  # slow to import
 
-    parts, size = [], 2048 * threads  # bodies between two updates of the bar
+    parts, size = [], _BODIES_PER_UPDATE * threads
     with bar("bodies", n) as shown:
         for start in range(0, n, size):
             parts.append(run(slice(start, start + size)))
