@@ -90,7 +90,8 @@ def test_a_learned_law_holds_for_its_own_time_step_only(box):
     for name in ("box", "box-pdd"):
         with pytest.raises(InputError) as refusal:
             rollout(name, LOW, 5, timestep=0.001)
-        assert str(refusal.value) == "This law was learned for time steps of 0.002 s and holds only for these, got 0.001 s."
+        sentence = "This law was learned for time steps of 0.002 s and holds only for these, got 0.001 s."
+        assert str(refusal.value) == sentence
         assert rollout(name, LOW, 5, timestep=0.002).steps == 5
     coarse, fine = (rollout(CoulombLaw(box, 0.5), LOW, int(0.4 / h), timestep=h) for h in (0.002, 0.0005))
     assert coarse.time[-1] == fine.time[-1] == pytest.approx(0.4)

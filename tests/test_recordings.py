@@ -307,7 +307,7 @@ def test_a_toss_is_forecast_at_its_frames(recordings):
     assert fine.steps == recordings[0].steps and fine.timestep == pytest.approx(1 / RATE)
     drawn = recordings[0].forecast("cube", samples=5, seed=1)
     assert drawn.position.shape == (5, 100, 3) and np.ptp(drawn.position[:, -1], axis=0).max() > 1e-4
-    with pytest.raises(InputError, match=r"learned for steps of 0.002 s and holds only for these, got 0.0022"):
+    with pytest.raises(InputError, match=r"learned for time steps of 0.002 s and holds only for these, got 0.0022"):
         recordings[0].forecast(AugmentedLaw.untrained(SIZE, seed=0))
 
 
