@@ -1,7 +1,7 @@
 # Each target sets up what it needs: .venv is made once, and again after a change of the dependencies; the core is
 # compiled again after a change in core/ or CMakeLists.txt, only the files that need it.
 PYTHON = python3
-EXTRAS = dart,report,dev,docs,mujoco,bullet,train,cluster,gym,record,sysid
+EXTRAS = dart,report,dev,docs,mujoco,train,cluster,gym,record
 PYTEST_ARGS = -n 2
 WERROR ?= OFF
 
@@ -13,6 +13,7 @@ SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 # What builds the core stays in .venv, at one place, so that the next build is a quick one.
 BUILD_TOOLS = scikit-build-core nanobind cmake ninja hatchling
+ENGINES = pybullet 'mujoco-core[sysid]' tabulate
 INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.define.STICTION_WERROR=$(WERROR)
 TORCH_INDEX = https://download.pytorch.org/whl/cpu
 LOCK_TORCH = --torch-backend cpu
@@ -58,7 +59,7 @@ fuzz-quick: $(BUILT) ## the same in less than a minute
 # PyTorch's own index has its wheels without CUDA. Where it cannot be reached: LOCK_TORCH="--find-links FOLDER".
 lock: $(BUILT) ## write requirements.lock: the tested set with the hash of every file, of Python 3.11 on Linux
 	@$(PIP) install -qq -c constraints.txt uv
-	@printf '%s\n' $(BUILD_TOOLS) | $(BIN)/uv pip compile --quiet --no-config --generate-hashes --no-header --no-annotate \
+	@printf '%s\n' $(BUILD_TOOLS) $(ENGINES) | $(BIN)/uv pip compile --quiet --no-config --generate-hashes --no-header --no-annotate \
 	    --python-version 3.11.7 --python-platform x86_64-manylinux_2_28 --default-index https://pypi.org/simple \
 	    $(LOCK_TORCH) --all-extras -c constraints.txt pyproject.toml - -o build/requirements.lock
 	@{ echo "# Made by make lock, from pyproject.toml and constraints.txt; CONTRIBUTING.md says how to install by it."; \
@@ -94,7 +95,7 @@ $(INSTALLED): pyproject.toml studies/pyproject.toml constraints.txt
 	    || $(PYTHON) -m venv --clear .venv
 	@$(PIP) install -qq -c constraints.txt $(BUILD_TOOLS)
 	@$(INSTALL) -e '.[$(EXTRAS)]'
-	@$(INSTALL) -e ./studies
+	@$(INSTALL) -e './studies[engines]'
 	@rm -f .venv/built-* && touch '$@' $(BUILT)
 
 $(BUILT): $(CORE) | $(INSTALLED)

@@ -1,8 +1,8 @@
-"""Two thousand throws at once: where a box comes to rest, and how well a learned and an analytic law agree about it.
+"""Two thousand throws at once: where a box comes to rest, and how well a learned and an analytic law agree.
 
     python examples/batch.py [THROWS]
 
-A batch is simulated in all processor cores and has, to the last bit, the results of its throws one by one.
+A batch runs on all processor cores and has, to the last bit, the results of single throws.
 """
 
 import sys
@@ -17,15 +17,14 @@ learned = stiction.load("box")  # learned from throws of this box in DART
 analytic = stiction.CoulombLaw(learned.body, friction=1.0)
 starts = stiction.State.random(learned.body, throws, seed=1)
 
-began = time.perf_counter()
-run = stiction.rollout(learned, starts, steps=800, every=100)  # only every 100th state takes memory
-seconds = time.perf_counter() - began
+start = time.perf_counter()
+run = stiction.rollout(learned, starts, steps=800, every=100)  # keeps every 100th state
+seconds = time.perf_counter() - start
 print(f"{throws:,} throws of 800 steps in {seconds:.2f} s: {1e9 * seconds / (800 * throws):.0f} ns a step")
 
-way = run.position[:, -1, :2] - run.position[:, 0, :2]
-distance = np.linalg.norm(way, axis=1)
-low, middle, high = np.quantile(distance, (0.05, 0.5, 0.95))
-print(f"distance: median {middle:.2f} m, 90 % of them between {low:.2f} and {high:.2f} m")
+distance = np.linalg.norm(run.position[:, -1, :2] - run.position[:, 0, :2], axis=1)
+low, median, high = np.quantile(distance, (0.05, 0.5, 0.95))
+print(f"distance: median {median:.2f} m, 90 % between {low:.2f} and {high:.2f} m")
 height = run.position[:, -1, 2]
 for edge in (0.2, 0.3, 0.4):
     print(f"rests with its {edge} m edge upright: {np.mean(np.abs(height - edge / 2) < 0.003):6.1%}")

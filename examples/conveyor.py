@@ -1,6 +1,6 @@
-"""A plate that shakes to and fro carries a part one way, if friction depends on the direction of slip.
+"""A plate that shakes back and forth carries a part one way if friction depends on the direction of slip.
 
-    python examples/conveyor.py [SECONDS [ANIMATION.webp]]
+    python examples/conveyor.py [SECONDS [ANIMATION.webp]]   # an animation needs stiction-studies
 
 The part has a fur of slanted hairs: it slips easily forward and hardly backward (`Material.directional`). With Coulomb
 friction the same plate only shakes it.
@@ -13,7 +13,6 @@ import mujoco
 import numpy as np
 
 import stiction
-from stiction.viewer.pieces import Frames, scene_of
 
 MODEL = """
 <mujoco>
@@ -32,29 +31,31 @@ EVERY = 20  # steps between two frames of the animation
 AMPLITUDE, FREQUENCY = 0.005, 5.0  # of the plate [m], [Hz]: up to 4.9 m/s^2
 
 
-def carried(material: stiction.Material, seconds: float, frames: Frames) -> float:
-    """How far the part has come along the plate [m]."""
+def carry(material: stiction.Material, seconds: float) -> tuple[float, np.ndarray]:
+    """Distance of the part along the plate [m], and the frames of an animation (n, nq)."""
+    frames = []
     sim = stiction.mujoco.Simulation(mujoco.MjModel.from_xml_string(MODEL), laws={"part": material})
     while sim.data.time < seconds:
-        begin = min(1.0, sim.data.time)  # a second to begin, or the first push would carry the part away
-        sim.data.ctrl[0] = begin * AMPLITUDE * np.sin(2 * np.pi * FREQUENCY * sim.data.time)
+        ramp = min(1.0, sim.data.time)  # over a second, or the first push would throw the part off
+        sim.data.ctrl[0] = ramp * AMPLITUDE * np.sin(2 * np.pi * FREQUENCY * sim.data.time)
         sim.step()
         if sim.steps % EVERY == 0:
-            frames.take(sim.data)
-    return float(sim.data.qpos[1] - sim.data.qpos[0])
+            frames.append(sim.data.qpos.copy())
+    return float(sim.data.qpos[1] - sim.data.qpos[0]), np.array(frames)
 
 
 seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10.0
 hairs = stiction.Material.directional(forward=0.15, sideways=0.4, backward=0.6)
 coulomb = stiction.Material.coulomb(0.15)
-films = {"Coulomb friction": Frames(), "slanted hairs": Frames()}
-with_hairs = carried(hairs, seconds, films["slanted hairs"])
-without = carried(coulomb, seconds, films["Coulomb friction"])
+with_hairs, hairs_film = carry(hairs, seconds)
+without, coulomb_film = carry(coulomb, seconds)
 print(f"In {seconds:g} s the plate carries the part {1e3 * with_hairs:.1f} mm with slanted hairs,")
 print(f"and {1e3 * without:.1f} mm with Coulomb friction.")
 if len(sys.argv) > 2:
     from stiction_studies.page.animation import write
+    from stiction_studies.page.motions_shown import poses_of, scene_of
 
     model = mujoco.MjModel.from_xml_string(MODEL)
-    scene = scene_of("Conveyor", model, films, EVERY * model.opt.timestep, plain="plate", seen_from=(0.3, -1.0))
+    runs = {"Coulomb friction": poses_of(model, coulomb_film), "slanted hairs": poses_of(model, hairs_film)}
+    scene = scene_of("Conveyor", model, runs, EVERY * model.opt.timestep, plain="plate", seen_from=(0.3, -1.0))
     write(scene, Path(sys.argv[2]))

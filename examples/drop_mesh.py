@@ -2,7 +2,7 @@
 
     python examples/drop_mesh.py [MESH_FILE METRES_PER_UNIT]
 
-Without a file of your own, a wedge is made and written to build/wedge.stl. A mesh must be convex and watertight.
+Without a file, a wedge is made and written to build/wedge.stl. A mesh must be convex and watertight.
 """
 
 import sys
@@ -29,19 +29,18 @@ print(body)
 
 law = stiction.Material.coulomb(0.4).on(body)
 starts = stiction.State.random(body, 1000, seed=0, ranges={"height": (0.2, 0.4)})
-# Steps are cut where a corner arrives (substeps), or so small a part would sink in by millimetres at every impact. Of
-# all states, only the last is kept (every).
+# Steps are cut at impacts (substeps), or so small a part would penetrate by millimetres. Only the last state is kept.
 end = stiction.rollout(law, starts, steps=1000, substeps=1, every=1000).state()
 
-# The face that looks straight down, of all faces.
+# The face whose normal points down.
 triangle = body.vertices[[face[:3] for face in body.faces]]
 normals = np.cross(triangle[:, 1] - triangle[:, 0], triangle[:, 2] - triangle[:, 0])
 normals /= np.linalg.norm(normals, axis=1, keepdims=True)
 down = np.stack([turn.inv().apply([0, 0, -1]) for turn in Rotation.from_quat(end.quaternion, scalar_first=True)])
 cosine = down @ normals.T
-rest, lies = cosine.argmax(axis=1), cosine.max(axis=1) > 0.9999
+lowest, at_rest = cosine.argmax(axis=1), cosine.max(axis=1) > 0.9999
 for number, face in enumerate(body.faces):
-    share = np.mean(lies & (rest == number))
+    share = np.mean(at_rest & (lowest == number))
     print(f"face {number}: {len(face)} corners, normal {np.round(normals[number], 2)}: {share:6.1%} of the throws")
 speed = np.linalg.norm(end.velocity, axis=1)
-print(f"lying on a face after 2 s: {lies.mean():.1%}; not moving at all: {np.mean(speed == 0):.1%}")
+print(f"at rest on a face after 2 s: {at_rest.mean():.1%}; not moving at all: {np.mean(speed == 0):.1%}")

@@ -39,14 +39,14 @@ MODEL = """
 
 
 def slip(data, step, seconds: float) -> float:
-    """How far the cube slips between the fingers while the hand holds it up [m]."""
+    """Distance that the cube slips between the fingers while it is held up [m]."""
     held = []
     while data.time < 2.0 + seconds:
-        raised = np.clip(data.time - 0.5, 0.0, 1.0)  # close for half a second, lift for one, settle for half a one
+        raised = np.clip(data.time - 0.5, 0.0, 1.0)  # close for 0.5 s, lift for 1 s, settle for 0.5 s
         data.ctrl[:] = 0.2 * raised, 1.0, 1.0
         step()
         if data.time > 2.0:
-            held.append(data.qpos[2] - data.qpos[7])  # the cube's height over the hand's way
+            held.append(data.qpos[2] - data.qpos[7])  # height of the cube relative to the hand
     return abs(held[-1] - held[0])
 
 

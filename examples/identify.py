@@ -2,9 +2,9 @@
 
     python examples/identify.py [FILE.csv]
 
-Without a file of your own, the shipped law `cube` tosses a cube 24 times, no two quite alike, with the noise of a good
-tracker: the truth is then known, and what is found can be compared with it. A file of your own needs the columns toss,
-time, x, y, z, qw, qx, qy, qz.
+Without a file, the shipped law `cube` tosses a cube 24 times, each drawn from its uncertainty, with the noise of a good
+tracker, so that the result can be compared with the truth. A file needs the columns toss, time, x, y, z, qw, qx, qy
+and qz.
 """
 
 import sys
@@ -41,8 +41,8 @@ found = stiction.identify(recordings, tosses=12, progress=False)
 print(found)
 true = {"friction": truth.material.friction, "restitution": float(truth.material.restitution_at(0.5))}  # at 0.5 m/s
 for name, value in true.items() if len(sys.argv) == 1 else ():
-    told = found.figures["parameters"][name]
-    print(f"{name}: found {told['value']:.3f} +- {told['error']:.3f}, true {value:.3f}")
+    fitted = found.figures["parameters"][name]
+    print(f"{name}: found {fitted['value']:.3f} +- {fitted['error']:.3f}, true {value:.3f}")
 
 toss = recordings[0]
 run = toss.forecast(found.law)

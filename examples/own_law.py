@@ -1,10 +1,10 @@
-"""A law of one's own: a box slides and spins on a film of oil, whose friction is proportional to the slip.
+"""A user-defined law: a box slides and spins on a film of oil, whose friction is proportional to the slip.
 
     python examples/own_law.py
 
-Every touching point is held back by a force c u that is proportional to its own slip u. Theory then says that the speed
-of a box of mass m on its 4 corners decays as exp(-4 c t / m), and its spin as exp(-4 c r^2 t / I), with r the distance
-of a corner from the middle and I the inertia about the vertical.
+The friction force at every contact point is -c u with its slip u. In theory the speed of a box of mass m on its 4
+corners decays as exp(-4 c t / m), and its spin as exp(-4 c r^2 t / I), with r the distance of a corner from the centre
+and I the moment of inertia about the vertical.
 """
 
 import numpy as np
@@ -12,21 +12,21 @@ import numpy as np
 import stiction
 from stiction import Mode
 
-OIL = 0.5  # c: force of a point for its slip [N / (m/s)]
+OIL = 0.5  # c [N / (m/s)]
 
 
 class Oil(stiction.Law):
-    """Viscous friction at every point; no point is ever held."""
+    """Viscous friction at every point; no static friction."""
 
     def __init__(self, body: stiction.Body, timestep: float = 0.002) -> None:
         self.body, self.timestep = body, timestep
 
     def classify(self, contacts):
-        """What the ground pushes slides, what it does not push leaves."""
+        """A loaded contact slides, an unloaded one detaches."""
         return np.where(contacts.normal_impulse > 0, Mode.DYNAMIC, Mode.DETACH)
 
     def friction(self, contacts, dynamic):
-        """The impulses of all points of a patch, put together at its centre."""
+        """The impulses of all points of a patch, summed at its centre."""
         each = -OIL * contacts.timestep
         return [contacts.friction_at_centre(i, each[i] * contacts.slip_at_points(i)) for i in dynamic]
 
@@ -44,4 +44,4 @@ for name, values in moves.items():
         theory = values[0] * np.exp(-rates[name] * run.time[step])
         print(f"{name:14}{run.time[step]:9.1f}{values[step]:11.4f}{theory:9.4f}")
 worst = max(np.abs(values / values[0] - np.exp(-rates[name] * run.time)).max() for name, values in moves.items())
-print(f"greatest difference: {worst:.2%} of what it began with")
+print(f"greatest difference: {worst:.2%} of the initial value")

@@ -1,4 +1,4 @@
-"""One throw from start to rest: simulate, keep, read again, plot, and look at its contacts.
+"""One throw from start to rest: simulate, save, load, plot, and list its contacts.
 
     python examples/plot.py [FOLDER]
 
@@ -21,12 +21,12 @@ run = stiction.Trajectory.load(folder / "throw.npz")
 run.plot(folder / "throw.png")
 print(run, "ends at", run.state())
 
-# Each stretch of steps with one kind of patch and one mode.
+# Each sequence of steps with one kind of patch and one mode.
 labels = np.stack([run.kind, run.mode], axis=1)
 cuts = np.flatnonzero(np.any(labels[1:] != labels[:-1], axis=1)) + 1
-for begin, end in zip([0, *cuts], [*cuts, run.steps], strict=True):
-    kind, mode = Kind(int(run.kind[begin])), Mode(int(run.mode[begin]))
+for first, end in zip([0, *cuts], [*cuts, run.steps], strict=True):
+    kind, mode = Kind(int(run.kind[first])), Mode(int(run.mode[first]))
     what = "flight" if kind == Kind.NONE else f"{kind.name.lower()} {mode.name.lower()}"
-    pushed = run.impulse[begin:end, 2].sum()
-    print(f"{run.time[begin]:.3f} to {run.time[end]:.3f} s  {what:16} pushed up by {pushed:6.3f} N s")
+    pushed = run.impulse[first:end, 2].sum()
+    print(f"{run.time[first]:.3f} to {run.time[end]:.3f} s  {what:16} pushed up by {pushed:6.3f} N s")
 print(f"Wrote {folder / 'throw.npz'} and {folder / 'throw.png'}.")

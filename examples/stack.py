@@ -1,4 +1,4 @@
-"""Ten boxes on top of each other: with our solver none of them moves, in MuJoCo the stack shifts.
+"""Ten boxes on top of each other: with our solver none moves, in MuJoCo the stack shifts.
 
 python examples/stack.py [SECONDS]
 """
@@ -20,7 +20,7 @@ for k in range(10):
 
 
 def motion(data, step) -> float:
-    """How far any box moves along the ground after the first second [m]."""
+    """Greatest horizontal motion of any box after the first second [m]."""
     while data.time < 1.0:
         step()
     before = data.qpos.reshape(10, 7)[:, :2].copy()

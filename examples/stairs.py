@@ -2,7 +2,7 @@
 
     python examples/stairs.py [SECONDS]
 
-One line puts a material on each of them; the contacts with edges and faces of the steps are MuJoCo's own.
+One line puts a material on each of them; MuJoCo detects the contacts with edges and faces of the steps.
 """
 
 import sys
@@ -42,4 +42,4 @@ while sim.data.time < seconds:
 for name in ("die", "can"):
     x, _y, z = sim.data.body(name).xpos
     print(f"{name}: at x = {x:.2f} m, {z:.3f} m high, {sim.contacts[name].steps:,} steps in contact")
-print(f"deepest overlap {-deepest:.1e} m, {sim.unsolved} steps unsolved")
+print(f"deepest penetration {-deepest:.1e} m, {sim.unsolved} steps unsolved")

@@ -1,4 +1,4 @@
-"""A Gymnasium environment with learned feet: tune a trot by random search, from a poor one.
+"""A Gymnasium environment with learned feet: tune a trot by random search.
 
     python examples/train_gait.py [ROUNDS]
 
@@ -48,7 +48,7 @@ class Quadruped(MujocoEnv):
 
 
 def distance(env: stiction.gym.LearnedFeet, gait: Gait, seconds: float = 4.0) -> float:
-    """How far the robot trots [m]; nothing if it falls."""
+    """Distance that the robot trots [m]; 0 if it falls."""
     env.reset(seed=0)
     total = 0.0
     for k in range(round(seconds / 0.02)):

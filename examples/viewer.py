@@ -1,4 +1,4 @@
-"""MuJoCo's own viewer on a simulation with laws: a cube that stays where it is, on a slope of 30 degrees.
+"""MuJoCo's own viewer on a simulation with laws: a cube at rest on a slope of 30 degrees.
 
     python examples/viewer.py [SECONDS]
 
@@ -32,11 +32,11 @@ sim = stiction.mujoco.Simulation(mujoco.MjModel.from_xml_string(MODEL), laws={"c
 before = set(threading.enumerate())
 with mujoco.viewer.launch_passive(sim.model, sim.data) as viewer:
     while viewer.is_running() and sim.data.time < seconds:
-        began = time.perf_counter()
+        start = time.perf_counter()
         for _ in range(8):
             sim.step()
         viewer.sync()
-        time.sleep(max(0.0, 8 * sim.model.opt.timestep - (time.perf_counter() - began)))
+        time.sleep(max(0.0, 8 * sim.model.opt.timestep - (time.perf_counter() - start)))
 for thread in set(threading.enumerate()) - before:
-    thread.join(10)  # the viewer closes in a thread of its own, and Python must not end before it
-print(f"{sim.data.time:.1f} s in the viewer; the cube moves with {abs(sim.data.qvel).max():.1e} m/s or rad/s")
+    thread.join(10)  # the viewer closes in a thread, before which Python must not end
+print(f"{sim.data.time:.1f} s in the viewer; the cube moves at {abs(sim.data.qvel).max():.1e} m/s or rad/s")

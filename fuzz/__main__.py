@@ -1,6 +1,6 @@
-"""Try to break stiction: `python -m fuzz --seed 0`; `--quick` for a short version; exits with 1 on any failure.
+"""Run the fuzz tests: `python -m fuzz --seed 0`; `--quick` for a short version; exits with 1 on any failure.
 
-`--only KIND --case 17` makes one attempt in this process, so that a debugger can look at it.
+`--only KIND --case 17` makes one attempt in this process, for a debugger.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from fuzz.watch import watched
 
 
 def main() -> int:
-    """Run what the command line asks for: the exit code."""
+    """Run the command line and return the exit code."""
     asked = _arguments()
     if asked.case is not None:
         counts = Counts()
@@ -30,28 +30,28 @@ def main() -> int:
         importlib.import_module(module).case(rng_of(module, asked.seed, asked.case), counts)
         print(counts)
         return 0
-    begin, names = time.monotonic(), asked.only or list(KINDS)
+    start, names = time.monotonic(), asked.only or list(KINDS)
     stopped = threading.Event()
     with Progress(transient=True) as progress, ThreadPoolExecutor(asked.workers) as pool:
 
-        def tried(name: str) -> Counts:
+        def run(name: str) -> Counts:
             cases = max(1, round(asked.times * (KINDS[name].quick if asked.quick else KINDS[name].cases)))
             bar = progress.add_task(name, total=cases)
 
-            def told(done: int) -> None:
+            def report(done: int) -> None:
                 progress.update(bar, completed=done)
                 if stopped.is_set():
                     raise KeyboardInterrupt
 
-            return watched(f"fuzz.{name}", asked.seed, cases, told)
+            return watched(f"fuzz.{name}", asked.seed, cases, report)
 
         try:
-            found = dict(zip(names, pool.map(tried, names), strict=True))
+            found = dict(zip(names, pool.map(run, names), strict=True))
         except KeyboardInterrupt:
             stopped.set()
             raise
     printed.show(found)
-    print(f"seed {asked.seed}, {time.monotonic() - begin:.0f} s")
+    print(f"seed {asked.seed}, {time.monotonic() - start:.0f} s")
     if asked.out:
         printed.write(found, asked.out)
     return int(any(counts.failed for counts in found.values()))
@@ -61,11 +61,11 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="a few of each, for continuous integration")
-    parser.add_argument("--times", type=float, default=1.0, help="so many times as many cases")
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="kinds that are tried at the same time")
+    parser.add_argument("--times", type=float, default=1.0, help="factor of the number of cases")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="kinds that run at the same time")
     parser.add_argument("--only", nargs="+", choices=list(KINDS), metavar="KIND", help=", ".join(KINDS))
     parser.add_argument("--case", type=int, help="one case of the one kind that --only names, in this process")
-    parser.add_argument("--out", type=Path, help="a page, such as docs/hardening.md, whose table is to be filled")
+    parser.add_argument("--out", type=Path, help="a page, such as docs/hardening.md, whose table is filled")
     asked = parser.parse_args()
     if asked.case is not None and len(asked.only or ()) != 1:
         parser.error("--case needs one kind: --only KIND")

@@ -1,4 +1,4 @@
-"""The process in which one kind is tried: `python -m fuzz.child MODULE SEED CASES FILE` goes on where FILE says."""
+"""The process that runs one target: `python -m fuzz.child MODULE SEED CASES FILE` continues from the counts in FILE."""
 
 import importlib
 import os
@@ -11,21 +11,19 @@ import numpy as np
 
 from fuzz.counts import Counts
 
-_ADDRESSES = 16 * 2**30  # bytes that an attempt may reserve: more is a failure, not the end of the machine
-
 
 def rng_of(module: str, seed: int, case: int) -> np.random.Generator:
-    """What one case is drawn from: the same whatever came before it."""
+    """The random numbers of one case, independent of other cases."""
     return np.random.default_rng([seed, zlib.crc32(module.encode()), case])
 
 
 def main(name: str, seed: int, cases: int, file: Path) -> None:
-    """Try what is left of the cases."""
-    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
+    """Run the remaining cases."""
+    resource.setrlimit(resource.RLIMIT_AS, (16 * 2**30, 16 * 2**30))  # so that more memory is a failure
     module = importlib.import_module(name)
     counts = Counts.at(file)
     watcher = os.getppid()
-    while counts.done < cases and os.getppid() == watcher:  # nobody is left to see what comes of it otherwise
+    while counts.done < cases and os.getppid() == watcher:  # stop if the watcher has died
         with counts.attempt():
             module.case(rng_of(name, seed, counts.done), counts)
 

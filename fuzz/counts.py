@@ -1,4 +1,4 @@
-"""What came of the attempts of one kind, kept in a file so that a crash loses nothing."""
+"""Results of one target, stored in a file so that a crash loses nothing."""
 
 import json
 import os
@@ -12,22 +12,20 @@ from pathlib import Path
 
 from stiction import InputError
 
-SLOWEST = 2.0  # seconds of processor time that an attempt may take
-_LONGEST = 600  # characters of a refusal
-_SHOWN = 20  # failures that are told in full
+MAX_SECONDS = 2.0  # of processor time of an attempt
 
 
 @dataclass
 class Counts:
-    """What came of the attempts so far.
+    """Results so far.
 
-    done: attempts that have ended, a number for the next one to go on from
-    refused: with a sentence of ours; accepted: without complaint
-    failures: what must not happen, in words, and how often it did
-    violation: of physics, the greatest, relative to the motion at hand
+    done: finished attempts
+    refused: with an InputError; accepted: without an error
+    failed, failures: number and descriptions of failures, of which the first 20 are kept
+    violation: the greatest relative violation of physics
     slowest: seconds of processor time of the slowest attempt
-    memory: the most that the process has taken [bytes]
-    label: what is being tried
+    memory: peak memory of the process [bytes]
+    label: description of the current attempt
     """
 
     done: int = 0
@@ -42,44 +40,44 @@ class Counts:
 
     def __post_init__(self) -> None:
         self._file, self._width = None, 0
-        self._begin = _processor_time()
+        self._start = _processor_time()
 
     @classmethod
     def at(cls, path: Path) -> "Counts":
-        """The counts that are kept in this file, to go on with."""
+        """The counts in this file, to be continued."""
         counts = cls.read(path) if path.exists() else cls()
         counts._file = os.open(path, os.O_RDWR | os.O_CREAT)
         counts._width = path.stat().st_size
-        counts._keep()
+        counts._store()
         return counts
 
     @classmethod
     def read(cls, path: Path) -> "Counts":
-        """The counts that are kept in this file, to look at."""
+        """The counts in this file, to be read."""
         return cls(**json.loads(path.read_bytes()))
 
     def trying(self, label: str) -> None:
-        """Say what is about to be tried: if it crashes, this is all that is left. What follows has two seconds."""
-        self._look_at_time()
+        """Describe the next attempt, in case it crashes, and start its two seconds."""
+        self._check_time()
         self.label = label[:300]
-        self._keep()
+        self._store()
 
     def violated(self, size: float, bound: float, what: str) -> None:
-        """Take note of a breach of physics of this relative size; beyond the bound it is a failure."""
+        """Record a violation of physics of this relative size; above the bound it is a failure."""
         self.violation = max(self.violation or 0.0, float(size))
         if not size <= bound:
             raise AssertionError(f"{what}: {size:.3g}")
 
     def fail(self, why: str) -> None:
-        """Take note of a failure of what is being tried."""
+        """Record a failure of the current attempt."""
         self.failed += 1
-        if len(self.failures) < _SHOWN:
-            self.failures.append(f"case {self.done}, {self.label or 'not told'}: {why}"[:1500])
+        if len(self.failures) < 20:
+            self.failures.append(f"case {self.done}, {self.label or 'no description'}: {why}"[:1500])
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Count what the block does as one attempt."""
-        self._begin = _processor_time()
+        """Count the block as one attempt."""
+        self._start = _processor_time()
         self.trying("")
         try:
             yield
@@ -93,33 +91,33 @@ class Counts:
         except Exception as error:
             where = "".join(traceback.format_tb(error.__traceback__)[-2:])
             self.fail(f"{type(error).__name__}: {error!s:.300}\n{where}")
-        self._look_at_time()
+        self._check_time()
         self.done += 1
         self.memory = max(self.memory, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
-        self._keep()
+        self._store()
 
-    def _look_at_time(self) -> None:
-        """Take note of the time since the last look."""
+    def _check_time(self) -> None:
+        """Record the time since the last call."""
         now = _processor_time()
-        taken, self._begin = now - self._begin, now
+        taken, self._start = now - self._start, now
         self.slowest = max(self.slowest, taken)
-        if taken > SLOWEST:
+        if taken > MAX_SECONDS:
             self.fail(f"took {taken:.1f} s")
 
-    def _keep(self) -> None:
+    def _store(self) -> None:
         if self._file is None:
             return
         text = json.dumps(asdict(self)).encode()
         self._width = max(self._width, len(text))
-        os.pwrite(self._file, text.ljust(self._width), 0)  # over what was there before, with nothing of it left
+        os.pwrite(self._file, text.ljust(self._width), 0)  # overwrites all earlier text
 
 
 def is_sentence(text: str) -> bool:
-    """Whether a refusal is one that a person can read: short, on one line, ended."""
-    return 0 < len(text) <= _LONGEST and "\n" not in text and text.rstrip().endswith((".", "!", "?"))
+    """Whether an error message is one short sentence on one line."""
+    return 0 < len(text) <= 600 and "\n" not in text and text.rstrip().endswith((".", "!", "?"))
 
 
 def _processor_time() -> float:
-    """Of this process and its children that have ended [s]."""
+    """Processor time of this process and its finished children [s]."""
     times = os.times()
     return time.process_time() + times.children_user + times.children_system

@@ -1,14 +1,14 @@
-"""What is tried: one line a kind."""
+"""The targets of the fuzz tests."""
 
 from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """A kind of attempts.
+    """A target.
 
-    what: in a few words, for the table
-    cases: how many are tried, and how many in the quick version
-    size: how many things a case tries at once, such as contacts; the table counts these
+    what: its name in the table
+    cases, quick: number of attempts, also of the quick version
+    size: items per attempt, such as contacts, which the table counts
     """
 
     what: str
@@ -17,7 +17,7 @@ class Kind(NamedTuple):
     size: int = 1
 
 
-KINDS: dict[str, Kind] = {  # by the name of the module; those that take longest come first
+KINDS: dict[str, Kind] = {  # by the name of the module; the slowest first
     "calls": Kind("calls", 20_000, 600),
     "contacts": Kind("contacts with the worst laws", 20_000, 400, size=50),
     "robots": Kind("random MuJoCo models", 1000, 40),

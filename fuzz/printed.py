@@ -1,4 +1,4 @@
-"""What came of the attempts, as a table for the terminal and one for a page."""
+"""Results of the fuzz tests as a table, for the terminal and for a page."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def show(found: dict[str, Counts]) -> None:
 
 
 def write(found: dict[str, Counts], page: Path) -> None:
-    """Fill the table that `page` marks by <!-- table fuzz: What was tried -->."""
+    """Fill in the table that `page` marks by <!-- table fuzz: What was tried -->."""
     lines = [_HEAD, ("---", *["---:"] * (len(_HEAD) - 1)), *rows_of(found)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     files.write_whole(page, results.filled(page, {"fuzz": {TITLE: table}}, others=True).encode())

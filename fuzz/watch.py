@@ -1,4 +1,4 @@
-"""Watches the process in which a kind is tried: a crash or a hang is a failure of one case, and the rest goes on."""
+"""Watches the process of a target: a crash or a hang is a failure of one case, and the others still run."""
 
 import os
 import subprocess
@@ -9,27 +9,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from fuzz.counts import Counts
+import psutil
 
-HUNG = 20.0  # seconds of processor time without any progress; more than Counts.SLOWEST, which looks more closely
-_PATIENCE = 10  # times as long it may take by the clock: the machine may be busy with other things
-_MOST_DEATHS = 20  # after which a kind is given up
+from fuzz.counts import Counts
 
 
 def watched(
-    module: str, seed: int, cases: int, told: Callable[[int], None] = lambda done: None, *, hung: float = HUNG
+    module: str, seed: int, cases: int, report: Callable[[int], None] = lambda done: None, *, hung: float = 20.0
 ) -> Counts:
-    """Make `cases` attempts of the kind in a module.
+    """Run `cases` attempts of the target in a module.
 
-    told(done): called every now and then with the number of cases that are done
+    report(done): called regularly with the number of finished cases
     hung: seconds of processor time without progress after which the process is ended
     """
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         file, log = Path(folder, "counts"), Path(folder, "log")
         command = [sys.executable, "-X", "faulthandler", "-m", "fuzz.child", module, str(seed), str(cases), str(file)]
         os.mkdir(Path(folder, "work"))
-        for _ in range(_MOST_DEATHS):
-            death = _one_life(command, file, log, told, hung)
+        for _ in range(20):
+            death = _run_process(command, file, log, report, hung)
             counts = Counts.at(file)
             if death is None:
                 return counts
@@ -39,13 +37,13 @@ def watched(
             if counts.done == cases:
                 return counts
         counts.label = "the rest"
-        counts.fail(f"given up after {_MOST_DEATHS} crashes")
+        counts.fail("given up after 20 crashes")
         return counts
 
 
-def _one_life(command: list[str], file: Path, log: Path, told: Callable[[int], None], hung: float) -> str | None:
-    """Run the process until it ends: how it died, or None if it did not."""
-    # Files that a case makes lie in a folder that is thrown away.
+def _run_process(command: list[str], file: Path, log: Path, report: Callable[[int], None], hung: float) -> str | None:
+    """Run the process until it ends; returns how it died, or None."""
+    # Files of a case are written to a temporary folder.
     environment = {**os.environ, "TMPDIR": str(file.parent / "work")}
     with log.open("wb") as out, _ended(subprocess.Popen(command, stdout=out, stderr=out, env=environment)) as process:
         changed, spent, last = time.monotonic(), 0.0, -1.0
@@ -54,19 +52,19 @@ def _one_life(command: list[str], file: Path, log: Path, told: Callable[[int], N
             now = file.stat().st_mtime if file.exists() else 0.0
             if now != last:
                 changed, spent, last = time.monotonic(), _processor_time(process.pid), now
-                told(_done(file))
+                report(_done(file))
             waited = time.monotonic() - changed
             worked = _processor_time(process.pid) - spent if waited > hung else 0.0
-            if worked > hung or waited > _PATIENCE * hung:
+            if worked > hung or waited > 10 * hung:  # the machine may be busy
                 return f"hung for {waited:.0f} s"
         code = process.returncode
-    told(_done(file))
+    report(_done(file))
     return None if code == 0 else f"the process died with {code}"
 
 
 @contextmanager
 def _ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that does not outlive the block, whatever happens in it."""
+    """A process that is killed at the end of the block."""
     try:
         yield process
     finally:
@@ -75,16 +73,16 @@ def _ended(process: subprocess.Popen[bytes]) -> Iterator[subprocess.Popen[bytes]
 
 
 def _processor_time(process: int) -> float:
-    """That a running process has taken so far [s], where the system tells."""
+    """Processor time of a running process so far [s]."""
     try:
-        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except OSError:  # it has just ended, or this is no Linux
+        times = psutil.Process(process).cpu_times()
+        return times.user + times.system
+    except psutil.Error:  # it has just ended
         return 0.0
 
 
 def _done(file: Path) -> int:
     try:
         return Counts.read(file).done
-    except (OSError, ValueError):  # not there yet, or just being written
+    except (OSError, ValueError):  # missing, or being written
         return 0

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,14 +106,35 @@ def test_reproduce_without_a_name_lists_the_studies(capsys):
     assert lines[: len(listed.ABOUT)] == [list(pair) for pair in listed.ABOUT.items()]
 
 
+@pytest.mark.parametrize("command", [(), ("train",), ("reproduce",), ("view",)])
+def test_help_imports_nothing_heavy(command):
+    code = f"""
+import sys
+from stiction.cli import main
+try:
+    main([*{command!r}, "--help"])
+except SystemExit:
+    pass
+print(sorted({{"numpy", "scipy", "torch", "mujoco", "stiction._core"}} & set(sys.modules)), file=sys.stderr)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stderr == "[]\n"
+
+
+def test_a_command_of_the_studies_that_are_not_installed_gets_a_hint(monkeypatch, capsys):
+    monkeypatch.setattr("stiction.cli.entry_points", lambda group: [])
+    assert "reproduce" not in all_commands()
+    assert main(["reproduce", "slope"]) == 2
+    assert (
+        capsys.readouterr().err == "stiction: `stiction reproduce` needs the studies: pip install stiction-studies.\n"
+    )
+
+
 def test_every_study_and_case_that_is_listed_is_there():
-    from stiction_studies.page.section import ORDER, OTHER_RECORDINGS
+    from stiction_studies.page.order import ORDER, OTHER_RECORDINGS
     from stiction_studies.speed import run
 
     assert {*listed.STUDIES, *OTHER_RECORDINGS} == set(ORDER) and list(CASES) == list(run.CASES)
-    package = Path(listed.__file__).parent
-    files = [package / study.folder / f"{name}.py" for name, study in listed.STUDIES.items()]
-    assert [file for file in files if not file.exists()] == []
+    assert all(listed.runner(name).__module__.endswith(f".{name}") for name in listed.STUDIES)
 
 
 def test_a_shell_completes_commands_studies_and_options(tmp_path, capsys):
@@ -150,18 +170,19 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
         pytest.importorskip(module)
     called = []
     for module, name in (
-        ("stiction.commands.options", "run"),
+        ("stiction.data.collecting", "carry_out"),
         ("stiction.training.from_data", "train_from"),
         ("stiction.evaluation.evaluate", "run"),
         ("stiction_studies.listed", "run"),
     ):
         monkeypatch.setattr(f"{module}.{name}", lambda *given, **how: called.append((given, how)))
+    monkeypatch.setattr("stiction.data.dataset.print_summary", lambda data: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
     assert [line.split(": stiction ")[1].split()[0] for line in shown] == ["collect", "train", "evaluate", "reproduce"]
     (thrown, _), (trained, budget), (measured, contacts), (study, of) = called
-    assert (thrown[0].body, thrown[0].throws, thrown[0].out) == ("box", 300, tmp_path / "data")
+    assert (thrown[0].body.shape, thrown[0].throws, thrown[1]) == ("box", 300, tmp_path / "data")
     law = tmp_path / "box.safetensors"
     assert trained == (tmp_path / "data", law) and budget["time_budget"] == 60
     assert measured == (str(law),) and contacts["contacts"] == 10_000
-    assert study[:3] == ("trajectories", tmp_path, "quick") and of == {"law": law}
+    assert study[:3] == ("trajectories", tmp_path, "quick") and of["law"] == law

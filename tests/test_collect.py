@@ -1,7 +1,6 @@
 """Collection: the same bytes whoever works and whenever it is stopped, and instances that obey mechanics."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -15,8 +14,11 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 from contact_states import SETTING
 from stiction import Body, InputError, Mode, State
+from stiction.basics.files import sole_writer_into
 from stiction.bodies.throws import ThrowRanges
-from stiction.commands.options import CollectOptions, run, to_plan
+from stiction.commands.learning import collect as collect_command
+from stiction.commands.learning import collection_plan
+from stiction.commands.options import CollectOptions
 from stiction.data.collecting import carry_out, shard_rows
 from stiction.data.dataset import print_summary
 from stiction.data.ground_truth import GroundTruth
@@ -268,15 +270,9 @@ def test_damaged_shards_stop_a_continuation(plan, uninterrupted, tmp_path):
     assert contents(carry_out(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
 
 
-@pytest.mark.skipif(os.name != "posix", reason="no file locks")
 def test_only_one_process_collects_into_a_folder(plan, tmp_path):
-    import fcntl
-
-    handle = os.open(tmp_path, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    with pytest.raises(InputError, match="Another process is writing to"):
+    with sole_writer_into(tmp_path), pytest.raises(InputError, match="Another process is writing to"):
         carry_out(plan, tmp_path, workers=1, progress=False)
-    os.close(handle)
 
 
 @pytest.mark.parametrize(
@@ -307,17 +303,17 @@ def test_ray_addresses_that_do_not_answer_are_refused(plan, tmp_path, address, s
 
 
 def test_options_mean_a_plan(tmp_path):
-    plan = to_plan(CollectOptions("link", out=tmp_path, spin=(-1, 1)))
+    plan = collection_plan(CollectOptions("link", out=tmp_path, spin=(-1, 1)))
     assert plan.truth == GroundTruth("dantzig", (0.6,)) and plan.body.size == (0.5, 0.1, 0.08)
     assert plan.ranges.spin == (-1, 1) and plan.ranges.horizontal == (-6, 6)
-    two = to_plan(CollectOptions("box", out=tmp_path, truth="coulomb-box", friction=(0.75, 1.5), mass=2.0))
+    two = collection_plan(CollectOptions("box", out=tmp_path, truth="coulomb-box", friction=(0.75, 1.5), mass=2.0))
     assert two.truth.friction == (0.75, 1.5) and two.body.mass == 2.0 and two.ranges == ThrowRanges()
-    assert to_plan(CollectOptions("box:1,1,1", out=tmp_path)).truth.friction == (0.5,)
+    assert collection_plan(CollectOptions("box:1,1,1", out=tmp_path)).truth.friction == (0.5,)
 
 
 def test_the_command_ends_with_a_table_and_a_warning(tmp_path, capsys):
     options = CollectOptions("rectangle", out=tmp_path, throws=3, steps=200, truth="coulomb-box", workers=1)
-    run(options)
+    collect_command(options)
     said = " ".join(capsys.readouterr().out.split())
     assert "static" in said and "surface" in said and f"of 3 throws in {tmp_path}" in said
     assert "Fewer than 200 instances, too few to learn from: point static" in said and "surface detach (" not in said

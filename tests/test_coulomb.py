@@ -81,7 +81,7 @@ def test_rigid_law_names_all_three_modes(box):
         (dict(friction=np.nan), "friction must be finite"),
         (dict(friction=(0.1, 0.2, 0.3)), "friction must be one number or two"),
         (dict(cone="square"), "cone must be one of 'box', 'round', got 'square'"),
-        (dict(softness=-1), "softness of a law must not be negative"),
+        (dict(softness=-1), "softness of a law must be 0 to 1"),
         (dict(timestep=0), "timestep .s. must be positive"),
     ],
 )

@@ -13,25 +13,29 @@ import pytest
 from stiction.basics.checks import InputError
 from stiction.basics.environment import EXTRAS, needs, require
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+ROOT = Path(__file__).parents[1]
+FOLDERS = {"stiction": ROOT, "stiction-studies": ROOT / "studies"}
 
 
-def brought(extra: str) -> set[str]:
-    """Names of the packages that an extra brings, also by another extra of ours."""
+def brought(extra: str, distribution: str = "stiction") -> set[str]:
+    """Names of the packages that an extra installs, directly or through other extras of `stiction`."""
+    project = tomllib.loads((FOLDERS[distribution] / "pyproject.toml").read_text())["project"]
     found = set()
-    for requirement in PROJECT["optional-dependencies"][extra]:
-        if inner := re.fullmatch(r"stiction\[(\w+)\]", requirement):
-            found |= brought(inner[1])
+    for requirement in project["optional-dependencies"][extra]:
+        if inner := re.fullmatch(r"stiction\[([\w,]+)\]", requirement):
+            found |= set().union(*map(brought, inner[1].split(",")))
         else:
             found.add(re.split(r"[\[<>=;~ ]", requirement)[0].lower())
     return found
 
 
-def test_each_module_is_in_its_extra():
-    packages = packages_distributions()  # of a wheel that does not tell what it holds, the name of the module
-    installed = [name for name in EXTRAS if find_spec(name) is not None]
-    wrong = [name for name in installed if not {p.lower() for p in packages.get(name, [name])} & brought(EXTRAS[name])]
-    assert installed and not wrong
+@pytest.mark.parametrize("distribution", EXTRAS)
+def test_each_module_is_in_its_extra(distribution):
+    packages = packages_distributions()  # a wheel may not list its modules: then the name of the module counts
+    extras = {name: extra for name, extra in EXTRAS[distribution].items() if find_spec(name) is not None}
+    names = {module: {name.lower() for name in packages.get(module, [module])} for module in extras}
+    wrong = [module for module, extra in extras.items() if not names[module] & brought(extra, distribution)]
+    assert extras and not wrong
 
 
 def test_what_only_reads_data_does_not_bring_torch():
@@ -41,6 +45,9 @@ def test_what_only_reads_data_does_not_bring_torch():
 def test_the_sentence_names_each_extra_once():
     assert needs("`x`", "pyarrow", "joblib", "sklearn") == (
         "`x` needs pyarrow, joblib and scikit-learn: pip install 'stiction[data,train]'."
+    )
+    assert needs("The study slope", "pybullet", "mujoco") == (
+        "The study slope needs Bullet and MuJoCo: pip install 'stiction[mujoco]' 'stiction-studies[engines]'."
     )
 
 

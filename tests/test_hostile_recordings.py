@@ -87,7 +87,7 @@ def test_a_header_that_claims_more_than_there_is(tmp_path, rows):
 
 
 def test_archives_that_unpack_to_gigabytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("stiction.basics.files.LARGEST", 10**7)
+    monkeypatch.setattr("stiction.basics.files.MAX_UNPACKED", 10**7)
     monkeypatch.setattr("stiction.recordings.readers.LARGEST", 10**7)
     with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("states.npy", bytes(2 * 10**7))

@@ -210,7 +210,7 @@ def test_threads_and_parts_of_a_batch_change_no_bit(monkeypatch):
     start = random_states(np.random.default_rng(9), 130)
     whole = rollout(law, start, 80, samples=2, seed=4, threads=1)
     assert np.array_equal(whole.position, rollout(law, start, 80, samples=2, seed=4, threads=3).position)
-    monkeypatch.setattr(rollouts, "_AT_A_TIME", 50)
+    monkeypatch.setattr(rollouts, "_BODIES_PER_UPDATE", 50)
     parts = rollout(law, start, 80, samples=2, seed=4, threads=1, progress=True)
     assert np.array_equal(whole.position, parts.position) and np.array_equal(whole.impulse, parts.impulse)
 
@@ -236,7 +236,7 @@ def test_an_empty_batch_has_no_motion():
 def test_a_law_without_uncertainty_gives_no_samples(box):
     from stiction import CoulombLaw
 
-    with pytest.raises(InputError, match="does not know its own uncertainty"):
+    with pytest.raises(InputError, match="has no known uncertainty"):
         rollout(CoulombLaw(box), State((0, 0, 1.0)), 10, samples=3)
 
 
@@ -254,7 +254,7 @@ def test_model_file_round_trip(tmp_path):
 @pytest.mark.parametrize(
     ("numbers", "sentence"),
     [
-        ({"restitution": 1.2}, "between 0 and 1"),
+        ({"restitution": 1.2}, "must be 0 to 1"),
         ({"friction": -0.1}, "not be negative"),
         ({"memory": 0}, "whole number"),
     ],

@@ -37,9 +37,9 @@ def test_a_law_in_use_cannot_be_changed_unseen(box):
     with pytest.raises(ValueError, match="read-only"):
         law.friction_coefficients[0] = np.nan
     rollout(law, State([0, 0, 1]), 5)
-    with pytest.raises(InputError, match="is in use, so that its softness cannot be changed"):
+    with pytest.raises(InputError, match="is in use: its softness cannot be changed"):
         law.softness = 0.1
-    with pytest.raises(InputError, match="is in use, so that its material cannot be changed"):
+    with pytest.raises(InputError, match="is in use: its material cannot be changed"):
         law.material = Material.coulomb(np.pi)
 
 
@@ -90,7 +90,8 @@ def test_a_learned_law_holds_for_its_own_time_step_only(box):
     for name in ("box", "box-pdd"):
         with pytest.raises(InputError) as refusal:
             rollout(name, LOW, 5, timestep=0.001)
-        assert str(refusal.value) == "This law was learned for steps of 0.002 s and holds for no other, got 0.001 s."
+        sentence = "This law was learned for time steps of 0.002 s and holds only for these, got 0.001 s."
+        assert str(refusal.value) == sentence
         assert rollout(name, LOW, 5, timestep=0.002).steps == 5
     coarse, fine = (rollout(CoulombLaw(box, 0.5), LOW, int(0.4 / h), timestep=h) for h in (0.002, 0.0005))
     assert coarse.time[-1] == fine.time[-1] == pytest.approx(0.4)
@@ -198,7 +199,7 @@ def test_any_object_may_say_what_lies_outside_of_its_training(box):
     assert solved(Careful(box), 1.0).outside.tolist() == [True]
     careless = Careful(box)
     careless.outside = lambda contacts: True
-    with pytest.raises(InputError, match="A law's outside must return 1 truth values, one a contact, got array"):
+    with pytest.raises(InputError, match="A law's outside must return 1 truth values, one per contact, got array"):
         solved(careless, 1.0)
 
 
@@ -273,7 +274,7 @@ def test_a_class_a_law_without_body_and_a_wrong_softness_are_refused(box):
         pass
 
     refused = {
-        "A law is an object, got the class NoBody": NoBody,
+        "A law must be an object, got the class NoBody": NoBody,
         "The body of a law must be a stiction.Body, got NoneType": NoBody(),
     }
     for sentence, law in refused.items():

@@ -169,7 +169,7 @@ def test_restitution_falls_with_speed_as_it_says():
 def test_networks_on_a_material_bounce_as_it_does(box):
     parts = AugmentedLaw.untrained(box).parts
     assert AugmentedLaw(box, parts, material=Material.coulomb(0.5, restitution=0.3)).bounces
-    with pytest.raises(InputError, match="networks that see contacts"):
+    with pytest.raises(InputError, match="inputs in contact space"):
         AugmentedLaw(box, parts, Inputs(guess=False), material=Material.coulomb(0.5))
 
 
@@ -292,11 +292,11 @@ def test_laws_of_materials_can_be_copied_and_sent(box):
         (lambda: Material(0.5, speed=_any(3.0)), "speed must be a Curve"),
         (lambda: Material.of(speed=lambda v: -v), "must be positive"),
         (lambda: Material.of(direction=lambda a: np.cos(a)), "must be positive"),
-        (lambda: Material.coulomb(0.5, restitution=1.5), "restitution must lie between 0 and 1"),
+        (lambda: Material.coulomb(0.5, restitution=1.5), "restitution must be 0 to 1"),
         (lambda: Material.coulomb(0.5).on(_any("box")), "put on a stiction.Body"),
-        (lambda: Material.coulomb(0.5).friction(0.0, 0.1, 0.0), "load must be above zero"),
-        (lambda: Material.coulomb(0.5).uncertainty(0.0, 0.1, -1.0), "load must be above zero"),
-        (lambda: Material.coulomb(0.5).friction([0.0, 1.0, 2.0], [0.1, 0.2]), "shapes that fit together"),
+        (lambda: Material.coulomb(0.5).friction(0.0, 0.1, 0.0), "load above 0"),
+        (lambda: Material.coulomb(0.5).uncertainty(0.0, 0.1, -1.0), "load above 0"),
+        (lambda: Material.coulomb(0.5).friction([0.0, 1.0, 2.0], [0.1, 0.2]), "must broadcast together"),
         (lambda: Material.of(speed=_any(0.5)), "speed must be a function"),
         (lambda: Material(0.5, cosines=np.array([1e4]), sines=np.array([0.0])), "must stay below 1e20"),
         (lambda: Curve(0.0, 1.0, np.array([1.0, 2.0])), "4 to 4096 coefficients"),

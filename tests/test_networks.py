@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction import InputError, _core
-from stiction.laws.approximators import FARTHEST, WIDEST, Network
+from stiction.laws.approximators import FARTHEST, MAX_WIDTH, Network
 
 SIZES = ([5, 8, 3], [7, 16, 16, 2], [4, 6], [9, 32, 16, 8, 3], [71, 100, 3], [71, 512, 6], [18, 48, 48, 3])
 
@@ -45,7 +45,7 @@ def test_company_changes_no_bit_of_an_answer(sizes):
 
 def test_networks_too_wide_for_their_room_are_refused():
     with pytest.raises(InputError, match="up to 512 units"):
-        Network.random([5, WIDEST + 1, 3], np.random.default_rng(0))
+        Network.random([5, MAX_WIDTH + 1, 3], np.random.default_rng(0))
 
 
 def test_inputs_and_layers_that_do_not_fit_are_refused():

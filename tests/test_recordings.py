@@ -307,7 +307,7 @@ def test_a_toss_is_forecast_at_its_frames(recordings):
     assert fine.steps == recordings[0].steps and fine.timestep == pytest.approx(1 / RATE)
     drawn = recordings[0].forecast("cube", samples=5, seed=1)
     assert drawn.position.shape == (5, 100, 3) and np.ptp(drawn.position[:, -1], axis=0).max() > 1e-4
-    with pytest.raises(InputError, match=r"learned for steps of 0.002 s and holds for no other, got 0.0022"):
+    with pytest.raises(InputError, match=r"learned for time steps of 0.002 s and holds only for these, got 0.0022"):
         recordings[0].forecast(AugmentedLaw.untrained(SIZE, seed=0))
 
 
@@ -330,9 +330,7 @@ def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
     assert coverage_of_regions(sure, recordings, samples=24)[0.9] < 0.5
     refused = {
         "has no spread, so that its forecasts have no regions": lambda: coverage_of_regions(LAW, recordings),
-        "does not know its own uncertainty": lambda: coverage_of_regions(
-            CoulombLaw(SIZE, timestep=1 / RATE), recordings
-        ),
+        "has no known uncertainty": lambda: coverage_of_regions(CoulombLaw(SIZE, timestep=1 / RATE), recordings),
         "is for steps of 0.002 s, but frames are 0.006757 s apart": lambda: coverage_of_regions(
             AugmentedLaw.untrained(SIZE, seed=0), recordings
         ),

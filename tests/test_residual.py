@@ -133,13 +133,16 @@ def damaged(tmp_path, change):
     ("change", "sentence"),
     [
         (lambda d, t: t.pop("residual.restitution"), "it has no 'restitution'"),
-        (lambda d, t: t.update({"residual.friction.load": np.full(5, 9.0)}), "factor of 100 at most"),
+        (lambda d, t: t.update({"residual.friction.load": np.full(5, 9.0)}), "factor of up to 100"),
         (lambda d, t: t.update({"residual.friction.load": np.zeros((5, 5))}), "coefficients"),
-        (lambda d, t: t.update({"residual.more": np.zeros(2)}), "nothing else"),
-        (lambda d, t: d["residual"]["friction"].update(viscosity=1.0), "no more"),
-        (lambda d, t: d["residual"].update(spin={}), "nothing else"),
-        (lambda d, t: (d.pop("residual"), t.pop("residual.restitution")), "means nothing"),
-        (lambda d, t: t.update({"residual.inner": np.zeros((2, 11)), "residual.outer": np.zeros((3, 2))}), "nothing"),
+        (lambda d, t: t.update({"residual.more": np.zeros(2)}), "cosines, sines and a covariance, got"),
+        (lambda d, t: d["residual"]["friction"].update(viscosity=1.0), "and curves only"),
+        (lambda d, t: d["residual"].update(spin={}), "may have friction and restitution, got"),
+        (lambda d, t: (d.pop("residual"), t.pop("residual.restitution")), "unknown array"),
+        (
+            lambda d, t: t.update({"residual.inner": np.zeros((2, 11)), "residual.outer": np.zeros((3, 2))}),
+            "and a covariance, got",
+        ),
     ],
 )
 def test_files_that_describe_no_residual_are_refused(tmp_path, change, sentence):

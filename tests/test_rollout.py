@@ -136,7 +136,7 @@ def test_throws_do_not_sink_fly_off_or_go_wrong(seed, mu):
         (dict(state=State([[0, 0, 1]] * 4), gravity=[[0, 0, -9.81]] * 4), r"must have shape \(3,\), the same for all"),
         (dict(state=State([0, 0, 1]), threads=0), "threads must be a whole number from 1 to 1024, got 0"),
         (dict(state=State([0, 0, 1]), every=0), "every must be a whole number from 1 to 2147483647, got 0"),
-        (dict(state=State([0, 0, 1]), samples=2), "does not know its own uncertainty"),
+        (dict(state=State([0, 0, 1]), samples=2), "has no known uncertainty"),
         (dict(state=[0, 0, 1]), "state must be a stiction.State, got list"),
     ],
 )
@@ -146,7 +146,7 @@ def test_impossible_rollouts_are_refused(box, arguments, sentence):
 
 
 def test_a_planar_body_out_of_its_plane_is_refused(rectangle):
-    with pytest.raises(InputError, match="out of that plane of 1"):
+    with pytest.raises(InputError, match="outside that plane of 1"):
         rollout(CoulombLaw(rectangle), State([0, 0, 1], velocity=[0, 1, 0]), 1)
 
 

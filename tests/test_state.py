@@ -84,8 +84,8 @@ def test_random_states_are_the_throws_that_collect_draws(box):
         (dict(number=0), "number must be a whole number from 1 to 10000000, got 0"),
         (dict(number=3, seed=-1), "seed must be a whole number of at least 0, got -1"),
         (dict(number=3, ranges={"hight": (0, 1)}), "A range of throws must be one of 'height', .*, got 'hight'"),
-        (dict(number=3, ranges={"height": (1, 0)}), "The range of height must not end below its begin"),
-        (dict(number=3, ranges=(0, 1)), r"Ranges of throws are given by their names, got \(0, 1\)"),
+        (dict(number=3, ranges={"height": (1, 0)}), "The range of height must have its lower limit first"),
+        (dict(number=3, ranges=(0, 1)), r"The ranges of throws must be a dict by name, got \(0, 1\)"),
     ],
 )
 def test_impossible_draws_are_refused(box, given, sentence):

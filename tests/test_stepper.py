@@ -157,7 +157,7 @@ def test_a_law_in_python_is_asked_in_every_step():
 def test_a_stepper_refuses_what_a_rollout_refuses(box):
     with pytest.raises(InputError, match=r"gravity must have shape \(3,\)"):
         Stepper(CoulombLaw(box), State([[0, 0, 1]] * 2), gravity=[[0, 0, -9.81]] * 2)
-    with pytest.raises(InputError, match=r"holds for no other, got 0\.001 s"):
+    with pytest.raises(InputError, match=r"holds only for these, got 0\.001 s"):
         Stepper(load("box"), State([0, 0, 1]), timestep=0.001)
     with pytest.raises(InputError, match=r"state must be a stiction\.State"):
         Stepper(CoulombLaw(box), [0, 0, 1])  # pyright: ignore[reportArgumentType]

@@ -95,7 +95,7 @@ def test_ranges_survive_json():
     ("ranges", "sentence"),
     [
         (dict(height=(-0.1, 1)), "height must not reach below the ground"),
-        (dict(spin=(2, 1)), "The range of spin must not end below its begin, got 2 to 1."),
+        (dict(spin=(2, 1)), "The range of spin must have its lower limit first, got 2 to 1."),
         (dict(spin=3), "The range of spin must be two numbers, got 3."),
         (dict(vertical=(0, np.nan)), "The range of vertical must be finite, got nan."),
         (dict(horizontal=("fast", "slow")), "The range of horizontal must be a number, got 'fast'."),

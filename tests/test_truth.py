@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from stiction import InputError, rollout
-from stiction.commands.options import CollectOptions, to_plan
+from stiction.commands.learning import collection_plan
+from stiction.commands.options import CollectOptions
 from stiction.data.ground_truth import GroundTruth
 from stiction.data.plan import Plan
 from toss_files import LAW, starts
@@ -24,13 +25,13 @@ def test_the_law_is_thrown_in_whole_steps(path):
 
 
 def test_the_law_brings_its_body_and_gravity(path, tmp_path):
-    plan = to_plan(CollectOptions(out=tmp_path / "set", law=str(path)))
+    plan = collection_plan(CollectOptions(out=tmp_path / "set", law=str(path)))
     assert plan.body.to_dict() == LAW.body.to_dict() and plan.gravity == LAW.gravity
     assert Plan.from_dict(plan.to_dict()).fingerprint == plan.fingerprint
     with pytest.raises(InputError, match=r"Give a BODY .* or --law"):
-        to_plan(CollectOptions("box", out=tmp_path, law=str(path)))
+        collection_plan(CollectOptions("box", out=tmp_path, law=str(path)))
     with pytest.raises(InputError, match=r"Give a BODY .* or --law"):
-        to_plan(CollectOptions(out=tmp_path))
+        collection_plan(CollectOptions(out=tmp_path))
 
 
 def test_other_truths_keep_their_description():

@@ -7,36 +7,36 @@
     run = stiction.rollout(stiction.CoulombLaw(body, friction=0.5), state, steps=800)
     run.plot("throw.png")
 
-What is public, each with its own help, such as help(stiction.rollout):
+Public names, each with its own help, such as help(stiction.rollout):
 
 Bodies and motions
     Body            a convex body: box, prism, rectangle, mesh, hull_of
     State           pose and velocity of one body or of a batch; from_euler, random
     Trajectory      a recorded motion: save, load, plot, to_dataframe
-    Mode, Kind      what becomes of a contact, and whether it is a point, a line or a surface
+    Mode, Kind      of a contact: static, dynamic or detach; point, line or surface
 Laws
     CoulombLaw      Coulomb's friction, solved exactly
     Material        friction by direction, speed and load, for any body: material.on(body)
-    load            a law or material that ships, by its name, or from a model file
+    load            a shipped law or material by its name, or one from a model file
     AugmentedLaw    the learned law of the paper
-    Law, Contacts   a law of your own, and what it is shown of contacts: see examples/own_law.py
+    Law, Contacts   a user-defined law, and the contacts it sees: see examples/own_law.py
 Simulating
-    rollout         whole motions, of one body or of many in threads
-    Stepper         one step a call
+    rollout         whole motions, of one body or of many, in threads
+    Stepper         one step per call
 Learning
-    collect         throw a body in a ground truth and keep its contacts
+    collect         throw a body in a ground truth and record its contacts
     instances       contacts from elsewhere
-    DataSet         what both of them return
+    DataSet         the result of both
     train           a learned law from a data set
-    train_material  a material from data sets or recordings; plot_material draws one
+    train_material  a material from data sets or recordings; plot_material plots one
     identify        a body and its law from recorded tosses
-    evaluate        how good a law is on what it was not trained on
-Modules for which extras are needed, such as pip install 'stiction[mujoco]'
+    evaluate        errors of a law on data it was not trained on
+Modules with extras, such as pip install 'stiction[mujoco]'
     mujoco          laws in MuJoCo models
     gym             laws in Gymnasium environments
     dart            DART as ground truth
     recordings      read recorded tosses, forecast them
-InputError is what all of them raise for input that they cannot work with.
+All of them raise an InputError for invalid input.
 """
 
 from importlib import import_module
@@ -44,9 +44,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stiction import dart, gym, mujoco, recordings
-    from stiction.basics.checks import InputError
+    from stiction.basics.errors import InputError
     from stiction.bodies.body import Body
-    from stiction.bodies.state import Kind, Mode, State, Trajectory
+    from stiction.bodies.state import Kind, Mode, State
+    from stiction.bodies.trajectory import Trajectory
     from stiction.data.collecting import collect
     from stiction.data.dataset import DataSet
     from stiction.data.external_instances import instances
@@ -64,61 +65,35 @@ if TYPE_CHECKING:
     from stiction.training.from_data import train
 
 __all__ = [
-    "AugmentedLaw",
-    "Body",
-    "Contacts",
-    "CoulombLaw",
-    "DataSet",
-    "InputError",
-    "Kind",
-    "Law",
-    "Material",
-    "Mode",
-    "State",
-    "Stepper",
-    "Trajectory",
-    "collect",
-    "dart",
-    "evaluate",
-    "gym",
-    "identify",
-    "instances",
-    "load",
-    "mujoco",
-    "plot_material",
-    "recordings",
-    "rollout",
-    "train",
-    "train_material",
-]
+    "AugmentedLaw", "Body", "Contacts", "CoulombLaw", "DataSet", "InputError", "Kind", "Law", "Material", "Mode",
+    "State", "Stepper", "Trajectory", "collect", "dart", "evaluate", "gym", "identify", "instances", "load", "mujoco",
+    "plot_material", "recordings", "rollout", "train", "train_material",
+]  # fmt: skip
 
-# Where each public name lives; imported on first use, so that `import stiction` is quick and needs no engine.
-_HOME = {
-    "AugmentedLaw": "stiction.laws.learned",
-    "Body": "stiction.bodies.body",
-    "Contacts": "stiction.laws.contacts",
-    "CoulombLaw": "stiction.laws.coulomb",
-    "DataSet": "stiction.data.dataset",
-    "InputError": "stiction.basics.checks",
-    "Kind": "stiction.bodies.state",
-    "Law": "stiction.laws.law",
-    "Material": "stiction.laws.material",
-    "Mode": "stiction.bodies.state",
-    "State": "stiction.bodies.state",
-    "Trajectory": "stiction.bodies.state",
-    "collect": "stiction.data.collecting",
-    "evaluate": "stiction.evaluation.evaluate",
-    "identify": "stiction.fit.identify",
-    "instances": "stiction.data.external_instances",
-    "load": "stiction.laws.modelfile",
-    "rollout": "stiction.simulation.rollout",
-    "Stepper": "stiction.simulation.rollout",
-    "train": "stiction.training.from_data",
-    "plot_material": "stiction.fit.material_plot",
-    "train_material": "stiction.fit.material",
+# Modules and their public names; imported on first use, so that `import stiction` is quick and needs no engine.
+_NAMES = {
+    "basics.errors": ("InputError",),
+    "bodies.body": ("Body",),
+    "bodies.state": ("Kind", "Mode", "State"),
+    "bodies.trajectory": ("Trajectory",),
+    "data.collecting": ("collect",),
+    "data.dataset": ("DataSet",),
+    "data.external_instances": ("instances",),
+    "evaluation.evaluate": ("evaluate",),
+    "fit.identify": ("identify",),
+    "fit.material": ("train_material",),
+    "fit.material_plot": ("plot_material",),
+    "laws.contacts": ("Contacts",),
+    "laws.coulomb": ("CoulombLaw",),
+    "laws.law": ("Law",),
+    "laws.learned": ("AugmentedLaw",),
+    "laws.material": ("Material",),
+    "laws.modelfile": ("load",),
+    "simulation.rollout": ("Stepper", "rollout"),
+    "training.from_data": ("train",),
 }
-_MODULES = ("dart", "gym", "mujoco", "recordings")
-# What names cannot be imported without: where it is missing, help() and dir() leave them out.
+_HOME = {name: f"stiction.{module}" for module, names in _NAMES.items() for name in names}
+# Packages that names need: help() and dir() leave out the names whose packages are missing.
 _NEEDS = {
     "dart": ("dartpy",),
     "gym": ("gymnasium", "mujoco"),
@@ -128,12 +103,13 @@ _NEEDS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in ("dart", "gym", "mujoco", "recordings"):
         from importlib.util import find_spec
 
         missing = [package for package in _NEEDS[name] if find_spec(package) is None]
         if missing:
-            needs = import_module("stiction.basics.environment").needs
+            from stiction.basics.environment import needs
+
             raise ImportError(needs(f"stiction.{name}", *missing))
         value = import_module(f"stiction.{name}")
     elif name in _HOME:
@@ -147,7 +123,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    from importlib.util import find_spec  # not needed to import names
+    from importlib.util import find_spec
 
     missing = {needed for packages in _NEEDS.values() for needed in packages if find_spec(needed) is None}
     return [*(name for name in __all__ if missing.isdisjoint(_NEEDS.get(name, ()))), "__version__"]

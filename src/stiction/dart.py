@@ -1,7 +1,7 @@
 """DART as ground truth: throws of one body onto the ground, as trajectories with impulses and modes.
 
-The body and the ground are set up so that DART finds exactly the vertices below z = 0, keeps no memory between steps
-and never lets the correction of penetration into the velocity; see the comments in `new_world`.
+The body and the ground are set up so that DART finds exactly the vertices below z = 0, keeps no state between steps and
+does not add its penetration correction to the velocity; see the comments in `new_world`.
 """
 
 import tempfile
@@ -16,7 +16,8 @@ from scipy.spatial.transform import Rotation
 from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.bodies.body import Body
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import GRAVITY
 from stiction.simulation.motion import (
     Setting,
@@ -36,8 +37,6 @@ except ImportError as error:
 __all__ = ["SOLVERS", "throw"]
 
 SOLVERS = ("dantzig", "nsgs")
-_GROUND = 2.0  # thickness of the ground box [m]
-_FASTEST = 1e5  # [m/s, rad/s] a motion this fast is about to run out of numbers: it is given up
 
 
 def throw(
@@ -53,11 +52,11 @@ def throw(
 ) -> Trajectory:
     """Throw `body` onto the ground in DART, from one state or from each state of a batch.
 
-    A simulator can be asked about any state: steps=1 says what comes next.
+    A simulator can be queried in any state: steps=1 returns the next one.
 
     friction: Coulomb coefficient of body and ground
     solver: "dantzig", a friction box along the world axes (the paper's ground truth), or "nsgs", a round cone
-    finite: refuse a motion that runs out of numbers (a thin body that spins too fast for its time step)
+    finite: raise an InputError if the motion becomes infinite or NaN (a thin body that spins too fast)
     """
     steps = checks.count("steps", steps, 0)
     mu = checks.non_negative("friction", friction)
@@ -65,7 +64,7 @@ def throw(
     setting = Setting(checks.positive("timestep [s]", timestep), checks.array("gravity", gravity, (3,)))
     check_start(body, state)
     if body.rounding:
-        raise checks.InputError("DART throws bodies with sharp edges only; this one is rounded.")
+        raise checks.InputError(f"DART throws only bodies with sharp edges, got one rounded by {body.rounding:g} m.")
     start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
     record = empty_record(len(start.position), steps)
     # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
@@ -84,16 +83,16 @@ def throw(
 
 
 def _run(stage, start_q, start_dq, steps: int, solver: str):
-    """Throw from each row of joint positions and velocities (n, dofs); those of all frames, (n (steps + 1), dofs).
+    """Throw from each row of joint positions and velocities (n, dofs); returns all frames, (n (steps + 1), dofs).
 
-    One world serves all throws: from the same state it always makes the same step, bit for bit, as a fresh one does.
+    One world serves all throws: its step depends only on the state, bit for bit.
     """
     world, skeleton = stage
     step, get_positions, get_velocities = world.step, skeleton.getPositions, skeleton.getVelocities
     q, dq = np.empty((2, len(start_q) * (steps + 1), start_q.shape[1]))
     lost = np.full(start_q.shape[1], np.nan)
     for i in range(len(start_q)):
-        if solver == "nsgs":  # it begins with its last answer, so that a throw would depend on the one before
+        if solver == "nsgs":  # it starts from its last solution: a throw would depend on the one before
             world.getConstraintSolver().setBoxedLcpSolver(dartpy.constraint.NsgsFrictionSolver())
         skeleton.setPositions(start_q[i])
         skeleton.setVelocities(start_dq[i])
@@ -102,7 +101,7 @@ def _run(stage, start_q, start_dq, steps: int, solver: str):
             step()
             positions.append(get_positions())
             velocities.append(get_velocities())
-            if not np.dot(velocities[-1], velocities[-1]) < _FASTEST**2:
+            if not np.dot(velocities[-1], velocities[-1]) < 1e10:  # [m/s, rad/s]^2: it diverges
                 positions += [lost] * (steps - 1 - t)
                 velocities += [lost] * (steps - 1 - t)
                 break
@@ -114,22 +113,22 @@ def _run(stage, start_q, start_dq, steps: int, solver: str):
 
 @contextmanager
 def build_world(body: Body, friction: float, setting: Setting, restitution: float) -> Iterator:
-    """DART's world with Dantzig's solver and the skeleton of the body in it, its origin at the centre of mass."""
+    """A world with Dantzig's solver, and the skeleton of the body in it, its origin at the centre of mass."""
     with _shape(body) as shape:
         yield _world(body, shape, friction, "dantzig", setting, restitution)
 
 
 def new_world(solver, setting):
-    """An empty world that keeps no memory between steps."""
+    """An empty world that keeps no state between steps."""
     world = dartpy.simulation.World()
     world.setTimeStep(setting.timestep)
     world.setGravity(setting.gravity)
     constraints = world.getConstraintSolver()
     if solver == "nsgs":
         constraints.setBoxedLcpSolver(dartpy.constraint.NsgsFrictionSolver())
-    # FCL is the detector without memory: from the same state always the same contacts.
+    # FCL is the detector whose contacts depend only on the state.
     constraints.setCollisionDetector(dartpy.collision.FCLCollisionDetector())
-    # Otherwise the correction of penetration adds to the velocity and hides every static contact.
+    # Otherwise penetration correction adds to the velocity and hides every static contact.
     constraints.setSplitImpulseEnabled(True)
     sleeping = world.getDeactivationOptions()
     sleeping.mEnabled = False
@@ -148,8 +147,8 @@ def _world(body, shape, mu, solver, setting, restitution=0.0):
         add_shape(node, dartpy.dynamics.PlaneShape([0.0, 0.0, 1.0], 0.0), (0.0, 0.0, 0.0), mu, 1.0)
 
     skeleton = dartpy.dynamics.Skeleton("body")
-    # A planar body too gets a free joint, and stays in its plane by symmetry: with a planar joint, friction across the
-    # plane has no mobility, Dantzig's method fails on it, and DART falls back to a rough solver without a word.
+    # A planar body has a free joint too, and stays in its plane by symmetry: with a planar joint, friction across the
+    # plane has no effect, Dantzig's method fails on it, and DART silently falls back to an inaccurate solver.
     _joint, node = skeleton.createFreeJointAndBodyNodePair()
     inertia = np.diag(np.diag(body.inertia)) if body.planar else body.inertia
     # DART integrates the origin of its body frame; at the centre of mass that is exact in free flight.
@@ -162,7 +161,7 @@ def _world(body, shape, mu, solver, setting, restitution=0.0):
 
 def add_thick_ground(node, mu) -> None:
     """A box as ground, on which FCL finds all corners of a box."""
-    add_shape(node, dartpy.dynamics.BoxShape([200.0, 200.0, _GROUND]), (0.0, 0.0, -_GROUND / 2), mu, 1.0)
+    add_shape(node, dartpy.dynamics.BoxShape([200.0, 200.0, 2.0]), (0.0, 0.0, -1.0), mu, 1.0)
 
 
 def add_shape(node, shape, place, mu, restitution=0.0) -> None:
@@ -174,7 +173,7 @@ def add_shape(node, shape, place, mu, restitution=0.0) -> None:
     shape_node.createCollisionAspect()
     shape_node.createDynamicsAspect()
     shape_node.getDynamicsAspect().setFrictionCoeff(mu)
-    shape_node.getDynamicsAspect().setRestitutionCoeff(restitution)  # DART multiplies those of both
+    shape_node.getDynamicsAspect().setRestitutionCoeff(restitution)  # DART multiplies both coefficients
 
 
 @contextmanager
@@ -195,10 +194,10 @@ def _shape(body: Body) -> Iterator:
 
 
 def _spikes(body: Body) -> str:
-    """The body as an OBJ file of one slender triangle a vertex, which points to it from inside.
+    """The body as an OBJ file with one slender triangle per vertex, which points to it from inside.
 
-    On a plane FCL reports the deepest corner of each triangle of a mesh. Of a closed surface it would report some
-    vertices often and others never; of spikes it reports each touching vertex once.
+    On a plane FCL reports the deepest corner of each triangle of a mesh. For a closed surface it would report some
+    vertices often and others never; with spikes it reports each touching vertex once.
     """
     centre = body.vertices.mean(axis=0)
     inner = body.vertices + 0.05 * (centre - body.vertices)

@@ -1,4 +1,4 @@
-"""Gymnasium: any of its MuJoCo environments with contact laws, and many of them side by side in threads."""
+"""Gymnasium: its MuJoCo environments with contact laws, also many of them in threads."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -24,7 +24,7 @@ __all__ = ["LearnedFeet", "ThreadVectorEnv"]
 
 
 class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
-    """The environment, with contacts by laws.
+    """A MuJoCo environment whose contacts follow laws.
 
     env: an environment made on Gymnasium's MujocoEnv
     laws: as `stiction.mujoco.Simulation` takes them. The time step of a learned law must be the model's (not the

@@ -6,7 +6,7 @@ velocity and an angular velocity [m/s, rad/s]; an impulse is a linear impulse an
 have shape (6,), are taken at the centre of mass and are written in world axes. So friction is p_f = (p_x, p_y, m_z),
 and the normal impulse is p_n = (p_z, m_x, m_y). The paper's q-dot is v here, its q-dot^(1) is v1, and a hat is `_hat`.
 
-The paper trusts its classifier C and its regressor R. The guards below keep contact physical, whatever these two say.
+The paper trusts its classifier C and its regressor R. The guards below keep contact physical for any C and R.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ from numpy.linalg import inv, norm, pinv
 from scipy.optimize import nnls, root
 
 Array = np.ndarray  # of float64
-ROUNDING = 1e-12  # relative size of what may be a rounding error
-SAME = 1e-9  # relative difference up to which two impulses count as the same
-SCALE_STEP = 1e-3  # relative step at which the search for the scale of friction ends
+ROUNDING = 1e-12  # relative rounding error
+SAME = 1e-9  # relative difference below which two impulses are the same
+SCALE_STEP = 1e-3  # relative tolerance of the scale of friction
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Patch:
 
     @property
     def N(self) -> Array:  # noqa: N802
-        """Column i is the p_n of a unit push at point i, shape (3, k). N^T (v_z, w_x, w_y) is how fast points rise."""
+        """Column i is the p_n of a unit normal impulse at point i, (3, k). N^T (v_z, w_x, w_y): normal velocities."""
         return np.array([np.ones(len(self.points)), self.points[:, 1], -self.points[:, 0]])
 
 
@@ -82,11 +82,12 @@ def dynamic_impulse(p_f: Array, v1: Array, M_inverse: Array, patch: Patch) -> Ar
 
 
 def frictionless_lcp(v2: Array, M_inverse: Array, patch: Patch) -> Array:
-    """The normal impulse p_n = (p_z, m_x, m_y) that keeps all contact points from going down.
+    """The normal impulse p_n = (p_z, m_x, m_y) that prevents penetration at all contact points.
 
-    Each point i is pushed by n_i >= 0 and then rises with s_i >= 0, and one of the two is zero. The speeds are
-    s = N^T u + N^T W N n, with W = F F^T. Such n are those that minimise |F^T N n + F^T W^-1 u| among all n >= 0.
-    There may be many of them, but p_n = N n is the same for all.
+    Unknowns: the normal impulses n_i of the points. With u = (v_z, w_x, w_y) of v2 and W its block of M^-1, their
+    normal velocities after the step are s = N^T u + N^T W N n. Conditions: 0 <= n, 0 <= s, n^T s = 0. These are the KKT
+    conditions of the non-negative least-squares problem min |F^T N n + F^T W^-1 u| over n >= 0, with W = F F^T. Its
+    solution n may not be unique, but p_n = N n is.
     """
     u, W, N = v2[2:5], M_inverse[2:5, 2:5], patch.N
     eigenvalues, Q = np.linalg.eigh(W)
@@ -130,7 +131,7 @@ def friction_of(p: Array, patch: Patch) -> Array:
 
 
 def still_approaches(v1: Array, patch: Patch) -> bool:
-    """Guard: a patch with a point that goes down cannot detach, because that point would penetrate the ground."""
+    """Guard: a patch with an approaching point cannot detach, because that point would penetrate the ground."""
     return bool(np.min(patch.N.T @ v1[2:5]) < 0)
 
 
@@ -147,16 +148,15 @@ def only_pushes(p: Array, v1: Array, M_inverse: Array, patch: Patch) -> bool:
 def limited_impulse(p_f: Array, v1: Array, M_inverse: Array, patch: Patch) -> Array:
     """Two guards: `dynamic_impulse`, with the friction p_f scaled down until both hold. The scale is in [0, 1].
 
-    1. The normal impulse is positive, because nothing rubs where nothing presses the patch against the ground.
-    2. The impulse adds no kinetic energy, because friction only takes energy.
+    1. The normal impulse is positive, because there is no friction without load.
+    2. The impulse adds no kinetic energy, because friction dissipates energy.
 
-    The energy is a convex function of the scale, and a scale of 0 adds none. The search starts with that scale (low)
-    and with 1 (high). Alternately it tries the scale at which the straight line between both energies is zero, and the
-    middle of both scales. Friction that is not a number counts as none.
+    The energy is a convex function of the scale, and a scale of 0 adds none. The root is bracketed by 0 (low) and 1
+    (high); regula falsi and bisection alternate. Friction that is not finite counts as zero.
     """
     p_f = p_f if np.isfinite(p_f).all() else np.zeros(3)
 
-    def gain(scale: float) -> float:  # kinetic energy that is added [J], less what may be rounding
+    def gain(scale: float) -> float:  # added kinetic energy [J], minus its rounding error
         p = dynamic_impulse(scale * p_f, v1, M_inverse, patch)
         return float(p @ (v1 + M_inverse @ p / 2) - ROUNDING * np.abs(p) @ np.abs(v1)) if p[2] > 0 else np.inf
 
@@ -202,7 +202,7 @@ def algorithm2(
 
     tolerance: relative, 0.5 % as in the paper.
 
-    The same can be said without joint forces, which suits any physics engine. Let V_free be the distal body's twist
+    An equivalent form without joint forces suits any physics engine. Let V_free be the distal body's twist
     after a step without contact, and L = M^-1 - M^-1 J^T (A / h)^-1 J M^-1 its inverse inertia inside the system. Then
     p solves p = H(V1) with V1 = V_free + (L - M^-1) p, and the twist after the step is V_free + L p. V1 is H's v1.
     """
@@ -223,6 +223,6 @@ def algorithm2(
     p = H(f_j)  # line 7
     v_next = free + M_inverse @ (h * J.T @ f_j + p)  # line 8, Eq. 3
     v_hat_next = free_hat - h * M_hat_inverse @ J_hat.T @ f_j  # line 10
-    # The solver's own verdict is unreliable. What counts is how far the velocities on both sides of the joint differ.
+    # The solver's success flag is unreliable: check the residual, the velocity difference at the joint.
     gap, size = norm(J @ v_next - J_hat @ v_hat_next), norm(J @ free) + norm(J @ M_inverse @ p)
     return Step(v_next, v_hat_next, p, f_j, bool(gap <= tolerance * size))  # line 12

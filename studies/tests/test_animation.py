@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import stiction
-from stiction.viewer.pieces import Motion, Piece, Scene
+from stiction.viewer.pieces import Piece
+from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Replay, Section
 
 Image = pytest.importorskip("PIL.Image")

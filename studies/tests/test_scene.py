@@ -8,7 +8,8 @@ import pytest
 
 from stiction import InputError
 from stiction.basics import colours
-from stiction.viewer.pieces import Motion, Piece, Scene
+from stiction.viewer.pieces import Piece
+from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Section
 
 pytest.importorskip("jinja2")

@@ -1,49 +1,34 @@
-"""Refusals: one clear sentence that says what was wrong, what was got and what is allowed."""
+"""Input checks: each returns the checked value, or raises an InputError with what was given and what is allowed."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
-from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-_LONGEST = 80  # letters of a value in a refusal
+from stiction.basics.errors import InputError, first_line, shown
 
-
-class InputError(ValueError):
-    """Input that stiction cannot work with; the message is one sentence for the person who gave it."""
-
-
-def shown(value: object) -> str:
-    """A value as a refusal shows it: short and on one line, whatever its own `repr` does."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # such as a whole number of more digits than Python writes
-        text = f"a {type(value).__name__}"
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def first_line(error: BaseException) -> str:
-    """What an error of another library says, short enough for a sentence."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].strip().rstrip(".")[:150]
+__all__ = [
+    "InputError", "array", "between", "choice", "count", "first_line", "flag", "non_negative", "numbers", "positive",
+    "scalar", "shown", "vector", "whole_numbers",
+]  # fmt: skip
 
 
 def numbers(name: str, value: ArrayLike, what: str = "an array of numbers") -> NDArray[np.float64]:
-    """`value` as float64; texts, dates, durations and complex numbers are no lengths, whatever numpy makes of them."""
+    """`value` as float64. Strings, dates, durations and complex numbers are refused, though NumPy converts some."""
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "biuf" and not _holds_reals(given):
-            raise TypeError(f"{given.dtype} is no type of numbers")
+            raise TypeError(f"{given.dtype} is not a numeric type")
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"{name} must be {what}, got {shown(value)}.") from error
 
 
 def _holds_reals(given: NDArray[Any]) -> bool:
-    """Whether these are numbers as Python has them, such as fractions, or whole numbers of many digits."""
+    """Whether these are Python's own numbers, such as fractions or large integers."""
     return given.dtype.kind == "O" and all(isinstance(part, Real | Decimal) for part in given.flat)
 
 
@@ -61,7 +46,7 @@ def array(name: str, value: ArrayLike, shape: Sequence[int | None]) -> NDArray[n
 
 
 def whole_numbers(name: str, value: ArrayLike) -> NDArray[np.int64]:
-    """`value` as whole numbers of any shape."""
+    """`value` as integers of any shape."""
     given = numbers(name, value, "whole numbers")
     if not np.isfinite(given).all() or (np.abs(given) > 2**53).any() or (given != np.floor(given)).any():
         raise InputError(f"{name} must be whole numbers, got {shown(value)}.")
@@ -69,7 +54,7 @@ def whole_numbers(name: str, value: ArrayLike) -> NDArray[np.int64]:
 
 
 def vector(name: str, value: ArrayLike, size: int) -> NDArray[np.float64]:
-    """`value` as a finite float64 array of just the shape (size,)."""
+    """`value` as a finite float64 array of shape (size,)."""
     result = array(name, value, (size,))
     if result.ndim != 1:
         raise InputError(f"{name} must have shape ({size},), the same for all bodies, got shape {result.shape}.")
@@ -92,6 +77,14 @@ def non_negative(name: str, value: float) -> float:
     return number
 
 
+def between(name: str, value: float, low: float, high: float) -> float:
+    """`value` as a finite float from `low` to `high`."""
+    number = scalar(name, value)
+    if not low <= number <= high:
+        raise InputError(f"{name} must be {low:g} to {high:g}, got {number:g}.")
+    return number
+
+
 def scalar(name: str, value: float) -> float:
     """`value` as a finite float."""
     number = numbers(name, value, "a number")
@@ -103,7 +96,7 @@ def scalar(name: str, value: float) -> float:
 
 
 def count(name: str, value: int, least: int, most: int | None = None) -> int:
-    """`value` as an int of at least `least` and, where that is given, at most `most`."""
+    """`value` as an int from `least` to `most` (None: no upper limit)."""
     wrong = isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, int | np.integer)
     if wrong or value < least or (most is not None and value > most):
         allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
@@ -112,7 +105,7 @@ def count(name: str, value: int, least: int, most: int | None = None) -> int:
 
 
 def flag(name: str, value: bool) -> bool:
-    """`value`, which must be true or false."""
+    """`value` as a bool."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"{name} must be true or false, got {shown(value)}.")
     return bool(value)
@@ -123,17 +116,3 @@ def choice(name: str, value: str, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {shown(value)}.")
     return value
-
-
-# Names that a person types: one that does not exist is answered with the nearest that do.
-
-
-def known(what: str, name: str, names: Collection[str]) -> str:
-    """`name`, which must be one of `names`; `what` says of what it is the name, such as "study"."""
-    if name in names:
-        return name
-    pass  # brings numpy, for which help need not wait
-
-    near = get_close_matches(name, names)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}."
-    raise InputError(f"There is no {what} {name!r}; {hint}")

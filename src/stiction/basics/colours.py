@@ -1,16 +1,13 @@
-"""The colours of all pictures: one for each contact mode, and one for each simulator or law that is compared.
-
-Page, replays, viewer and plots take them from here, so that a mode and a run look the same wherever they are seen.
-"""
+"""Colours of contact modes and of compared runs, the same in the viewer, plots, replays and pages."""
 
 from collections.abc import Iterable
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 
 INK: Colour = (30, 36, 46)  # lines and flight
-# By the value of stiction.Mode (0, no contact, has no colour): teal, amber and pink differ for colour-blind eyes too.
+# By the value of stiction.Mode (0, no contact, has no colour): teal, amber and pink suit colour-blind readers too.
 MODES: dict[int, Colour] = {1: (13, 148, 136), 2: (245, 158, 11), 3: (219, 39, 119)}
-# Of runs, by how their names begin. The ground truth is grey, so that what is compared with it stands out.
+# Runs by the start of their names. The ground truth is grey, so that others stand out.
 TRUTH: Colour = (128, 139, 155)
 STICTION: Colour = (64, 108, 232)
 BASELINE: Colour = (190, 92, 58)
@@ -27,12 +24,12 @@ _RUNS = {
     "recorded": TRUTH,
     "the law's own rollout": TRUTH,
 }
-# For lines that are no run, in this order; none is a mode's.
+# Other lines, in this order; none is a mode's colour.
 SERIES: tuple[Colour, ...] = (STICTION, BASELINE, MUJOCO, BULLET, (217, 164, 0), (86, 180, 233), TRUTH)
 
 
 def of_runs(names: Iterable[str]) -> list[Colour]:
-    """A colour for each run that is shown beside the others: its own by its name, or one that is still free."""
+    """A colour for each run that is shown beside the others: by its name, or one that is not yet used."""
     names = list(names)
     own = [next((colour for start, colour in _RUNS.items() if name.startswith(start)), None) for name in names]
     given = [colour if colour not in own[:k] else None for k, colour in enumerate(own)]
@@ -42,5 +39,5 @@ def of_runs(names: Iterable[str]) -> list[Colour]:
 
 
 def as_hex(colour: Colour) -> str:
-    """Such as "#0d9488", for HTML and plots."""
+    """The colour for HTML and plots, such as "#0d9488"."""
     return "#{:02x}{:02x}{:02x}".format(*colour)

@@ -1,4 +1,4 @@
-"""Progress of all long work, on the error stream: a bar with the share done and the time left, or a word."""
+"""Progress of long work on the error stream: bars with the time left, or a status line."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,12 +8,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
 from rich.text import Text
 
-Begin = Callable[[str, float], "Bar"]  # (what, total) -> a bar below those that are there
-Report = Callable[..., None]  # (part of the work, done, total, by default 1)
+AddBar = Callable[[str, float], "Bar"]  # (what, total) -> a bar below the others
+Report = Callable[..., None]  # (part of the work, done, total = 1)
 
 
 class Bar:
-    """One line: what is being done, and how much of it is."""
+    """One line: what is being done, and the share done."""
 
     def __init__(
         self, progress: Progress, what: str, total: float, done: int = 0, speed: str = "", per: float = 1
@@ -27,12 +27,12 @@ class Bar:
         self._redraw()
 
     def reach(self, done: float, total: float | None = None) -> None:
-        """Say how much is done by now, and, where it has changed, of how much."""
+        """Set how much is done and, if it has changed, the total."""
         self._progress.update(self._task, completed=done, total=total)
         self._redraw()
 
     def rename(self, what: str) -> None:
-        """Say what is being done now."""
+        """Change the description."""
         self._progress.update(self._task, description=what)
         self._redraw()
 
@@ -43,20 +43,13 @@ class Bar:
 
 @contextmanager
 def bar(
-    what: str,
-    total: float,
-    *,
-    done: int = 0,
-    shown: bool = True,
-    kept: bool = False,
-    speed: str = "",
-    per: float = 1,
+    what: str, total: float, *, done: int = 0, shown: bool = True, kept: bool = False, speed: str = "", per: float = 1
 ) -> Iterator[Bar]:
     """A single bar.
 
     done: how much was done before
-    kept: it stays there in the end
-    speed: unit in which the speed is shown, such as "steps/s"; per: how many of them are one of the `total`
+    kept: keep it on the screen at the end
+    speed: unit of the speed that is shown, such as "steps/s"; per: how many of these one of the `total` counts for
     """
     with _progress(shown, kept, True) as progress:
         yield Bar(progress, what, total, done, speed, per)
@@ -64,17 +57,16 @@ def bar(
 
 @contextmanager
 def status(what: str) -> Iterator[None]:
-    """A word at a terminal while something goes on whose length is not known; it is gone in the end."""
+    """A status line at a terminal during work of unknown length; it disappears at the end."""
     with Console(stderr=True).status(what):
         yield
 
 
 @contextmanager
-def bars(*, own_thread: bool = True) -> Iterator[Begin]:
-    """Bars one below the other, as a function that begins one; they are gone in the end.
+def bars(*, own_thread: bool = True) -> Iterator[AddBar]:
+    """Bars below each other, as a function that adds one; they disappear at the end.
 
-    own_thread: a thread draws them anew now and then; without, they are drawn when they advance, which takes no time
-        from what is being measured
+    own_thread: redraw them in a thread; otherwise they are redrawn as they advance, which does not disturb timings
     """
     with _progress(True, False, own_thread) as progress:
         yield lambda what, total: Bar(progress, what, total)
@@ -82,7 +74,7 @@ def bars(*, own_thread: bool = True) -> Iterator[Begin]:
 
 @contextmanager
 def parts(shown: bool = True) -> Iterator[Report]:
-    """A bar for each part of the work, as a function that is told how far a part is; they stay there in the end."""
+    """A bar for each part of the work, as a function that reports its progress; they stay on the screen."""
     with _progress(shown, True, True) as progress:
         found: dict[str, Bar] = {}
 
@@ -101,9 +93,9 @@ def _progress(shown: bool, kept: bool, own_thread: bool) -> Progress:
 
 
 class _Pace(ProgressColumn):
-    """The speed since the begin, where it has a unit, and the time left at that speed; in the end, the time taken.
+    """The speed since the start, if it has a unit, and the time left; at the end, the time taken.
 
-    rich's own estimate looks at the last advances only, which workers make in bursts.
+    rich's own estimate uses only the last advances, which come in bursts from workers.
     """
 
     def render(self, task: Task) -> Text:

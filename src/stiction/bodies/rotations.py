@@ -1,4 +1,4 @@
-"""Rotations of many bodies at once: matrices and vectors of quaternions, and turns in the x-z plane."""
+"""Rotations of many bodies: quaternions to matrices and rotation vectors, and rotations in the x-z plane."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ def rotation_vectors(a, b) -> NDArray[np.float64]:
     w = (a * b).sum(axis=1)
     a0, a1, a2, a3 = a.T
     b0, b1, b2, b3 = b.T
-    v = np.empty((len(w), 3))  # of a b^-1; np.cross would take most of the time of a fit
+    v = np.empty((len(w), 3))  # of a b^-1, written out: np.cross would take most of the time of a fit
     v[:, 0] = b0 * a1 - a0 * b1 - a2 * b3 + a3 * b2
     v[:, 1] = b0 * a2 - a0 * b2 - a3 * b1 + a1 * b3
     v[:, 2] = b0 * a3 - a0 * b3 - a1 * b2 + a2 * b1
@@ -31,12 +31,12 @@ def rotation_vectors(a, b) -> NDArray[np.float64]:
 
 
 def turns_in_plane(angle: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Quaternions (n, 4) of turns by angles (n,) [rad] in the x-z plane, from x towards z."""
+    """Quaternions (n, 4) of rotations by angles (n,) [rad] in the x-z plane, from x towards z."""
     half = 0.5 * np.asarray(angle, dtype=np.float64)
     none = np.zeros_like(half)
     return np.stack([np.cos(half), none, -np.sin(half), none], axis=-1)
 
 
 def angles_in_plane(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Angles (n,) [rad] of successive turns (n, 4) in the x-z plane, from x towards z, without leaps of a turn."""
+    """Unwrapped angles (n,) [rad] of successive rotations (n, 4) in the x-z plane, from x towards z."""
     return np.unwrap(-2 * np.arctan2(quaternion[:, 2], quaternion[:, 0]))

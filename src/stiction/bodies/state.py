@@ -1,10 +1,9 @@
-"""What moves: a body's state and its trajectory; the names of contact modes and patch kinds."""
+"""States of bodies, and the names of contact modes and patch kinds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,17 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from stiction.basics import checks
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from stiction.bodies.body import Body
     from stiction.bodies.throws import Range, ThrowRanges
 
-_MOST_DRAWN = 10_000_000  # states at once
-UNIT_TOLERANCE = 1e-6  # how far a given quaternion's length may be from 1; closer ones are normalised
+UNIT_TOLERANCE = 1e-6  # allowed deviation of a given quaternion's length from 1; it is normalised
 
 
 class Mode(IntEnum):
-    """What becomes of the contact patch in a step (the paper's classes); NONE: nothing touches."""
+    """Mode of the contact patch in a step (the paper's classes); NONE: no contact."""
 
     NONE = 0
     STATIC = 1
@@ -31,7 +27,7 @@ class Mode(IntEnum):
 
 
 class Kind(IntEnum):
-    """Dimension of the contact patch; NONE: nothing touches."""
+    """Dimension of the contact patch; NONE: no contact."""
 
     NONE = 0
     POINT = 1
@@ -81,7 +77,7 @@ class State:
 
     @classmethod
     def exactly(cls, position: NDArray, quaternion: NDArray, velocity: NDArray, angular_velocity: NDArray) -> "State":
-        """States from arrays that are known to be right: copies, bit for bit, of unit quaternions too."""
+        """States from arrays that are known to be valid: exact copies, without checks or normalisation."""
         state = object.__new__(cls)
         parts = (position, quaternion, velocity, angular_velocity)
         for name, part in zip(cls.__dataclass_fields__, parts, strict=True):
@@ -98,9 +94,9 @@ class State:
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
     ) -> "State":
-        """States with their orientation given by angles, as for `stiction simulate --turn`.
+        """Return states whose orientation is given by Euler angles, as for `stiction simulate --turn`.
 
-        angles: turns about the world's x, then y, then z, shape (..., 3); in radians if `degrees` is False
+        angles: rotations about the world's x, then y, then z, shape (..., 3); in radians if `degrees` is False
         position, velocity, angular_velocity: as in State
 
             state = State.from_euler([0, 0, 0.6], [30, 20, 0], velocity=[1.5, 0, 0])
@@ -126,9 +122,9 @@ class State:
         seed: int = 0,
         ranges: "ThrowRanges | Mapping[str, Range] | None" = None,
     ) -> "State":
-        """Random throws of `body`: those that `stiction collect` and `stiction.collect` draw with the same seed.
+        """Return random throws of `body`, those that `stiction collect` draws with the same seed.
 
-        number: of throws, the only leading axis; None: one state without leading axes, the first of them
+        number: throws, the only leading axis; None: the first of them, without leading axes
         ranges: by name, each (lowest, highest): height of the lowest point above the ground [m], horizontal and
             vertical velocity of the centre of mass [m/s], spin about each axis [rad/s]. By default height (0.01, 1),
             horizontal (-3, 3), vertical (-3, 1) and spin (-8, 8). The orientation is uniform over all rotations.
@@ -136,11 +132,11 @@ class State:
             states = State.random(body, 1000, seed=1, ranges={"height": (0.1, 0.3)})
         """
         from stiction.bodies.body import Body
-        from stiction.bodies.throws import ThrowRanges, drawn  # which knows states, and so imports this module
+        from stiction.bodies.throws import ThrowRanges, drawn  # which imports this module
 
         if not isinstance(body, Body):
             raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")
-        count = 1 if number is None else checks.count("number", number, 1, _MOST_DRAWN)
+        count = 1 if number is None else checks.count("number", number, 1, 10_000_000)
         states = drawn(body, ThrowRanges.of(ranges), checks.count("seed", seed, 0), range(count))
         return states[0] if number is None else states
 
@@ -148,8 +144,8 @@ class State:
         if self.batch_shape:
             return f"State(batch {self.batch_shape})"
         parts = {"position": "m", "velocity": "m/s", "angular_velocity": "rad/s"}
-        told = (f"{name}={_short(getattr(self, name))} {unit}" for name, unit in parts.items())
-        return f"State({', '.join(told)}, quaternion={_short(self.quaternion)})"
+        shown = (f"{name}={_short(getattr(self, name))} {unit}" for name, unit in parts.items())
+        return f"State({', '.join(shown)}, quaternion={_short(self.quaternion)})"
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -158,7 +154,7 @@ class State:
 
     def __getitem__(self, index) -> "State":
         """The states at `index` of the leading axes."""
-        np.broadcast_to(0, self.batch_shape)[index]  # an IndexError where there are no such axes
+        np.broadcast_to(0, self.batch_shape)[index]  # raises an IndexError if there are no such axes
         return self._with(lambda part: part[index])
 
     def reshape(self, *batch_shape: int) -> "State":
@@ -167,17 +163,17 @@ class State:
             return self._with(lambda part: part.reshape(*batch_shape, part.shape[-1]))
         except (TypeError, ValueError, OverflowError) as error:
             raise checks.InputError(
-                f"States with leading axes {self.batch_shape} cannot have those of {checks.shown(batch_shape)}."
+                f"States with leading axes {self.batch_shape} cannot be reshaped to {checks.shown(batch_shape)}."
             ) from error
 
     def raised(self, height: float) -> "State":
-        """The same states, `height` [m] further up."""
+        """The same states, moved up by `height` [m]."""
         state = self._with(lambda part: part)
         state.position[..., 2] += checks.scalar("height [m]", height)
         return state
 
     def _with(self, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> "State":
-        """All parts changed and copied. They were checked before: again would take longer than to simulate a throw."""
+        """All arrays changed and copied. They were checked before; again would take longer than simulating a throw."""
         return State.exactly(*map(change, (self.position, self.quaternion, self.velocity, self.angular_velocity)))
 
 
@@ -187,7 +183,7 @@ def _short(vector: NDArray[np.float64]) -> str:
 
 
 def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):  # what overflows has not length 1
+    with np.errstate(over="ignore"):  # an overflow is not of length 1
         length = np.linalg.norm(quaternion, axis=-1, keepdims=True)
     worst = np.abs(length - 1).max(initial=0.0)
     if worst > UNIT_TOLERANCE:
@@ -196,96 +192,3 @@ def _unit(quaternion: NDArray[np.float64]) -> NDArray[np.float64]:
             f"State.quaternion (w, x, y, z) must have length 1 within {UNIT_TOLERANCE:g}, got length {bad:.9g}."
         )
     return np.asarray(quaternion / length, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """A recorded motion of `steps` time steps, of one body or of a batch (`...`).
-
-    position, velocity, angular_velocity: shape (..., steps + 1, 3); quaternion: (..., steps + 1, 4); as in State
-    impulse: contact impulse (p_x, p_y, p_z [N s], m_x, m_y, m_z [N m s]) about the centre of mass in world axes,
-        shape (..., steps, 6)
-    mode, kind: values of Mode and Kind, shape (..., steps); NONE in flight
-    timestep: [s]
-
-    `run[3]` is one of a batch, `run.state()` its final state. `save`, `load`, `plot` and `to_dataframe` carry it on.
-    """
-
-    position: NDArray[np.float64]
-    quaternion: NDArray[np.float64]
-    velocity: NDArray[np.float64]
-    angular_velocity: NDArray[np.float64]
-    impulse: NDArray[np.float64]
-    mode: NDArray[np.int8]
-    kind: NDArray[np.int8]
-    timestep: float
-
-    def __repr__(self) -> str:
-        batch = f"batch {self.mode.shape[:-1]}, " if self.mode.ndim > 1 else ""
-        return f"Trajectory({batch}{self.steps} steps of {self.timestep:g} s)"
-
-    @property
-    def steps(self) -> int:
-        """Number of time steps."""
-        return self.mode.shape[-1]
-
-    @property
-    def time(self) -> NDArray[np.float64]:
-        """Times of the recorded states [s], shape (steps + 1,)."""
-        return self.timestep * np.arange(self.steps + 1, dtype=np.float64)
-
-    def state(self, step: int = -1) -> State:
-        """The state after `step` steps; the final one by default."""
-        return State(
-            self.position[..., step, :],
-            self.quaternion[..., step, :],
-            self.velocity[..., step, :],
-            self.angular_velocity[..., step, :],
-        )
-
-    def states(self) -> State:
-        """All states, the step as the last leading axis."""
-        return State(self.position, self.quaternion, self.velocity, self.angular_velocity)
-
-    def __getitem__(self, index) -> "Trajectory":
-        """The trajectories at `index` of the leading axes."""
-        np.broadcast_to(0, self.mode.shape[:-1])[index]  # an IndexError where there are no such axes
-        arrays = {name: value[index] for name, value in vars(self).items() if name != "timestep"}
-        return Trajectory(**arrays, timestep=self.timestep)
-
-    def save(self, path: str | Path) -> None:
-        """Write the trajectory to an .npz file, which `Trajectory.load` and `numpy.load` read.
-
-        It has all arrays by their names here, `timestep`, and `time` (steps + 1,).
-        """
-        from stiction.bodies.trajectory import save
-
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> "Trajectory":
-        """The trajectory that `save`, or `stiction simulate --out`, wrote to an .npz file."""
-        from stiction.bodies.trajectory import load
-
-        return load(path)
-
-    def plot(self, path: str | Path | None = None) -> "Figure":
-        """Height, speed and contact modes over time, as a matplotlib figure; needs the extra `report`.
-
-        path: also write it to this file, such as throw.png or throw.pdf
-        """
-        from stiction.bodies.trajectory import plot
-
-        return plot(self, path)
-
-    def to_dataframe(self) -> Any:
-        """A pandas table with one row a state; pandas must be installed.
-
-        Columns: the number of the throw in a batch (`toss`; one column an axis, `toss_0`, `toss_1`, where there are
-        several), `time` [s], `x`, `y`, `z` [m], `qw` to `qz`, `vx` to `vz` [m/s], `wx` to `wz` [rad/s], as
-        `stiction.recordings.read` knows them; and of the step that ended there, `px` to `pz` [N s], `mx` to `mz`
-        [N m s], `mode` and `kind`, as words. The first row of a throw has no such step: zero and NONE.
-        """
-        from stiction.bodies.trajectory import dataframe
-
-        return dataframe(self)

@@ -1,4 +1,4 @@
-"""What to throw: ranges of the initial state, and throws drawn from them."""
+"""Random throws: ranges of the initial state, and states drawn from them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -13,8 +13,6 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
 
 Range = tuple[float, float]
-_WIDEST = 1e9  # in SI units: what is higher or faster is no throw
-_AT_ONCE = 1000  # throws, whose vertices are looked at together
 
 
 @dataclass(frozen=True)
@@ -22,7 +20,7 @@ class ThrowRanges:
     """Ranges of uniform draws, each (lowest, highest); the orientation is always uniform over all rotations.
 
     The defaults land a body within 0.6 s at up to 5 m/s, so that a throw of 800 steps of 2 ms holds impacts, sliding,
-    rolling and rest. A law is only as wide as its data: widen these for a body that will meet more.
+    rolling and rest. A law is only valid on the range of its data: widen these for a body that will move faster.
     """
 
     height: Range = (0.01, 1.0)
@@ -41,16 +39,16 @@ class ThrowRanges:
             raise checks.InputError(f"The range of height must not reach below the ground, got {self.height}.")
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain description that JSON can hold."""
+        """A description for JSON."""
         return {name: list(limits) for name, limits in asdict(self).items()}
 
     @classmethod
     def of(cls, given: "ThrowRanges | Mapping[str, Range] | None") -> "ThrowRanges":
-        """The ranges that a person gives, by name; those that are left out are the usual ones."""
+        """The ranges given by name; the others have their defaults."""
         if isinstance(given, ThrowRanges):
             return given
         if given is not None and not isinstance(given, Mapping):
-            raise checks.InputError(f"Ranges of throws are given by their names, got {checks.shown(given)}.")
+            raise checks.InputError(f"The ranges of throws must be a dict by name, got {checks.shown(given)}.")
         for name in given or {}:
             checks.choice("A range of throws", name, tuple(field.name for field in fields(cls)))
         return cls(**(given or {}))
@@ -65,12 +63,12 @@ class ThrowRanges:
 
 
 def generator(seed: int, throw: int) -> np.random.Generator:
-    """The random numbers of one throw: its own stream, whatever the shard or the worker that runs it."""
+    """The random stream of one throw, independent of the shard or worker that runs it."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(throw,)))
 
 
 def draw(body: Body, ranges: ThrowRanges, rng: np.random.Generator, *, in_plane: bool = False) -> State:
-    """One throw over the origin; a planar body is thrown in its plane, whatever it skips is drawn all the same.
+    """One throw over the origin; a planar body is thrown in its plane, with as many random draws.
 
     in_plane: throw any body as a planar one, in a vertical plane of any heading, with its y axis level and across it
     """
@@ -81,14 +79,14 @@ def draw_each(
     body: Body, ranges: ThrowRanges, sources: Sequence[np.random.Generator], in_plane: NDArray[np.bool_]
 ) -> State:
     """One throw from each source of random numbers, as one batch (n,); in_plane: as for `draw`, shape (n,)."""
-    # As throws that are put together one by one: quaternions are made of length 1 once more, which may change a bit.
+    # Stacked like single throws: quaternions are normalised once more, which may change the last bit.
     return stacked([_thrown(body, ranges, sources, in_plane)])
 
 
 def drawn(body: Body, ranges: ThrowRanges, seed: int, throws: Sequence[int]) -> State:
     """The throws with these numbers, as one batch (n,)."""
-    some = (throws[k : k + _AT_ONCE] for k in range(0, len(throws), _AT_ONCE))
-    return stacked([_thrown(body, ranges, [generator(seed, throw) for throw in part]) for part in some])
+    chunks = (throws[k : k + 1000] for k in range(0, len(throws), 1000))  # whose vertices fit into memory together
+    return stacked([_thrown(body, ranges, [generator(seed, throw) for throw in chunk]) for chunk in chunks])
 
 
 def stacked(states: list[State]) -> State:
@@ -100,7 +98,7 @@ def stacked(states: list[State]) -> State:
 def _thrown(
     body: Body, ranges: ThrowRanges, sources: Sequence[np.random.Generator], in_plane: NDArray[np.bool_] | None = None
 ) -> State:
-    """One throw from each source (n,); the same bits, however many are drawn together."""
+    """One throw from each source (n,); the bits do not depend on how many are drawn together."""
     flat = np.full(len(sources), body.planar) if in_plane is None or body.planar else in_plane
     headed = flat & (not body.planar)
     quaternion = np.array([rng.standard_normal(4) for rng in sources])
@@ -122,7 +120,7 @@ def _thrown(
 
 
 def _headed(heading: float, quaternion, velocity, spin):
-    """A throw in the x-z plane, turned about the vertical by `heading` [rad]."""
+    """A throw in the x-z plane, rotated about the vertical by `heading` [rad]."""
     c, s = np.cos(heading / 2), np.sin(heading / 2)
     w, y = quaternion[0], quaternion[2]
     x_axis, y_axis = np.array([np.cos(heading), np.sin(heading), 0.0]), np.array([-np.sin(heading), np.cos(heading), 0])
@@ -135,9 +133,7 @@ def _checked_range(name: str, value: Any) -> Range:
         low, high = value
     except (TypeError, ValueError) as error:
         raise checks.InputError(f"The range of {name} must be two numbers, got {checks.shown(value)}.") from error
-    low, high = checks.scalar(f"The range of {name}", low), checks.scalar(f"The range of {name}", high)
-    if max(abs(low), abs(high)) > _WIDEST:
-        raise checks.InputError(f"The range of {name} must lie within {_WIDEST:g}, got {low:g} to {high:g}.")
+    low, high = (checks.between(f"The range of {name}", limit, -1e9, 1e9) for limit in (low, high))
     if low > high:
-        raise checks.InputError(f"The range of {name} must not end below its begin, got {low:g} to {high:g}.")
+        raise checks.InputError(f"The range of {name} must have its lower limit first, got {low:g} to {high:g}.")
     return low, high

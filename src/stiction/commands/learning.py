@@ -1,101 +1,140 @@
-"""`stiction train`."""
+"""The commands that learn: collect, train, evaluate, import, identify."""
 
-from pathlib import Path
-from typing import Annotated, Literal
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-import stiction
 from stiction.basics.environment import require
-from stiction.commands.arguments import load
-from stiction.commands.options import CollectOptions, IdentifyOptions, ImportOptions, OptionalFile
-from stiction.training.settings import Switches
+from stiction.basics.errors import InputError
+from stiction.commands.arguments import loading
+from stiction.commands.options import CollectOptions, IdentifyOptions, ImportOptions, OptionalFile, TrainOptions
 
-TRAIN_NEEDS = ("pyarrow", "torch", "sklearn")
-
-
-def train(
-    data: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="DATA [DATA ...]")],
-    /,
-    *,
-    out: Path,
-    law: Literal["augmented", "statistical", "material"] = "augmented",
-    approximator: Literal["network", "trees", "gp", "svm"] = "network",
-    switches: Annotated[Switches, tyro.conf.arg(name="")] = Switches(),  # noqa: B008
-    material: Annotated[str | None, tyro.conf.arg(metavar="MATERIAL", help_behavior_hint="(optional)")] = None,
-    hidden: Annotated[tuple[int, ...], tyro.conf.arg(help_behavior_hint="(default: what suits the patch)")] = (),
-    steps: int = 8000,
-    floor: float = 1e-3,
-    time_budget: Annotated[float | None, tyro.conf.arg(metavar="S", help_behavior_hint="(optional)")] = None,
-    through: Literal["auto", "steps", "rollouts"] = "auto",
-    body: Annotated[str | None, tyro.conf.arg(metavar="STR", help_behavior_hint="(optional)")] = None,
-    mass: float = 1.0,
-    seed: int = 0,
-    json: OptionalFile = None,
-) -> None:
-    """Train a law on a data set. A training that was stopped goes on with the same command.
-
-    A material is friction itself: it may learn from several bodies together, and serves any other. It is learned within
-    a minute or a few; of the options below, only --out, --through, --body, --mass, --seed and --json are for it, all
-    others are for networks.
-
-    Args:
-        data: Folder of the data set, made by `stiction collect` or `stiction import --instances`; of a material, one
-            or many, or a folder of recordings, made by `stiction import`.
-        out: Model file to write, .safetensors.
-        law: "augmented", the law of the paper, "statistical", its purely data-driven baseline, or "material".
-        approximator: Networks, gradient-boosted trees, Gaussian processes or support vector machines.
-        switches: How contacts are described.
-        material: Name or file of a material whose friction the networks of an augmented law correct.
-        hidden: Units of the networks' hidden layers.
-        steps: Optimiser steps of each network.
-        floor: Errors of friction below this share of the normal impulse count little; lower it where errors add up.
-        time_budget: Train for about this long instead [s]; the result then depends on the machine.
-        through: Of a material: single "steps" with their impulses, which must be known well, or "rollouts", for poses
-            that may be noisy; "auto": steps for data sets, rollouts for recordings.
-        body: Of a material that is learned from recordings: the body that was tossed, as for `stiction import`.
-        mass: Of this body [kg].
-        seed: Seed of all that is drawn.
-        json: Of a material: write what was chosen and measured to this file.
-    """
-    if law == "material":
-        default = (("network", Switches()), None, (), 8000, 1e-3, None)
-        if ((approximator, switches), material, hidden, steps, floor, time_budget) != default:
-            raise stiction.InputError("A material has no networks: give it no options of theirs.")
-        require("`stiction train --law material`", "pyarrow")
-        load("stiction.basics.files").check_writable(json)
-        own = None if body is None else load("stiction.data.presets").parse_body(body, mass)
-        load("stiction.fit.material").run(data, out, through=through, body=own, seed=seed, json=json)
-        return
-    if through != "auto" or body is not None:
-        raise stiction.InputError("--through and --body are for a material.")
-    if len(data) != 1:
-        raise stiction.InputError(f"--law {law} takes one data set, got {len(data)}; only a material takes many.")
-    if json is not None:
-        raise stiction.InputError("--json is for a material; `stiction evaluate` writes the figures of other laws.")
-    require("`stiction train`", *TRAIN_NEEDS)
-    load("stiction.training.training")
-    how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden, "floor": floor}
-    train_from = load("stiction.training.from_data").train_from
-    train_from(data[0], out, material=material, steps=steps, time_budget=time_budget, seed=seed, **how)
-
-
-# `stiction collect`.
-
+if TYPE_CHECKING:
+    from stiction.bodies.body import Body
+    from stiction.data.plan import Plan
 
 COLLECT_NEEDS = ("pyarrow", "joblib")
+TRAIN_NEEDS = ("pyarrow", "torch", "sklearn")
 
 
 def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
     """Throw a body many times in a ground truth and keep its contacts, to train a law on."""
-    by_dart = options.law is None and options.truth in load("stiction.data.ground_truth").DART
+    with loading():
+        from stiction.data.ground_truth import DART
+    by_dart = options.law is None and options.truth in DART
     by_ray = options.executor == "ray"
     require("`stiction collect`", *COLLECT_NEEDS, *(["dartpy"] if by_dart else []), *(["ray"] if by_ray else []))
-    load("stiction.data.collecting")
-    load("stiction.commands.options").run(options)
+    with loading():
+        from stiction.data.collecting import carry_out
+        from stiction.data.dataset import print_summary
+    plan = collection_plan(options)
+    try:
+        data = carry_out(plan, options.out, workers=options.workers, executor=options.executor, address=options.address)
+    except KeyboardInterrupt:
+        print(f"Stopped. The same command continues with the data in {options.out}.", file=sys.stderr)
+        raise
+    print_summary(data)
 
 
-# `stiction evaluate`.
+def collection_plan(options: CollectOptions) -> "Plan":
+    """The plan that the options describe; the body's preset fills in the defaults."""
+    from stiction.data.ground_truth import GroundTruth
+    from stiction.data.known_truths import gravity_of, resolved, to_truth
+    from stiction.data.plan import Plan
+    from stiction.data.presets import parse_body, preset
+    from stiction.laws.modelfile import load_law
+
+    if [bool(options.body), options.law is not None, options.mjcf is not None].count(True) != 1:
+        raise InputError(
+            "Give a BODY to throw in a ground truth, or --law, which brings its own body, or --mjcf: one of them."
+        )
+    if options.mjcf_body and options.mjcf is None:
+        raise InputError("--body NAME is for a body in a model file, --mjcf FILE.")
+    usual = preset(options.body)
+    if options.law is not None:
+        law = load_law(options.law)
+        body, truth, gravity = law.body, GroundTruth("law", law=options.law), law.gravity
+    else:
+        body = parse_body(
+            options.body or options.mjcf_body, options.mass, options.scale, com=options.com, inertia=options.inertia,
+            mjcf=options.mjcf,
+        )  # fmt: skip
+        given = resolved(options.truth)
+        gravity = gravity_of(given)
+        truth = to_truth(
+            given, body, friction=options.friction, usual_friction=usual.friction, timestep=options.timestep,
+            gravity=gravity,
+        )  # fmt: skip
+    ranges = {name: getattr(options, name) for name in ("height", "horizontal", "vertical", "spin")}
+    return Plan(
+        body,
+        truth,
+        throws=options.throws,
+        steps=options.steps,
+        seed=options.seed,
+        ranges=replace(usual.ranges, **{name: value for name, value in ranges.items() if value is not None}),
+        requeries=options.requeries,
+        jitter_share=options.jitter_share,
+        jitter_speed=options.jitter_speed,
+        keep_static_surface=options.keep_static_surface,
+        in_plane=options.in_plane,
+        shard_throws=options.shard_throws,
+        timestep=options.timestep,
+        gravity=gravity,
+    )
+
+
+def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
+    """Train a law on a data set. The same command continues a training that was stopped.
+
+    A material is a friction law without a body: it may learn from several bodies together, and applies to any other. It
+    is learned within a few minutes; among the options below, only --out, --through, --body, --mass, --seed and --json
+    apply to it, all others are for networks.
+    """
+    if options.law == "material":
+        _train_material(options)
+        return
+    if options.through != "auto" or options.body is not None:
+        raise InputError("--through and --body are for a material.")
+    if len(options.data) != 1:
+        raise InputError(
+            f"--law {options.law} takes one data set, got {len(options.data)}; only a material takes many."
+        )
+    if options.json is not None:
+        raise InputError("--json is for a material; `stiction evaluate` writes the figures of other laws.")
+    require("`stiction train`", *TRAIN_NEEDS)
+    with loading():
+        from stiction.training.from_data import train_from
+    train_from(
+        options.data[0],
+        options.out,
+        law=options.law,
+        approximator=options.approximator,
+        switches=options.switches,
+        material=options.material,
+        hidden=options.hidden,
+        steps=options.steps,
+        floor=options.floor,
+        time_budget=options.time_budget,
+        seed=options.seed,
+    )
+
+
+def _train_material(options: TrainOptions) -> None:
+    plain = TrainOptions(options.data, options.out)
+    for name in ("approximator", "switches", "material", "hidden", "steps", "floor", "time_budget"):
+        if getattr(options, name) != getattr(plain, name):
+            raise InputError("A material has no networks: leave out the options for networks.")
+    require("`stiction train --law material`", "pyarrow")
+    with loading():
+        from stiction.basics.files import check_writable
+        from stiction.data.presets import parse_body
+        from stiction.fit.material import run
+    check_writable(options.json)
+    body = None if options.body is None else parse_body(options.body, options.mass)
+    run(options.data, options.out, through=options.through, body=body, seed=options.seed, json=options.json)
 
 
 def evaluate(
@@ -113,17 +152,17 @@ def evaluate(
     Args:
         law: Name of a shipped law, or path of a model file.
         contacts: Contacts of each kind of patch.
-        truth: Ground truth to ask, where it was an object of your own, which no file holds.
-        data: Recordings to forecast, of a law that was identified.
+        truth: Ground truth to query, if it was a user-defined object, which no file holds.
+        data: Recordings to forecast, for a law that was identified.
         seed: Seed of the fresh throws.
         json: Write the figures to this file.
     """
     require("`stiction evaluate`", "pyarrow")
-    load("stiction.basics.files").check_writable(json)
-    load("stiction.evaluation.evaluate").run(law, contacts=contacts, truth=truth, data=data, seed=seed, json=json)
-
-
-# `stiction import` and `stiction identify`: from recorded tosses to a law.
+    with loading():
+        from stiction.basics.files import check_writable
+        from stiction.evaluation.evaluate import run
+    check_writable(json)
+    run(law, contacts=contacts, truth=truth, data=data, seed=seed, json=json)
 
 
 def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
@@ -132,23 +171,91 @@ def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
     With --instances, read single contacts instead, and keep them as a data set to train on.
     """
     require("`stiction import`", "pyarrow")
-    load("stiction.recordings.importing")
-    load("stiction.commands.options").run_import(options)
+    with loading():
+        from stiction.basics.checks import positive
+        from stiction.data.presets import parse_body
+        from stiction.recordings.folder import save_recordings
+        from stiction.recordings.importing import import_recordings
+        from stiction.recordings.poses import Conventions
+    body = parse_body(
+        options.body, options.mass, options.scale, com=options.com, inertia=options.inertia, mjcf=options.mjcf
+    )
+    if options.instances:
+        _import_instances(options, body)
+        return
+    conventions = Conventions(
+        units=options.units,
+        time_unit=options.time_unit,
+        quaternion=options.quaternion,
+        up=options.up,
+        mirror=options.mirror,
+        inverse=options.inverse,
+        angle=options.angle,
+        floor=options.floor,
+        interval=None if options.rate is None else 1 / positive("rate [Hz]", options.rate),
+    )
+    columns = dict(_column(part) for part in options.columns.split(",") if part)
+    found = import_recordings(options.path, body, conventions, columns=columns, topic=options.topic)
+    save_recordings(found, options.out)
+    for line in found.report:
+        print(f"- {line}")
+    print(f"Wrote {len(found)} tosses to {options.out}.")
+
+
+def _import_instances(options: ImportOptions, body: "Body") -> None:
+    import warnings
+
+    from stiction.data.dataset import print_summary
+    from stiction.data.tables import read_instances_file
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = read_instances_file(
+            options.path, body, timestep=options.timestep, gravity=options.gravity, out=options.out
+        )
+    for warning in caught:
+        print(f"- {warning.message}")
+    print_summary(data)
+
+
+def _column(text: str) -> tuple[str, str]:
+    """One NAME=COLUMN of --columns."""
+    name, equals, column = text.partition("=")
+    allowed = ("time", "toss", "x", "y", "z", "qw", "qx", "qy", "qz", "angle", "vx", "vy", "vz", "wx", "wy", "wz")
+    if not equals or name not in allowed:
+        raise InputError(f"--columns takes NAME=COLUMN with a name of {', '.join(allowed)}, got {text!r}.")
+    return name, column
 
 
 def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> None:
     """Fit a body, or a part with joints (--mjcf), and its contact law to recorded tosses."""
     require("`stiction identify`", "pyarrow")
-    load("stiction.basics.files").check_writable(options.json, options.plot)
+    with loading():
+        from stiction.basics.environment import versions
+        from stiction.basics.files import check_writable, write_json
+    check_writable(options.json, options.plot)
     if options.mjcf is not None:
         require("`stiction identify --mjcf`", "mujoco")
-        figures = load("stiction.fit.jointed").run(options)
+        with loading():
+            from stiction.fit.jointed import run
+        figures = run(options)
     else:
-        load("stiction.fit.identify")
-        figures = load("stiction.commands.options").run_identify(options)
+        with loading():
+            from stiction.data.presets import parse_body
+            from stiction.fit.identify import identify_from
+        if not options.body:
+            raise InputError("Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints.")
+        found = identify_from(
+            options.data,
+            parse_body(options.body, options.mass, options.scale),
+            options.out,
+            tosses=options.tosses,
+            residual=options.residual,
+            seed=options.seed,
+            command=" ".join(["stiction", *sys.argv[1:]]),
+            plot=options.plot,
+        )
+        figures = found.law.info
     if options.json is not None:
-        from stiction.basics.environment import versions
-        from stiction.basics.files import write_json
-
         write_json(options.json, {**figures, "versions": versions("numpy", "scipy")})
         print(f"Wrote {options.json}")

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.bodies.body import Body
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.law import GRAVITY, Law
 from stiction.laws.modelfile import load_law

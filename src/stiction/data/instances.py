@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import Kind, Mode, State, Trajectory
-from stiction.simulation.motion import DEEPEST_START, Setting, contacts_at, free_twists, to_motion
+from stiction.bodies.state import Kind, Mode, State
+from stiction.bodies.trajectory import Trajectory
+from stiction.simulation.motion import MAX_START_DEPTH, Setting, contacts_at, free_twists, to_motion
 
 Columns = dict[str, NDArray]
 
@@ -74,7 +75,7 @@ def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setti
     motion = to_motion(body, State(rows["position"], rows["quaternion"]))
     motion.twist[:] = rows["twist"]
     touching: Any = contacts_at(body, motion, setting).record
-    touching = touching[touching.depth <= DEEPEST_START * body.diameter]
+    touching = touching[touching.depth <= MAX_START_DEPTH * body.diameter]
     row = touching.index
     slip = touching.velocity[:, :3] + np.cross(touching.velocity[:, 3:], touching.centre)
     rolling = touching.radius * np.linalg.norm(touching.velocity[:, 3:], axis=1)
@@ -145,7 +146,7 @@ def faults(body: Body, contacts: _core.Contacts, setting: Setting, impulse: NDAr
         torque = impulse[:, 3:] - np.cross(record.centre, impulse[:, :3])  # about the patch's centre
         aside = np.hypot(torque[:, 0], torque[:, 1]) > push * (2 * record.radius + _BESIDE * body.diameter)
         return {
-            "too deep in the ground": record.depth > DEEPEST_START * body.diameter,
+            "too deep in the ground": record.depth > MAX_START_DEPTH * body.diameter,
             "pulled by the ground": push < -_PULL * weight,
             "with a torque that their patch cannot make": (push > _PULL * weight) & aside,
             "whose impulse adds energy": ~(work.sum(axis=1) + own <= allowed),

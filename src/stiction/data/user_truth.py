@@ -17,8 +17,9 @@ from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.basics.files import digest
 from stiction.bodies.body import Body
-from stiction.bodies.state import UNIT_TOLERANCE, Mode, State, Trajectory
+from stiction.bodies.state import UNIT_TOLERANCE, Mode, State
 from stiction.bodies.throws import ThrowRanges, drawn
+from stiction.bodies.trajectory import Trajectory
 from stiction.data.ground_truth import OWN, Truth, throw_law
 from stiction.laws.law import Law, as_law
 from stiction.simulation.motion import Record, Setting, empty_record, recover, to_trajectory

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
 from stiction.basics.files import path_of
-from stiction.bodies.body_checks import HEAVIEST, LONGEST
+from stiction.bodies.body import MAX_LENGTH, MAX_MASS
 from stiction.laws.law import checked_gravity
 from stiction.mujoco.mjcf import mujoco, read_by_mujoco
 
@@ -188,9 +188,9 @@ def _check_sizes(model: Any, source: str) -> None:
     lengths = (model.geom_size, model.geom_pos, model.body_pos, model.body_ipos)
     checked_gravity(model.opt.gravity)
     for what, unit, most, parts in (
-        ("lengths", "m", LONGEST, lengths),
-        ("masses", "kg", HEAVIEST, (model.body_mass,)),
-        ("moments of inertia", "kg m^2", HEAVIEST * LONGEST**2, (model.body_inertia,)),
+        ("lengths", "m", MAX_LENGTH, lengths),
+        ("masses", "kg", MAX_MASS, (model.body_mass,)),
+        ("moments of inertia", "kg m^2", MAX_MASS * MAX_LENGTH**2, (model.body_inertia,)),
     ):
         largest = float(np.max([np.abs(part).max(initial=0.0) for part in parts]))  # NaN if one is
         if not largest <= most:

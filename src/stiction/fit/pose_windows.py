@@ -19,12 +19,13 @@ from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.fit.friction_structure import Model
 from stiction.fit.observed import opened
 from stiction.laws.material import Material
 from stiction.recordings.tosses import Recordings, Toss, Tosses
-from stiction.simulation.motion import DEEPEST_START, Setting, to_motion
+from stiction.simulation.motion import MAX_START_DEPTH, Setting, to_motion
 from stiction.simulation.rollout import rollout
 
 MODES = 6  # slow modes of a pose error in time that count: faster ones are noise
@@ -127,7 +128,7 @@ class Windows:
         """The states, raised where they lie so deep below the ground that no motion starts there."""
         motion = to_motion(self.body, state)
         lowest = _core.lowest_heights(self.body.hull, motion.position, motion.quaternion)
-        missing = np.maximum(-0.5 * DEEPEST_START * self.body.diameter - lowest, 0.0)
+        missing = np.maximum(-0.5 * MAX_START_DEPTH * self.body.diameter - lowest, 0.0)
         raised = state.position + missing[:, np.newaxis] * [0.0, 0.0, 1.0]
         return State(raised, state.quaternion, state.velocity, state.angular_velocity)
 

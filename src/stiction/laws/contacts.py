@@ -1,4 +1,4 @@
-"""What a law in Python is shown of the contacts that it is asked about."""
+"""Contacts as a law in Python sees them."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from stiction.basics import checks
 
 
 class Contacts:
-    """The contacts of n bodies in one step: what `classify` and `friction` of a law are asked about.
+    """The contacts of n bodies in one step, the argument of a law's `classify` and `friction`.
 
-    A contact is a patch: the point, line or surface in which one body touches the ground. Axes are the world's, z is up
-    and the ground is level; for a body on a slope inside MuJoCo they are those of the plane that it stands on. Places
-    are relative to the centre of mass. Arrays can only be read, and hold for this step: copy what you want to keep.
+    A contact is a patch: the point, line or surface in which one body touches the ground. Axes are the world's, with z
+    up and the ground level; for a body on a slope inside MuJoCo they are those of the plane it touches. Positions are
+    relative to the centre of mass. Arrays are read-only and valid for this step: copy what you want to keep.
 
     Friction proportional to slip, such as that of a thin film of oil with 3 N s/m, is
 
@@ -35,12 +35,12 @@ class Contacts:
 
     @property
     def record(self) -> Any:
-        """All that the native core knows of each contact, one row each: a NumPy record array, for experts."""
+        """The native core's contacts as a NumPy record array, one row each, for experts."""
         return self.native.record
 
     @property
     def index(self) -> NDArray[np.int64]:
-        """Which body of the batch each contact belongs to, shape (n,)."""
+        """Index in the batch of the body of each contact, shape (n,)."""
         return self.record["index"]
 
     @property
@@ -50,17 +50,17 @@ class Contacts:
 
     @property
     def mode(self) -> NDArray[np.int64]:
-        """What `classify` has answered, shape (n,): for `friction` to look at."""
+        """The modes that `classify` returned, shape (n,), for `friction`."""
         return self.record["mode"]
 
     @property
     def timestep(self) -> NDArray[np.float64]:
-        """Length of the step [s], shape (n,); less than the law's where steps are cut at impacts."""
+        """Length of the step [s], shape (n,); shorter than the law's where steps are cut at impacts."""
         return self.record["timestep"]
 
     @property
     def depth(self) -> NDArray[np.float64]:
-        """How far the lowest point lies below the ground [m], shape (n,)."""
+        """Penetration depth of the lowest point [m], shape (n,)."""
         return self.record["depth"]
 
     @property
@@ -75,14 +75,14 @@ class Contacts:
 
     @property
     def normal(self) -> NDArray[np.float64]:
-        """Direction in which the ground pushes, shape (n, 3): always (0, 0, 1) in the axes of a contact."""
+        """Contact normal, shape (n, 3): always (0, 0, 1) in the axes of a contact."""
         return np.broadcast_to([0.0, 0.0, 1.0], (len(self), 3))
 
     @property
     def twist(self) -> NDArray[np.float64]:
         """Velocity of the centre of mass [m/s] and angular velocity [rad/s], shape (n, 6).
 
-        They are v1 of the paper: gravity and all other forces of the step have acted, the contact has not.
+        This is v1 of the paper, after gravity and all other forces of the step, before the contact.
         """
         return self.record["velocity"]
 
@@ -101,20 +101,20 @@ class Contacts:
 
     @property
     def normal_impulse(self) -> NDArray[np.float64]:
-        """What the ground would push with in this step if there were no friction [N s], shape (n,); 0: it leaves."""
+        """Normal impulse of this step if there were no friction [N s], shape (n,); 0: the patch separates."""
         twists = np.ascontiguousarray(self.twist)
         each = (self.native.normal_impulse(i, twist, self._softness)[0] for i, twist in enumerate(twists))
         return np.fromiter(each, np.float64, len(self))
 
     @property
     def mobility(self) -> NDArray[np.float64]:
-        """How much the patch's centre speeds up for an impulse that acts there [m/s / (N s)], shape (n, 3, 3)."""
+        """Inverse effective inertia (Delassus operator) at the patch's centre [1/kg], shape (n, 3, 3)."""
         inverse, lever = self.inverse_inertia, _cross_matrix(self.centre)
         return inverse[:, :3, :3] + lever @ inverse[:, 3:, 3:] @ np.swapaxes(lever, 1, 2)
 
     @property
     def inverse_inertia(self) -> NDArray[np.float64]:
-        """M^-1, from an impulse about the centre of mass [N s, N m s] to a change of `twist`, shape (n, 6, 6)."""
+        """M^-1, which maps an impulse about the centre of mass [N s, N m s] to a change of `twist`, shape (n, 6, 6)."""
         return self.native.inverse_inertia
 
     def points(self, i: int) -> NDArray[np.float64]:
@@ -128,14 +128,14 @@ class Contacts:
     def static_impulse(self, i: int) -> NDArray[np.float64]:
         """The impulse that stops the patch of contact i, about the centre of mass [N s, N m s], shape (6,).
 
-        A law that lets a patch slide when friction is too weak to hold it compares this with what friction can do.
+        A law that lets a patch slide if friction is too weak compares this with its friction limit.
         """
         return self.native.static_impulse(self._number(i))
 
     def friction_at_centre(self, i: int, impulses: ArrayLike) -> NDArray[np.float64]:
-        """Friction at the points of contact i put together at its centre: (p_x, p_y [N s], m_z [N m s]), shape (3,).
+        """Friction at the points of contact i, summed at its centre: (p_x, p_y [N s], m_z [N m s]), shape (3,).
 
-        impulses: (p_x, p_y) at each of the k points [N s], shape (k, 2); or (k, 3), of which z is not looked at
+        impulses: (p_x, p_y) at each of the k points [N s], shape (k, 2); or (k, 3), whose z is ignored
         """
         arm = self.points(i) - self.centre[i]
         p = checks.array("impulses", impulses, (len(arm), 3 if np.shape(impulses)[-1:] == (3,) else 2))
@@ -149,7 +149,7 @@ class Contacts:
 
 
 def native_of(contacts: "Contacts | _core.Contacts") -> _core.Contacts:
-    """The contacts as the native core has them."""
+    """The contacts of the native core."""
     return contacts.native if isinstance(contacts, Contacts) else contacts
 
 

@@ -1,7 +1,8 @@
-"""Smooth curves of one positive quantity, such as a speed or a load: cubic splines in its logarithm."""
+"""Smooth functions of one quantity: splines of a speed or load, Fourier series of a direction, restitution."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,13 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 
-MOST_COEFFICIENTS = 4096
 NO_CURVE = _core.Spline(0.0, 1.0, [], 0.0, 0.0)
-_FINE = 0.05  # distance of the knots of an exact curve, in logarithms
+MAX_HARMONICS = 64
 
 
 def frozen(values: ArrayLike) -> NDArray[np.float64]:
-    """A copy that cannot be written to."""
+    """A read-only copy."""
     result = np.array(values, dtype=np.float64)
     result.flags.writeable = False
     return result
@@ -25,9 +25,9 @@ def frozen(values: ArrayLike) -> NDArray[np.float64]:
 class Curve:
     """A cubic B-spline in the natural logarithm of x, over equidistant knots.
 
-    begin, step: of the knots; the curve reaches from `begin` to `begin + (n - 3) step`
+    begin, step: first knot and spacing of the knots; the curve extends to `begin + (n - 3) step`
     coefficients: shape (n,), n >= 4
-    seen: (lowest, highest) logarithm that was seen; outside of it the curve keeps its last value
+    seen: (lowest, highest) logarithm in the data; the curve is constant outside
     """
 
     begin: float
@@ -37,16 +37,14 @@ class Curve:
 
     def __post_init__(self) -> None:
         coefficients = frozen(checks.array("The coefficients of a curve", self.coefficients, (None,)))
-        if coefficients.ndim != 1 or not 4 <= len(coefficients) <= MOST_COEFFICIENTS:
-            raise checks.InputError(
-                f"A curve has 4 to {MOST_COEFFICIENTS} coefficients, got shape {coefficients.shape}."
-            )
-        begin = checks.scalar("The begin of a curve", self.begin)
+        if coefficients.ndim != 1 or not 4 <= len(coefficients) <= 4096:
+            raise checks.InputError(f"A curve has 4 to 4096 coefficients, got shape {coefficients.shape}.")
+        begin = checks.scalar("The first knot of a curve", self.begin)
         step = checks.positive("The step of a curve", self.step)
         end = begin + step * (len(coefficients) - 3)
         low, high = (float(x) for x in self.seen)
         if not low <= high:
-            raise checks.InputError(f"A curve was seen from a lowest to a highest place, got {self.seen}.")
+            raise checks.InputError(f"The range of a curve's data must have its lower limit first, got {self.seen}.")
         values = {"begin": begin, "step": step, "coefficients": coefficients}
         values["seen"] = (min(max(low, begin), end), max(min(high, end), begin))
         for name, value in values.items():
@@ -54,9 +52,9 @@ class Curve:
 
     @classmethod
     def of(cls, function: Callable, lowest: float, highest: float) -> "Curve":
-        """The curve of ln function(x) from x = lowest to highest, exact to about eight digits if it is smooth."""
+        """The curve ln function(x) from x = lowest to highest, accurate to about eight digits for a smooth function."""
         begin, end = np.log(checks.positive("lowest", lowest)), np.log(checks.positive("highest", highest))
-        count = int(np.ceil((end - begin) / _FINE)) + 1
+        count = int(np.ceil((end - begin) / 0.05)) + 1
         knots = np.linspace(begin, end, count)
         values = checks.array("The curve's function", np.vectorize(function)(np.exp(knots)), (count,))
         if (values <= 0).any():
@@ -65,27 +63,36 @@ class Curve:
 
     @classmethod
     def over(cls, seen: tuple[float, float], coefficients: ArrayLike) -> "Curve":
-        """The curve with these coefficients (n,) whose knots reach from the lowest to the highest logarithm seen."""
+        """The curve with these coefficients (n,) whose knots extend over the range of logarithms `seen`."""
         values = np.asarray(coefficients, dtype=np.float64)
         return cls(seen[0], (seen[1] - seen[0]) / max(len(values) - 3, 1), values, seen)
 
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Values at x > 0, of its shape."""
+        """Values at x > 0, in its shape."""
         places = np.log(np.maximum(checks.array("x", x, ()), 1e-300))
         return np.asarray(self.native(places.ravel())).reshape(places.shape)
 
     @property
     def swing(self) -> float:
-        """What no value of it exceeds in size."""
+        """An upper bound of its absolute value."""
         return float(np.abs(self.coefficients).max())
 
     @property
     def native(self) -> _core.Spline:
-        """The curve as the native core has it."""
+        """The curve in the native core."""
         return _core.Spline(self.begin, self.step, self.coefficients.tolist(), *self.seen)
 
+    def to_dict(self) -> dict[str, Any]:
+        """A description for JSON; the coefficients are stored apart, as a tensor."""
+        return {"begin": self.begin, "step": self.step, "seen": list(self.seen)}
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any], coefficients: NDArray[Any]) -> "Curve":
+        """The curve with this description and these coefficients."""
+        return cls(description["begin"], description["step"], coefficients, tuple(description["seen"]))
+
     def basis(self, x: ArrayLike) -> NDArray[np.float64]:
-        """How much each coefficient (n,) counts at x (k,), shape (k, n): the curve is basis @ coefficients."""
+        """The B-spline basis at x (k,), shape (k, n): the curve is basis @ coefficients."""
         n = len(self.coefficients)
         place = (np.clip(np.log(np.maximum(x, 1e-300)), *self.seen) - self.begin) / self.step
         first = np.clip(place.astype(np.int64), 0, n - 4)
@@ -99,30 +106,37 @@ class Curve:
 
 def interpolating_coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Coefficients (n + 2,) of the natural cubic spline through values (n,) at equidistant knots."""
-    from scipy.linalg import solve_banded  # only where a curve is made of a function
+    from scipy.linalg import solve_banded  # slow to import
 
     n = len(values) + 2
-    bands = np.zeros((5, n))  # row k of the bands holds the diagonal 2 - k
+    bands = np.zeros((5, n))  # row k holds the diagonal 2 - k
     inner = np.arange(1, n - 1)
     bands[1, inner + 1], bands[2, inner], bands[3, inner - 1] = 1 / 6, 4 / 6, 1 / 6
-    bands[2, 0], bands[1, 1], bands[0, 2] = 1.0, -2.0, 1.0  # no bend at either end
+    bands[2, 0], bands[1, 1], bands[0, 2] = 1.0, -2.0, 1.0  # zero second derivative at both ends
     bands[2, n - 1], bands[3, n - 2], bands[4, n - 3] = 1.0, -2.0, 1.0
     right = np.zeros(n)
     right[1:-1] = values
     return solve_banded((2, 2), bands, right)
 
 
-# How contacts bounce: restitution as a function of the speed of approach.
-
-
-MOST_FALL = 10.0  # power by which restitution falls with speed
+def harmonics_of(function: Callable[[float], float]) -> tuple[NDArray, NDArray, float]:
+    """Fourier series of ln function(angle): the necessary cosines and sines from the first harmonic on, and the factor
+    exp(mean)."""
+    angles = np.arange(4 * MAX_HARMONICS) * (2 * np.pi / (4 * MAX_HARMONICS))
+    values = checks.array("The function of direction", np.vectorize(function)(angles), (len(angles),))
+    if (values <= 0).any():
+        raise checks.InputError(f"The function of direction must be positive, got {values.min():g}.")
+    series = np.fft.rfft(np.log(values)) / len(angles)
+    parts = 2 * series[1 : MAX_HARMONICS + 1]
+    count = int(np.flatnonzero(np.abs(parts) > 1e-10)[-1] + 1) if (np.abs(parts) > 1e-10).any() else 0
+    return parts[:count].real, -parts[:count].imag, float(np.exp(series[0].real))
 
 
 @dataclass(frozen=True)
 class Restitution:
-    """How a contact bounces: e(v) = e0 (v / 0.5 m/s)^-fall (1 - threshold / v) for approach speeds v above a threshold.
+    """Restitution e(v) = e0 (v / 0.5 m/s)^-fall (1 - threshold / v) for approach speeds v above the threshold, else 0.
 
-    e0: coefficient at 0.5 m/s, 0 to 1; fall: power by which it falls with speed; threshold: [m/s]
+    e0: coefficient at 0.5 m/s, 0 to 1; fall: exponent of its decrease with speed; threshold: [m/s]
     """
 
     e0: float = 0.0
@@ -130,10 +144,8 @@ class Restitution:
     threshold: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= checks.scalar("restitution", self.e0) <= 1:
-            raise checks.InputError(f"restitution must lie between 0 and 1, got {self.e0:g}.")
-        if abs(checks.scalar("The fall of restitution", self.fall)) > MOST_FALL:
-            raise checks.InputError(f"The fall of restitution must lie within {MOST_FALL:g}, got {self.fall:g}.")
+        checks.between("restitution", self.e0, 0, 1)
+        checks.between("The fall of restitution", self.fall, -10, 10)
         checks.non_negative("The threshold of restitution [m/s]", self.threshold)
 
     def __call__(self, speed: ArrayLike) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What a learned law is told about a contact, and in which units it answers: one description with its switches."""
+"""Inputs and outputs of learned laws: the description of a contact and its variants."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -9,8 +9,8 @@ from stiction.basics import checks
 from stiction.bodies.state import Kind
 
 _KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
-SIZE: dict[Kind, int] = dict(zip(_KINDS, _core.FEATURES, strict=True))  # of a contact's description in its own space
-ABSOLUTE: dict[Kind, int] = dict(zip(_KINDS, _core.ABSOLUTE_FEATURES, strict=True))  # loads and speeds beside them
+SIZE: dict[Kind, int] = dict(zip(_KINDS, _core.FEATURES, strict=True))  # inputs in contact space
+ABSOLUTE: dict[Kind, int] = dict(zip(_KINDS, _core.ABSOLUTE_FEATURES, strict=True))  # loads and speeds in addition
 OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact
 WHOLE = 6  # components of the whole impulse, which a statistical law predicts
 FOLDS = {  # symmetries of a friction law about the vertical
@@ -19,7 +19,7 @@ FOLDS = {  # symmetries of a friction law about the vertical
     "mirror-swap": _core.Fold.MIRROR_SWAP,
     "heading": _core.Fold.HEADING,
 }
-ROTATIONS = {  # ways to write an orientation, and how many numbers each takes
+ROTATIONS = {  # representations of an orientation, and their sizes
     "matrix": (_core.Inputs.MATRIX, 9),
     "quaternion": (_core.Inputs.QUATERNION, 4),
     "euler": (_core.Inputs.EULER, 3),
@@ -30,16 +30,16 @@ SPACES = ("contact", "state")
 
 @dataclass(frozen=True)
 class Inputs:
-    """How contacts are described. The defaults are the design that works best; the others are there to be compared.
+    """How contacts are described. The defaults work best; the others exist for comparison.
 
-    space: "contact", as the contact looks from its patch, or "state", the body's state as in the paper
+    space: "contact", relative to the patch, or "state", the body's state as in the paper
     fold: symmetry of the law about the vertical, one of FOLDS; contact space only
     friction, cone: coefficients (mu_x, mu_y) and cone of the Coulomb guess
-    guess: whether the regressor corrects the guess of friction, or has none; contact space only
+    guess: whether the regressor corrects a guess of friction; contact space only
     scaled: whether friction is divided by the frictionless normal impulse, or by the body's mass
     rotation: how "state" writes the orientation, one of ROTATIONS
     centre, slip: the paper's two redundant features of "state": the patch's centre in the body frame, its velocity
-    absolute: whether loads [N] and slip speeds [m/s] are told too; all else is free of units; contact space only
+    absolute: whether loads [N] and slip speeds [m/s] are included; all else is dimensionless; contact space only
     """
 
     space: str = "contact"
@@ -61,17 +61,16 @@ class Inputs:
         mu_x, mu_y = checks.array("friction", self.friction, (2,))
         object.__setattr__(self, "friction", (float(mu_x), float(mu_y)))
         for name in ("guess", "scaled", "centre", "slip", "absolute"):
-            if not isinstance(getattr(self, name), bool):
-                raise checks.InputError(f"inputs.{name} must be true or false, got {getattr(self, name)!r:.40}.")
+            checks.flag(f"inputs.{name}", getattr(self, name))
 
     def size(self, kind: Kind) -> int:
-        """How many numbers describe a contact."""
+        """Number of inputs that describe a contact."""
         if self.space == "contact":
             return SIZE[kind] + self.absolute * ABSOLUTE[kind]
         return ROTATIONS[self.rotation][1] + 7 + 3 * self.centre + 3 * self.slip
 
     def recipe(self, mass: float, material: _core.Law | None = None) -> _core.Recipe:
-        """The description as the native core makes it, for a body of this mass [kg].
+        """The description in the native core, for a body of this mass [kg].
 
         material: the law whose friction is the guess, instead of Coulomb's
         """
@@ -91,13 +90,13 @@ class Inputs:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain description that JSON can hold."""
+        """A description for JSON."""
         plain = {**asdict(self), "friction": list(self.friction)}
         return plain if self.absolute else {name: value for name, value in plain.items() if name != "absolute"}
 
     @classmethod
     def from_dict(cls, description: Any) -> "Inputs":
-        """What `to_dict` described."""
+        """The inputs that `to_dict` described."""
         names = [part.name for part in fields(cls)]
         if not isinstance(description, Mapping) or set(description) | {"absolute"} != set(names):
             raise checks.InputError(f"The inputs of a law must have the fields {', '.join(names)}.")

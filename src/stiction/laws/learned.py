@@ -1,17 +1,18 @@
-"""What all learned laws share: a body, approximators for each kind of patch, and how contacts are described to them."""
+"""Learned laws: the data-augmented law of the paper, and its purely data-driven baseline."""
 
 from abc import abstractmethod
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
-from stiction.laws.approximators import Approximator, Network, freeze
+from stiction.laws.approximators import Approximator, Network, check_names, from_arrays
 from stiction.laws.inputs import OUTPUTS, SIZE, WHOLE, Inputs
 from stiction.laws.law import NativeLaw, checked_info, checked_timestep
 from stiction.laws.material import Material
@@ -26,9 +27,10 @@ class LearnedLaw(NativeLaw):
     parts: for each kind of patch, one approximator for each of ROLES
     inputs: how contacts are described to them
     timestep: of the data [s]
-    info: where the law comes from: data, seed, command
+    info: what is known about the law's origin: data, seed, command
     """
 
+    KIND: ClassVar[str] = ""  # its name in model files
     ROLES: ClassVar[tuple[str, ...]] = ()
     any_timestep = False
 
@@ -59,7 +61,7 @@ class LearnedLaw(NativeLaw):
 
     @property
     def timestep(self) -> float:
-        """The length of a step that the law was learned for [s]; it holds for no other."""
+        """The time step of the data [s]; the law holds for no other."""
         return self._timestep
 
     @classmethod
@@ -79,31 +81,52 @@ class LearnedLaw(NativeLaw):
 
     @cached_property
     def native(self) -> _core.Law:
-        """The law as the native core asks it. It holds copies of all numbers, which may not be changed afterwards."""
+        """The law in the native core, with copies of all arrays, which are read-only from then on."""
         for part in (part for parts in self.parts.values() for part in parts):
-            freeze(part.arrays())
-        return self._to_native(self.recipe, *zip(*self._natives))
+            part.freeze()
+        return self._to_native(self.recipe, *zip(*([part.native for part in self.parts[kind]] for kind in KINDS)))
 
     @property
     def recipe(self) -> _core.Recipe:
         """How contacts are described to the approximators."""
         return self.inputs.recipe(self.body.mass)
 
-    @property
-    def _natives(self) -> list[list[_core.Approximator]]:
-        """The approximators of each kind of patch, in the order of ROLES."""
-        return [[part.native for part in self.parts[kind]] for kind in KINDS]
-
     @abstractmethod
     def _to_native(self, recipe: _core.Recipe, *by_role: tuple[_core.Approximator, ...]) -> _core.Law:
         """The law from its recipe and, for each role, the approximators of the kinds of patches."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "native"}  # made anew where it is needed
+        return {name: value for name, value in vars(self).items() if name != "native"}  # rebuilt on demand
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Description for JSON, and tensors, for a model file."""
+        tensors = {
+            f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
+            for kind in KINDS
+            for role, part in zip(self.ROLES, self.parts[kind], strict=True)
+            for name, array in part.arrays().items()
+        }
+        body, inputs = self.body.to_dict(), self.inputs.to_dict()
+        names = {"kind": self.KIND, "body": body, "timestep": self.timestep, "inputs": inputs, "info": self.info}
+        return names, tensors
+
+    @classmethod
+    def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Self:
+        """The law that `to_parts` described."""
+        rest = dict(tensors)
+        parts = {
+            kind: tuple(from_arrays(_taken(rest, f"{kind.name.lower()}.{role}.")) for role in cls.ROLES)
+            for kind in KINDS
+        }
+        inputs = Inputs.from_dict(description.pop("inputs"))
+        if "material" in description:
+            description["material"] = Material.from_parts(description["material"], _taken(rest, "material."))
+        check_names("A law", rest, [])
+        return cls(Body.from_dict(description.pop("body")), parts, inputs, **description)
 
     def save(self, path: str | Path) -> None:
         """Write the law to a model file."""
-        from stiction.laws.modelfile import save  # which knows all laws, and so imports this module
+        from stiction.laws.modelfile import save  # which imports this module
 
         save(self, path)
 
@@ -111,19 +134,17 @@ class LearnedLaw(NativeLaw):
         return f"{type(self).__name__}({self.body.shape}, fold={self.inputs.fold!r}, cone={self.inputs.cone!r})"
 
 
-# The data-augmented law: a learned classifier C and a learned regressor R for each kind of patch.
-
-
 class AugmentedLaw(LearnedLaw):
-    """The law of the paper. The classifier scores STATIC, DYNAMIC and DETACH; the regressor corrects the guessed
-    friction of a dynamic contact, both divided by the normal impulse.
+    """The law of the paper, with a classifier C and a regressor R for each kind of patch.
 
-    material: whose friction is the guess, instead of Coulomb's; it then has a mode of its own as well
-    dropped: approximators that are not asked, such as "point regressor", since they do not help: the guess stands.
-        Without a material there is no mode to stand for a classifier.
+    C scores STATIC, DYNAMIC and DETACH; R corrects the guessed friction of a dynamic contact, both divided by the
+    normal impulse.
+
+    material: whose friction is the guess, instead of Coulomb's, and whose mode replaces a dropped classifier
+    dropped: approximators that are not used, such as "point regressor", because the guess alone predicts better
     """
 
-    ROLES = ("classifier", "regressor")
+    KIND, ROLES = "augmented", ("classifier", "regressor")
 
     def __init__(
         self,
@@ -143,12 +164,10 @@ class AugmentedLaw(LearnedLaw):
                 "A dropped approximator", name, [part_name(kind, role) for kind in KINDS for role in self.ROLES]
             )
         if material is None and any(name.endswith("classifier") for name in self.dropped):
-            raise checks.InputError("A classifier can only be dropped where a material has a mode of its own.")
+            raise checks.InputError("A classifier can be dropped only if a material predicts the mode.")
         if material is not None:
             if self.inputs.space != "contact" or not self.inputs.guess:
-                raise checks.InputError(
-                    "A material is the guess of networks that see contacts, and that correct a guess."
-                )
+                raise checks.InputError("A material needs inputs in contact space that correct a guess.")
             law = material.on(body, timestep=self.timestep)
             self.rough_friction, self.rough_cone, self.bounces = law.rough_friction, law.rough_cone, law.bounces
 
@@ -156,6 +175,16 @@ class AugmentedLaw(LearnedLaw):
     def outputs(cls, role: str, kind: Kind) -> int:
         """Number of outputs of an approximator."""
         return 3 if role == "classifier" else OUTPUTS[kind]
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Description for JSON, and tensors, for a model file."""
+        description, tensors = super().to_parts()
+        if self.dropped:
+            description["dropped"] = list(self.dropped)
+        if self.material is not None:
+            description["material"], parts = self.material.to_parts()
+            tensors |= {f"material.{name}": array for name, array in parts.items()}
+        return description, tensors
 
     @property
     def recipe(self) -> _core.Recipe:
@@ -168,23 +197,25 @@ class AugmentedLaw(LearnedLaw):
         return _core.AugmentedLaw(recipe, list(classifiers), list(regressors), classifies, corrects)
 
 
+def _taken(tensors: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Remove the tensors whose names start with `prefix` and return them by the rest of their names."""
+    return {key.removeprefix(prefix): tensors.pop(key) for key in list(tensors) if key.startswith(prefix)}
+
+
 def part_name(kind: Kind, role: str) -> str:
-    """An approximator in words, such as "point regressor"."""
+    """The name of an approximator, such as "point regressor"."""
     return f"{kind.name.lower()} {role}"
 
 
 def recipe_of(inputs: Inputs, body: Body, timestep: float, material: Material | None = None) -> _core.Recipe:
-    """How contacts of a body are described, with the guess of a material if there is one."""
+    """How contacts of a body are described, with the guess of a material if one is given."""
     return inputs.recipe(body.mass, None if material is None else material.on(body, timestep=timestep).native)
 
 
-# The purely data-driven baseline (PDD of the paper): the whole impulse is regressed; no physics corrects it.
-
-
 class StatisticalLaw(LearnedLaw):
-    """Direct regression of the six numbers of the impulse, from the same inputs as the augmented law."""
+    """The purely data-driven baseline (PDD of the paper): regression of the whole impulse, without physics."""
 
-    ROLES = ("impulse",)
+    KIND, ROLES = "statistical", ("impulse",)
     whole = True
 
     @classmethod

@@ -1,20 +1,20 @@
-"""Materials: friction at a point of contact as a function of slip direction, slip speed and load.
+"""Materials: friction at a contact point as a function of slip direction, slip speed and load.
 
-A material belongs to two surfaces that touch, not to a body: learned from throws of one part, it holds for parts of any
+A material belongs to a pair of surfaces, not to a body: learned from throws of one part, it holds for parts of any
 other shape, mass and inertia, and for other time steps. `material.on(body)` makes a contact law of it.
 
     mu(theta, v, N) = scale exp(D(theta) + S(ln v) + L(ln N)) + min(viscosity v / N, 10)
 
-D is a Fourier series of the direction theta in which the body slips over the ground [rad], S and L are smooth curves of
-the slip speed v [m/s], taken at the begin of a step, and of the load N of the point [N], an impulse divided by the time
-step. The points of a patch then act together as physics has it: see core/friction/point_friction.hpp.
+D is a Fourier series of the slip direction theta [rad], S and L are smooth curves of the slip speed v [m/s] at the
+start of a step and of the load N of the point [N], its normal impulse divided by the time step. The impulses of all
+points of a patch are solved together, with friction of greatest dissipation: see core/friction.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,43 +22,39 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.curves import NO_CURVE, Curve, Restitution, frozen
+from stiction.laws.curves import MAX_HARMONICS, NO_CURVE, Curve, Restitution, frozen, harmonics_of
 from stiction.laws.law import NativeLaw, checked_softness, checked_timestep
 
-if TYPE_CHECKING:
-    pass
+SPEEDS = (1e-6, 1e2)  # [m/s] range of the curves that are made of functions
 
-SPEEDS, LOADS = (1e-6, 1e2), (1e-6, 1e5)  # [m/s], [N]: what exact curves cover
-MOST_HARMONICS = 64
-MOST_SWING = 46.0  # ln 1e20
-MOST_PARTS = 1000  # in which an impact comes
+
+_PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")  # fields that a model file holds as they are
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """Friction between two surfaces, and how they bounce. Make one by `coulomb`, `anisotropic`, `stribeck` and others.
+    """Friction and restitution of two surfaces. Make one by `coulomb`, `anisotropic`, `stribeck` and others.
 
         ice = Material.stribeck(static=0.2, dynamic=0.05, speed=0.1)
         ice.friction(direction=0.0, speed=[0.01, 1.0], load=10.0)  # coefficients
         law = ice.on(body, timestep=0.001)
 
     scale: the coefficient where D, S and L are zero
-    stretch: (x, y) factors of friction along the axes; of a round cone they make an ellipse, with friction of greatest
-        dissipation, and no dependence on direction beside it
+    stretch: (x, y) factors of friction along the axes; a round cone becomes an ellipse, with friction of greatest
+        dissipation, and cannot depend on direction otherwise
     cosines, sines: coefficients of D from the first harmonic on
     speed, load: S and L, or None
-    viscosity: friction that grows with speed, whatever the load [N s / m]
-    cone: "round": friction opposes slip; "box": the axes slip each by itself, as in DART's Dantzig solver
-    limit: "actual": friction is limited by the normal impulse that the point carries; "frictionless": by the one that
-        it would carry without friction, as in DART's Dantzig solver. By default the latter for a box, the former for
-        a round cone.
-    axes: in which directions are told: "world", or "body", by the body's x axis seen from above, or by its y axis where
-        the x axis stands upright, within 6 degrees
+    viscosity: viscous friction, independent of the load [N s / m]
+    cone: "round": friction opposes slip; "box": each axis has its own limit, as in DART's Dantzig solver
+    limit: "actual": friction is limited by the point's normal impulse; "frictionless": by its normal impulse without
+        friction, as in DART's Dantzig solver. By default the latter for a box, the former for a round cone.
+    axes: of directions: "world", or "body", by the body's x axis seen from above, or by its y axis if the x axis is
+        vertical within 6 degrees
     restitution: a Restitution, or a coefficient
-    parts: in which the impulses of an impact come, in MuJoCo models: with several, friction follows the slip while an
-        impact builds up; with one, it opposes the slip after it
-    covariance: of (ln scale, cosines, sines, coefficients of speed, of load, viscosity), or None where it is not known
-    info: what is known of its origin
+    parts: increments of an impact in MuJoCo models: with several, friction follows the slip during the impact; with
+        one, it opposes the slip after it
+    covariance: of (ln scale, cosines, sines, coefficients of speed, of load, viscosity), or None if unknown
+    info: what is known about its origin
     """
 
     scale: float = 0.5
@@ -83,17 +79,17 @@ class Material:
         set_(self, "stretch", tuple(checks.positive("stretch", part) for part in stretch.tolist()))
         for name in ("cosines", "sines"):
             set_(self, name, frozen(checks.array(name, getattr(self, name), (None,))))
-        if self.cosines.shape != self.sines.shape or self.cosines.ndim != 1 or len(self.cosines) > MOST_HARMONICS:
+        if self.cosines.shape != self.sines.shape or self.cosines.ndim != 1 or len(self.cosines) > MAX_HARMONICS:
             raise checks.InputError(
-                f"Directions need as many cosines as sines, at most {MOST_HARMONICS} of each, got shapes "
+                f"Directions need as many cosines as sines, at most {MAX_HARMONICS} of each, got shapes "
                 f"{self.cosines.shape} and {self.sines.shape}."
             )
         for name in ("speed", "load"):
             if not isinstance(getattr(self, name), Curve | None):
                 raise checks.InputError(f"{name} must be a Curve or None, got {getattr(self, name)!r:.80}.")
-        if self.swing + max(np.log(max(self.scale, 1e-300)), 0.0) > MOST_SWING:
+        if self.swing + max(np.log(max(self.scale, 1e-300)), 0.0) > 46:  # ln 1e20
             raise checks.InputError(
-                "A coefficient of friction must stay below 1e20 whatever the slip and the load; this one is "
+                "A coefficient of friction must stay below 1e20 for any slip and load; this one is "
                 f"{self.scale:.3g}, times up to exp({self.swing:.3g})."
             )
         set_(self, "viscosity", checks.non_negative("viscosity [N s / m]", self.viscosity))
@@ -101,35 +97,35 @@ class Material:
         usual = "frictionless" if self.cone == "box" else "actual"
         set_(self, "limit", checks.choice("limit", self.limit or usual, ("actual", "frictionless")))
         checks.choice("axes", self.axes, ("world", "body"))
-        set_(self, "parts", checks.count("parts", self.parts, 1, MOST_PARTS))
+        set_(self, "parts", checks.count("parts", self.parts, 1, 1000))
         if self.cone == "round" and self.stretch[0] != self.stretch[1] and len(self.cosines):
-            raise checks.InputError("An elliptic cone cannot depend on direction in another way too.")
+            raise checks.InputError("An elliptic cone cannot also depend on direction by cosines and sines.")
         if not isinstance(self.restitution, Restitution):
             set_(self, "restitution", Restitution(checks.scalar("restitution", self.restitution)))
         if self.covariance is not None:
             n = 2 + 2 * len(self.cosines) + sum(len(c.coefficients) for c in (self.speed, self.load) if c is not None)
             covariance = checks.array("covariance", self.covariance, (n, n)).reshape(-1, n)
             if len(covariance) != n:
-                raise checks.InputError(f"covariance must have shape ({n}, {n}), got more of them.")
+                raise checks.InputError(
+                    f"covariance must have shape ({n}, {n}), got shape {np.shape(self.covariance)}."
+                )
             set_(self, "covariance", frozen(covariance))
-
-    # Analytic members of the family.
 
     @classmethod
     def coulomb(cls, friction: float = 0.5, **more: Any) -> "Material":
-        """Coulomb's law, the same in all directions; the limit of a box is frictionless by default."""
+        """Coulomb's law, the same in all directions; more: any other fields of Material, here and below."""
         return cls(friction, **more)
 
     @classmethod
     def anisotropic(cls, friction: ArrayLike, *, cone: str = "round", **more: Any) -> "Material":
         """Coulomb's law with coefficients (mu_x, mu_y) along the axes: an ellipse or a box."""
         mu_x, mu_y = (checks.positive("friction", mu) for mu in checks.vector("friction", friction, 2))
-        scale = float(np.sqrt(mu_x) * np.sqrt(mu_y))  # whose product may be too small for a number
+        scale = float(np.sqrt(mu_x) * np.sqrt(mu_y))  # whose product might underflow
         return cls.coulomb(scale, cone=cone, stretch=(mu_x / scale, mu_y / scale), **more)
 
     @classmethod
     def static_dynamic(cls, static: float, dynamic: float, *, speed: float = 0.01, **more: Any) -> "Material":
-        """One coefficient at rest and another in motion; half the way between them at a slip of `speed` [m/s]."""
+        """One coefficient at rest and another in motion; halfway between them at a slip of `speed` [m/s]."""
         half = checks.positive("speed [m/s]", speed)
         return cls.of(speed=lambda v: dynamic + (static - dynamic) / (1 + (v / half) ** 2), **more)
 
@@ -147,7 +143,7 @@ class Material:
     def directional(
         cls, forward: float, sideways: float, backward: float, *, heading: float = 0.0, **more: Any
     ) -> "Material":
-        """Scales: other friction along `heading` [rad] than against it and across it, smooth in between."""
+        """Different friction along `heading` [rad], against it and across it, as of scales, smooth in between."""
         ahead, across, back = (np.log(checks.positive("friction", mu)) for mu in (forward, sideways, backward))
         first, second = (ahead - back) / 2, ((ahead + back) / 2 - across) / 2
         turns = np.array([1, 2]) * checks.scalar("heading [rad]", heading)
@@ -157,7 +153,7 @@ class Material:
 
     @classmethod
     def viscous(cls, friction: float, viscosity: float, **more: Any) -> "Material":
-        """Coulomb's law and a friction of `viscosity` [N s / m] times the slip speed at each point."""
+        """Coulomb's law plus a friction force of `viscosity` [N s / m] times the slip speed at each point."""
         return cls(friction, viscosity=viscosity, **more)
 
     @classmethod
@@ -175,32 +171,28 @@ class Material:
             if function is not None and not callable(function):
                 raise checks.InputError(f"{name} must be a function of one number, got {checks.shown(function)}.")
         if direction is not None:
-            more["cosines"], more["sines"], factor = _harmonics(direction)
+            more["cosines"], more["sines"], factor = harmonics_of(direction)
             friction = friction * factor
         if speed is not None:
             more["speed"] = Curve.of(speed, *SPEEDS)
         if load is not None:
-            more["load"] = Curve.of(load, *LOADS)
+            more["load"] = Curve.of(load, 1e-6, 1e5)
         return cls(friction, **more)
-
-    # What it is asked for.
 
     def on(self, body: Body, *, timestep: float = 0.002, softness: float = 0.0) -> "MaterialLaw":
         """The contact law of a body of this material on the ground.
 
-        timestep: [s]; the law holds for any other, too
-        softness: share of its own response by which a loaded point yields; 0 is rigid and exact
+        timestep: [s]; the law holds for any other as well
+        softness: compliance of a loaded point relative to its inverse effective inertia; 0 is rigid and exact
         """
-        pass  # which builds on this module
-
         return MaterialLaw(self, body, timestep=timestep, softness=softness)
 
     def friction(
         self, direction: ArrayLike = 0.0, speed: ArrayLike = 0.3, load: ArrayLike = 10.0
     ) -> NDArray[np.float64]:
-        """Coefficients of friction of a point that slips: size of friction over load.
+        """Coefficients of friction of a slipping point: friction force over load.
 
-        direction: of slip [rad]; speed: of slip [m/s]; load: [N], above zero; arrays of shapes that fit together
+        direction: of slip [rad]; speed: of slip [m/s]; load: [N], above zero; the arrays are broadcast
         """
         angle, v, n = _places(direction, speed, load)
         if self.cone == "box":
@@ -217,7 +209,7 @@ class Material:
         return np.asarray(self.native(*flat)).reshape(angle.shape)
 
     def uncertainty(self, direction: ArrayLike = 0.0, speed: ArrayLike = 0.3, load: ArrayLike = 10.0) -> NDArray:
-        """Relative standard error of `friction`; not a number where the covariance is not known."""
+        """Relative standard error of `friction`; NaN if the covariance is unknown."""
         angle, v, n = _places(direction, speed, load)
         if self.covariance is None:
             return np.full(angle.shape, np.nan)
@@ -226,7 +218,7 @@ class Material:
         return np.sqrt(np.maximum(variance, 0.0)).reshape(angle.shape)
 
     def sensitivity(self, direction: NDArray, speed: NDArray, load: NDArray) -> NDArray[np.float64]:
-        """Relative change of the coefficient at points (n,) with each parameter (p,), as in `covariance`, (n, p)."""
+        """Relative derivative of the coefficient at points (n,) by each parameter (p,) of `covariance`, (n, p)."""
         harmonics = np.arange(1, len(self.cosines) + 1) * direction[:, np.newaxis]
         columns = [np.ones((len(direction), 1)), np.cos(harmonics), np.sin(harmonics)]
         columns += [curve.basis(x) for curve, x in ((self.speed, speed), (self.load, load)) if curve is not None]
@@ -237,7 +229,7 @@ class Material:
         return np.hstack([dry * np.hstack(columns), np.where(is_capped, 0.0, viscous / whole)])
 
     def with_info(self, **info: Any) -> "Material":
-        """The same material with more told of its origin."""
+        """The same material with more `info` about its origin."""
         return replace(self, info={**self.info, **info})
 
     @property
@@ -249,13 +241,13 @@ class Material:
 
     @property
     def swing(self) -> float:
-        """What D + S + L does not exceed in size, whatever the slip and the load."""
+        """An upper bound of |D + S + L| for any slip and load."""
         directions = sum(float(np.abs(part).sum()) for part in (self.cosines, self.sines))
         return directions + sum(curve.swing for curve in (self.speed, self.load) if curve is not None)
 
     @property
     def native(self) -> _core.FrictionMap:
-        """The friction map as the native core has it."""
+        """The friction map in the native core."""
         return _core.FrictionMap(
             scale=self.scale,
             stretch_x=self.stretch[0],
@@ -271,9 +263,41 @@ class Material:
 
     def save(self, path: str | Path) -> None:
         """Write the material to a model file."""
-        from stiction.laws.modelfile import save  # which knows all that can be saved, and so imports this module
+        from stiction.laws.modelfile import save  # which imports this module
 
         save(self, path)
+
+    def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
+        """Description for JSON, and tensors, for a model file."""
+        bounce = self.restitution
+        description: dict[str, Any] = {name: getattr(self, name) for name in (*_PLAIN, "parts", "info")}
+        description |= {"kind": "material", "restitution": [bounce.e0, bounce.fall, bounce.threshold]}
+        curves = {name: curve for name, curve in (("speed", self.speed), ("load", self.load)) if curve is not None}
+        description["curves"] = {name: curve.to_dict() for name, curve in curves.items()}
+        tensors = {"cosines": self.cosines, "sines": self.sines}
+        tensors |= {name: np.array(curve.coefficients) for name, curve in curves.items()}
+        return description, tensors if self.covariance is None else {**tensors, "covariance": self.covariance}
+
+    @classmethod
+    def from_parts(cls, description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> "Material":
+        """The material that `to_parts` described."""
+        rest = {name: value for name, value in description.items() if name != "kind"}
+        parts = {name: rest.pop(name) for name in _PLAIN}
+        curves = rest.pop("curves")
+        if set(curves) - {"speed", "load"} or set(tensors) - {"cosines", "sines", "covariance", *curves}:
+            raise checks.InputError(
+                "A material may have curves of speed and load, cosines, sines and a covariance, got "
+                f"{checks.shown(sorted({*curves, *tensors}))}."
+            )
+        parts |= {name: Curve.from_dict(curve, tensors[name]) for name, curve in curves.items()}
+        parts["restitution"] = Restitution(*rest.pop("restitution"))
+        parts["parts"] = rest.pop("parts", 1)  # missing in files of earlier versions
+        info = rest.pop("info")
+        if rest or not isinstance(info, dict):
+            raise checks.InputError(f"A material's description has an unknown {', '.join(rest) or 'type of info'}.")
+        return cls(
+            cosines=tensors["cosines"], sines=tensors["sines"], covariance=tensors.get("covariance"), info=info, **parts
+        )
 
     def __repr__(self) -> str:
         depends = f", depends on {', '.join(self.depends_on)}" if self.depends_on else ""
@@ -282,44 +306,24 @@ class Material:
 
 
 def _places(direction: ArrayLike, speed: ArrayLike, load: ArrayLike) -> list[NDArray[np.float64]]:
-    """Directions, speeds and loads, checked and of one shape."""
+    """Directions, speeds and loads, checked and broadcast."""
     given = (("direction [rad]", direction), ("speed [m/s]", speed), ("load [N]", load))
     parts = [checks.array(name, part, ()) for name, part in given]
     try:
         angle, v, n = np.broadcast_arrays(*parts)
     except ValueError as error:
         shapes = ", ".join(str(part.shape) for part in parts)
-        raise checks.InputError(
-            f"direction, speed and load must have shapes that fit together, got {shapes}."
-        ) from error
+        raise checks.InputError(f"direction, speed and load must broadcast together, got {shapes}.") from error
     if (v < 0).any() or (n <= 0).any():
-        raise checks.InputError("speed must not be negative and load must be above zero.")
+        raise checks.InputError(f"speed must be 0 or more and load above 0, got {v.min():g} m/s and {n.min():g} N.")
     return [angle, v, n]
-
-
-def _harmonics(function: Callable[[float], float]) -> tuple[NDArray, NDArray, float]:
-    """Fourier coefficients of ln function(angle) from the first harmonic on, as few as are needed, and the factor."""
-    angles = np.arange(4 * MOST_HARMONICS) * (2 * np.pi / (4 * MOST_HARMONICS))
-    values = checks.array("The function of direction", np.vectorize(function)(angles), (len(angles),))
-    if (values <= 0).any():
-        raise checks.InputError(f"The function of direction must be positive, got {values.min():g}.")
-    series = np.fft.rfft(np.log(values)) / len(angles)
-    parts = 2 * series[1 : MOST_HARMONICS + 1]
-    count = int(np.flatnonzero(np.abs(parts) > 1e-10)[-1] + 1) if (np.abs(parts) > 1e-10).any() else 0
-    return parts[:count].real, -parts[:count].imag, float(np.exp(series[0].real))
-
-
-# The contact law of a body that is made of a material.
 
 
 class MaterialLaw(NativeLaw):
     """A material's friction at the points of one body's contact patches, solved exactly.
 
-    A patch of up to 8 vertices is solved at all of them, one of more vertices at 4 that stand for all, so that its cost
-    does not grow with their number.
-
-    softness: share of its own response by which a loaded point yields; 0 is rigid and exact
-    timestep: [s]; any other will do as well
+    A patch of up to 8 vertices is solved at all of them, one of more vertices at 4 representative points, so that its
+    cost does not grow with their number. See `Material.on`.
     """
 
     _is_reference = False  # solved at every vertex, a box by Dantzig's rule: CoulombLaw
@@ -337,7 +341,7 @@ class MaterialLaw(NativeLaw):
 
     @cached_property
     def native(self) -> _core.MaterialLaw:
-        """The law as the native core asks it."""
+        """The law in the native core."""
         bounce = self.material.restitution
         mu_x, mu_y = self.rough_friction or (0.0, 0.0)
         return _core.MaterialLaw(
@@ -358,82 +362,22 @@ class MaterialLaw(NativeLaw):
 
     @property
     def unsolved(self) -> int:
-        """Contacts so far for which no solution was found; the best one seen was taken, under the guards."""
+        """Contacts so far for which the solver did not converge; its best iterate was used, under the guards."""
         return self.native.unsolved
 
     @property
     def info(self) -> dict[str, Any]:
-        """What is known of the material's origin."""
+        """What is known about the material's origin."""
         return self.material.info
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "native"}  # made anew where it is needed
+        return {name: value for name, value in vars(self).items() if name != "native"}  # rebuilt on demand
 
     def __repr__(self) -> str:
         return f"MaterialLaw({self.body.shape}, {self.material!r})"
 
 
 def _typical(material: Material, body: Body) -> tuple[float, float]:
-    """Coefficients along x and y at a common slip, under a quarter of the body's weight."""
+    """Coefficients along x and y at a slip of 0.3 m/s, under a quarter of the body's weight."""
     mu_x, mu_y = material.friction([0.0, np.pi / 2], 0.3, 0.25 * 9.81 * body.mass).tolist()
     return mu_x, mu_y
-
-
-# A material as a model file holds it: a description and tensors.
-
-
-KIND = "material"
-_CURVES = ("speed", "load")
-_PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")
-
-
-def to_parts(material: Material) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
-    """Description and tensors of a material."""
-    bounce = material.restitution
-    description: dict[str, Any] = {name: getattr(material, name) for name in _PLAIN}
-    description |= {
-        "kind": KIND,
-        "restitution": [bounce.e0, bounce.fall, bounce.threshold],
-        "parts": material.parts,
-        "curves": {},
-        "info": material.info,
-    }
-    tensors = {"cosines": material.cosines, "sines": material.sines}
-    for name in _CURVES:
-        curve: Curve | None = getattr(material, name)
-        if curve is not None:
-            description["curves"][name] = curve_to_parts(curve)
-            tensors[name] = np.array(curve.coefficients)
-    if material.covariance is not None:
-        tensors["covariance"] = material.covariance
-    return description, tensors
-
-
-def curve_to_parts(curve: Curve) -> dict[str, Any]:
-    """Description of a curve, whose coefficients are a tensor."""
-    return {"begin": curve.begin, "step": curve.step, "seen": list(curve.seen)}
-
-
-def curve_from_parts(description: dict[str, Any], coefficients: NDArray[Any]) -> Curve:
-    """The curve with this description and these coefficients."""
-    return Curve(description["begin"], description["step"], coefficients, tuple(description["seen"]))
-
-
-def from_parts(description: dict[str, Any], tensors: dict[str, NDArray[Any]]) -> Material:
-    """The material that `to_parts` described; whatever does not fit together is refused."""
-    parts = {name: description.pop(name) for name in _PLAIN}
-    curves = description.pop("curves")
-    if set(curves) - set(_CURVES) or set(tensors) - {"cosines", "sines", "covariance", *curves}:
-        raise checks.InputError(
-            "A material has curves of speed and load, cosines, sines and a covariance, nothing else."
-        )
-    for name, of in curves.items():
-        parts[name] = curve_from_parts(of, tensors[name])
-    parts["restitution"] = Restitution(*description.pop("restitution"))
-    parts["parts"] = description.pop("parts", 1)  # files of earlier versions know of none
-    info = description.pop("info")
-    if description or not isinstance(info, dict):
-        raise checks.InputError(f"A material is not described by {', '.join(description) or 'such an info'}.")
-    return Material(
-        cosines=tensors["cosines"], sines=tensors["sines"], covariance=tensors.get("covariance"), info=info, **parts
-    )

@@ -1,11 +1,11 @@
-"""Model files: safetensors with everything in the metadata. Loading one never runs code from it."""
+"""Model files: safetensors with a description in the metadata. Loading one never runs code from it."""
 
 import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,63 +15,33 @@ from safetensors.numpy import save as to_bytes
 from stiction.basics import checks
 from stiction.basics.files import path_of, sole_writer_of, write_whole
 from stiction.bodies.body import Body
-from stiction.laws import material as material_file
-from stiction.laws.approximators import Approximator, check_names, from_arrays
-from stiction.laws.impact import ImpactLaw
-from stiction.laws.inputs import Inputs
-from stiction.laws.learned import KINDS, AugmentedLaw, LearnedLaw, StatisticalLaw
 from stiction.laws.material import Material
 
+if TYPE_CHECKING:
+    from stiction.laws.impact import ImpactLaw
+    from stiction.laws.learned import LearnedLaw
+
 FORMAT, VERSION = "stiction-law", 1
-MOST_BYTES = 256 * 2**20  # of a model file
-_DEEPEST = 32  # levels of a description
-_OF_MATERIAL = "material."  # how the tensors of a law's material are named
+MAX_BYTES = 256 * 2**20  # of a model file
 _SHIPPED = Path(__file__).parents[1] / "models"
-_LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
 
 
-def save(law: LearnedLaw | ImpactLaw | Material, path: str | Path) -> None:
-    """Write the law or material to `path`, whole or not at all."""
-    if isinstance(law, Material):
-        description, tensors = material_file.to_parts(law)
-    else:
-        description, tensors = law.to_parts() if isinstance(law, ImpactLaw) else _parts(law)
+def save(law: "LearnedLaw | ImpactLaw | Material", path: str | Path) -> None:
+    """Write the law or material to `path` atomically."""
+    description, tensors = law.to_parts()
     _check_depth(description)
     write_whole(path_of("A model file", path), to_file(json.dumps(description, sort_keys=True), tensors))
 
 
 def to_file(text: str, tensors: dict[str, NDArray[Any]]) -> bytes:
-    """The bytes of a model file with this description, a text in JSON."""
+    """The bytes of a model file with this description in JSON."""
     metadata = {"format": FORMAT, "version": str(VERSION), "law": text, "digest": _digest(text, tensors)}
     return _sorted_header(to_bytes(tensors, metadata))
 
 
-def _parts(law: LearnedLaw) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Description and tensors of a learned law."""
-    tensors = {
-        f"{kind.name.lower()}.{role}.{name}": np.ascontiguousarray(array)
-        for kind in KINDS
-        for role, part in zip(law.ROLES, law.parts[kind], strict=True)
-        for name, array in part.arrays().items()
-    }
-    description: dict[str, Any] = {
-        "kind": next(name for name, kind in _LAWS.items() if isinstance(law, kind)),
-        "body": law.body.to_dict(),
-        "timestep": law.timestep,
-        "inputs": law.inputs.to_dict(),
-        "info": law.info,
-    }
-    if isinstance(law, AugmentedLaw) and law.dropped:
-        description["dropped"] = list(law.dropped)
-    if isinstance(law, AugmentedLaw) and law.material is not None:
-        description["material"], own = material_file.to_parts(law.material)
-        tensors |= {_OF_MATERIAL + name: array for name, array in own.items()}
-    return description, tensors
-
-
 @contextmanager
 def to_be_written(out: str | Path) -> Iterator[Path]:
-    """The path of a model file that the block's long work is for; no other process may be at work on it meanwhile."""
+    """The path of a model file that the block will write, locked against other processes."""
     path = path_of("--out", out)
     if path.suffix != ".safetensors":
         raise checks.InputError(f"--out must name a .safetensors file, got {checks.shown(str(path))}.")
@@ -80,16 +50,16 @@ def to_be_written(out: str | Path) -> Iterator[Path]:
 
 
 def load(name: str | Path) -> Any:
-    """The law or material in a model file, or a shipped one by its name, such as "box".
+    """Load a shipped law or material by its name, such as "box", or one from a model file.
 
-    name: of one that ships, or the path of a .safetensors file
+    name: of a shipped one, or the path of a .safetensors file
 
         law = load("box")
         law.body, law.timestep, law.info["data"]
         material = load("dart")
     """
     if not isinstance(name, str | Path):
-        raise checks.InputError(f"A law is loaded by its name or path, got {checks.shown(name)}.")
+        raise checks.InputError(f"A law is loaded by name or path, got {checks.shown(name)}.")
     path = path_of("A law or material", name)
     if not path.suffix and not path.exists():
         path = _shipped(str(name))
@@ -103,9 +73,9 @@ def load(name: str | Path) -> Any:
 
 
 def _read(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
-    """Metadata and tensors of a file that is small enough, and of a version that is known."""
-    if path.stat().st_size > MOST_BYTES:
-        raise checks.InputError(f"{path} is larger than {MOST_BYTES // 2**20} MB, the most that a model file may be.")
+    """Metadata and tensors of a file of a known version and an acceptable size."""
+    if path.stat().st_size > MAX_BYTES:
+        raise checks.InputError(f"{path} is larger than {MAX_BYTES // 2**20} MB, the limit of a model file.")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -118,35 +88,33 @@ def _read(path: Path) -> tuple[dict[str, str], dict[str, NDArray[Any]]]:
             return metadata, {key: np.asarray(file.get_tensor(key)) for key in file.keys()}
     except checks.InputError:
         raise
-    # The library raises whatever comes to it: a type that NumPy does not have, for one, is an AttributeError.
+    # The library raises various errors, such as an AttributeError for a type that NumPy does not have.
     except (SafetensorError, OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         raise checks.InputError(f"{path} is not a whole safetensors file: {_line(error)}.") from error
 
 
 def load_law(name: str | Path) -> Any:
-    """As `load`; a material is put on the body that it was learned from."""
+    """Like `load`; a material is put on the body that it was learned from."""
     return on_own_body(load(name), str(name))
 
 
 def on_own_body(found: Any, name: str) -> Any:
-    """A law as it is; a material on the body that it was learned from. `name`: how a refusal calls it."""
+    """A law unchanged; a material on the body that it was learned from. name: for error messages."""
     if not isinstance(found, Material):
         return found
     if "plan" not in found.info:
-        raise checks.InputError(f"{name} is a material of no single body: put it on one with material.on(body).")
+        raise checks.InputError(f"{name} is a material without a body: put it on one with material.on(body).")
     try:
         plan = found.info["plan"]
         return found.on(Body.from_dict(plan["body"]), timestep=plan["timestep"])
     except (KeyError, TypeError, AttributeError) as error:
-        raise checks.InputError(
-            f"{name} does not say rightly which body it was learned from: {error!s:.80}."
-        ) from error
+        raise checks.InputError(f"{name} has a damaged record of its body: {error!s:.80}.") from error
 
 
 def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:
     for key, tensor in tensors.items():
         if tensor.dtype.kind not in "fi" or not np.isfinite(tensor).all():
-            raise checks.InputError(f"{path} holds numbers that are not finite, in {key:.80}.")
+            raise checks.InputError(f"{path} holds values that are not finite, in {key:.80}.")
     try:
         description = json.loads(text)
         _check_depth(description)
@@ -160,49 +128,39 @@ def _build(path: Path, text: str, tensors: dict[str, NDArray[Any]]) -> Any:
 
 
 def _from_parts(description: Any, tensors: dict[str, NDArray[Any]]) -> Any:
-    kind = description.pop("kind")
-    if kind == material_file.KIND:
-        return material_file.from_parts(description, tensors)
-    if kind == ImpactLaw.KIND:
-        return ImpactLaw.from_parts(description, tensors)
-    law = _LAWS[kind]
-    rest = dict(tensors)
-    parts = {kind: tuple(_part(rest, f"{kind.name.lower()}.{role}.") for role in law.ROLES) for kind in KINDS}
-    inputs = Inputs.from_dict(description.pop("inputs"))
-    if "material" in description:
-        description["material"].pop("kind")
-        description["material"] = material_file.from_parts(description["material"], _taken(rest, _OF_MATERIAL))
-    check_names("A law", rest, [])
-    return law(Body.from_dict(description.pop("body")), parts, inputs, **description)
-
-
-def _taken(tensors: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """The tensors whose names begin so, by the rest of their names; they are taken out of `tensors`."""
-    return {key.removeprefix(prefix): tensors.pop(key) for key in list(tensors) if key.startswith(prefix)}
+    """The law or material of this description; only the module of its type is imported."""
+    match description.pop("kind"):
+        case "material":
+            return Material.from_parts(description, tensors)
+        case "impact":
+            from stiction.laws.impact import ImpactLaw as Law
+        case "augmented":
+            from stiction.laws.learned import AugmentedLaw as Law
+        case "statistical":
+            from stiction.laws.learned import StatisticalLaw as Law
+        case other:
+            raise KeyError(f"type of law {checks.shown(other)}")
+    return Law.from_parts(description, tensors)
 
 
 def _check_depth(description: Any) -> None:
-    """Refuse what is nested so deeply that a later look at it might not come back."""
+    """Refuse a description that is nested so deeply that recursion might fail."""
     level = [description]
-    for _ in range(_DEEPEST):
+    for _ in range(32):
         inner = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
         level = [value for values in inner for value in values]
         if not level:
             return
-    raise checks.InputError(f"It is nested more than {_DEEPEST} deep.")
+    raise checks.InputError("It is nested more than 32 deep.")
 
 
 def _line(error: Exception) -> str:
-    """What an error says, on one line and without its full stop."""
+    """An error message on one line, without its full stop."""
     return " ".join(str(error).split())[:200].rstrip(". ")
 
 
-def _part(tensors: dict[str, NDArray[Any]], prefix: str) -> Approximator:
-    return from_arrays(_taken(tensors, prefix))
-
-
 def _sorted_header(data: bytes) -> bytes:
-    """The same file with its header's keys in order: the library writes metadata in random order."""
+    """The same file with a sorted header, because the library writes metadata in random order."""
     size = int.from_bytes(data[:8], "little")
     header = json.dumps(json.loads(data[8 : 8 + size]), sort_keys=True, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)
@@ -218,17 +176,17 @@ def _digest(text: str, tensors: dict[str, NDArray[Any]]) -> str:
 
 
 def shipped_laws() -> list[str]:
-    """Names of the laws that ship."""
+    """Names of the shipped laws and materials."""
     return sorted(path.stem for path in _SHIPPED.glob("*.safetensors"))
 
 
 def laws_of_one_body() -> list[str]:
-    """Names of the laws that ship and can be thrown: those of parts with joints cannot."""
+    """Names of the shipped laws and materials except those of parts with joints, which cannot be thrown."""
     return [name for name in shipped_laws() if not (_SHIPPED / f"{name}.xml").exists()]
 
 
 def shipped_model(name: str) -> Path:
-    """The MJCF file of a part with joints that ships beside its material, such as "elbow".
+    """The MJCF file of a shipped part with joints, such as "elbow", which has a material of the same name.
 
     model = mujoco.MjModel.from_xml_path(str(stiction.mujoco.shipped_model("elbow")))
     sim = stiction.mujoco.Simulation(model, laws={"link1": "elbow", "link2": "elbow"})

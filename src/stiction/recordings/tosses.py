@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import GRAVITY
 from stiction.recordings.flight import Flights, Noise, draw, moved, noise_of, start_covariances
 from stiction.simulation.rollout import law_of, rollout

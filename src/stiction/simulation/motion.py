@@ -1,4 +1,4 @@
-"""Between states of a body frame, as users give them, and motions of the centre of mass, as physics has them."""
+"""Motions at the centre of mass, as the core computes them, from and to states of the body frame; their checks."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.bodies.state import Mode, State, Trajectory
+from stiction.bodies.state import Mode, State
+from stiction.bodies.trajectory import Trajectory
 
-_TURN = 0.3  # [rad] in one step: a body that turns further in it may gain energy
-DEEPEST_START = 0.05  # share of the body's diameter that may lie below the ground at the start
+MAX_START_DEPTH = 0.05  # penetration allowed at the start, relative to the body's diameter
+_MAX_ROTATION = 0.3  # [rad] per step: above it the gyroscopic torque may add energy
 
 
 class Motion(NamedTuple):
@@ -24,15 +25,15 @@ class Motion(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What stays the same during a motion."""
+    """The time step, gravity and substeps of a motion."""
 
     timestep: float
     gravity: NDArray[np.float64]  # (3,)
-    substeps: int = 0  # equal parts of a time step, which impacts cut further; 0: one step, no cuts, as in the paper
+    substeps: int = 0  # equal parts of a time step, cut further at impacts; 0: whole steps, as in the paper
 
 
 class Record(NamedTuple):
-    """A motion of n bodies at their centres of mass: shapes as in Trajectory with one leading axis."""
+    """A recorded motion of n bodies at their centres of mass; shapes as in Trajectory with one leading axis."""
 
     position: NDArray[np.float64]
     quaternion: NDArray[np.float64]
@@ -43,7 +44,7 @@ class Record(NamedTuple):
 
 
 def empty_record(n: int, steps: int) -> Record:
-    """Empty arrays for `steps` steps of n bodies."""
+    """A record of `steps` steps of n bodies, to be filled."""
     return Record(
         np.empty((n, steps + 1, 3)),
         np.empty((n, steps + 1, 4)),
@@ -55,33 +56,33 @@ def empty_record(n: int, steps: int) -> Record:
 
 
 def contacts_at(body: Body, motion: Motion, setting: Setting) -> _core.Contacts:
-    """The contacts of those bodies that touch at the start of a step, with v1; `record.index` tells which they are."""
+    """The contacts at the start of a step, with v1; `record["index"]` is the index of their bodies."""
     return _core.touching(body.hull, *motion, setting.timestep, setting.gravity)
 
 
 def free_twists(body: Body, setting: Setting, quaternion: NDArray, twist: NDArray) -> NDArray[np.float64]:
-    """Line 1 of Algorithm 1 without a look at the ground: v1 = v + h M^-1 tau of twists (n, 6)."""
+    """Line 1 of Algorithm 1: v1 = v + h M^-1 tau of twists (n, 6)."""
     return _core.free_twists(body.hull, quaternion, twist, setting.timestep, setting.gravity)
 
 
 def check_start(body: Body, state: State) -> None:
-    """Refuse a state that is not one of this body above the ground."""
+    """Refuse states of this body that start below the ground or, for a planar body, outside its plane."""
     if not isinstance(state, State):
         raise checks.InputError(f"state must be a stiction.State, got {type(state).__name__}.")
     flat = state.reshape(int(np.prod(state.batch_shape)))
     motion = to_motion(body, flat)
     lowest = _core.lowest_heights(body.hull, motion.position, motion.quaternion)
-    if len(lowest) and lowest.min() < -DEEPEST_START * body.diameter:
+    if len(lowest) and lowest.min() < -MAX_START_DEPTH * body.diameter:
         raise checks.InputError(
             f"The body starts below the ground: its lowest point is at z = {lowest.min():.4g} m, allowed is z >= "
-            f"{-DEEPEST_START * body.diameter:.4g} m."
+            f"{-MAX_START_DEPTH * body.diameter:.4g} m."
         )
     if body.planar:
         check_in_plane(flat)
 
 
 def check_in_plane(state: State) -> None:
-    """Refuse states (n,) that are not those of a planar body."""
+    """Refuse states (n,) outside the plane of a planar body."""
     sideways = [
         state.position[:, 1],
         state.velocity[:, 1],
@@ -91,50 +92,51 @@ def check_in_plane(state: State) -> None:
     worst = max((float(np.abs(part).max(initial=0.0)) for part in sideways), default=0.0)
     if worst > 1e-9:
         raise checks.InputError(
-            "A planar body moves in the x-z plane and turns about y only; its state has a component out of that "
-            f"plane of {worst:.3g}."
+            "A planar body moves only in the x-z plane and rotates only about y, got a component outside that plane of "
+            f"{worst:.3g}."
         )
 
 
 def check_finite(timestep: float, position: NDArray, quaternion: NDArray, velocity: NDArray, spin: NDArray) -> None:
-    """Refuse motions (n, steps + 1, 3 or 4) that have run out of numbers, and say why they have."""
+    """Refuse motions (n, steps + 1, 3 or 4) that are not finite, and report the likely cause."""
     parts = position, quaternion, velocity, spin
     with np.errstate(over="ignore", invalid="ignore"):
         last = sum(float(part[:, -1].sum()) for part in parts)
     if np.isfinite(last):
-        return  # as good as always, and quickly seen: what is no number stays none in every later step
+        return  # the usual case, quickly checked: NaN remains in all later steps
     lost = np.any([~np.isfinite(part).all(axis=-1) for part in parts], axis=0)
-    if lost.any():  # not if finite numbers have only become too large a sum
+    if lost.any():  # otherwise only the sum has overflowed
         throw, step = (int(i) for i in np.argwhere(lost)[0])
         why = _why_lost(timestep, velocity[throw, :step], spin[throw, :step])
         raise checks.InputError(f"The motion of state {throw} is not finite after {step} steps: {why}.")
 
 
 def _why_lost(timestep: float, velocity: NDArray, spin: NDArray) -> str:
-    """What made a motion (steps, 3) end in no numbers: the last that are known are finite."""
+    """The likely cause of a motion that is not finite after these velocities and spins (steps, 3)."""
     speeds, spins = _lengths(velocity), _lengths(spin)
-    begun, last = spins[0], spins[-1]
-    fastest = speeds[: int(np.argmax(spins * timestep > _TURN)) + 1].max() if last * timestep > _TURN else speeds.max()
+    first, last = spins[0], spins[-1]
+    too_fast = spins * timestep > _MAX_ROTATION
+    fastest = (speeds[: int(np.argmax(too_fast)) + 1] if too_fast[-1] else speeds).max()
     steps = f"steps of {timestep:g} s are too long for the gyroscopic torque"
-    if begun * timestep > _TURN:
-        return f"with its spin of {begun:.3g} rad/s at the start, {steps}; shorten them or spin it slower"
-    if last * timestep > _TURN:
+    if too_fast[0]:
+        return f"with its spin of {first:.3g} rad/s at the start, {steps}; shorten them or spin it slower"
+    if too_fast[-1]:
         return (
-            f"moving at {fastest:.3g} m/s, it came to spin with {last:.3g} rad/s where it touched, and {steps}; "
+            f"moving at {fastest:.3g} m/s, it was spun up to {last:.3g} rad/s by contact, and {steps}; "
             "shorten them or throw it slower"
         )
-    return f"its speed of {fastest:.3g} m/s is beyond what can be simulated; throw it slower"
+    return f"its speed of {fastest:.3g} m/s is too high to be simulated; throw it slower"
 
 
 def _lengths(vectors: NDArray) -> NDArray[np.float64]:
-    """Lengths of vectors (n, 3), also of those whose squares are too large for numbers."""
+    """Lengths of vectors (n, 3), scaled so that their squares do not overflow."""
     largest = np.maximum(np.abs(vectors).max(axis=-1), np.finfo(np.float64).tiny)
     with np.errstate(over="ignore"):
         return largest * np.linalg.norm(vectors / largest[:, np.newaxis], axis=-1)
 
 
 def to_motion(body: Body, state: State) -> Motion:
-    """States of the body frame (n,) as motion of the centre of mass."""
+    """States of the body frame (n,) as motions of the centre of mass."""
     parts = state.position, state.quaternion, state.velocity, state.angular_velocity
     return Motion(*_core.to_centre_of_mass(body.com, *parts))
 
@@ -154,22 +156,15 @@ def shaped(run: Trajectory, batch_shape: tuple[int, ...]) -> Trajectory:
     return replace(run, **{name: value.reshape(*batch_shape, *value.shape[1:]) for name, value in arrays.items()})
 
 
-# What a recorded motion does not say by itself: contact impulses, modes and kinds of patches, from its states.
-
-
-_CHUNK = 1024  # steps labelled together
-
-
 def recover(body: Body, setting: Setting, record: Record) -> None:
-    """Impulses, modes and kinds of all throws from their motion: p = M (v' - v) - h tau, gyroscopic torque included."""
+    """Fill in the impulses, modes and kinds of a motion: p = M (v' - v) - h tau, gyroscopic torque included."""
     steps = record.mode.shape[1]
     impulse, mode, kind = record.impulse.reshape(-1, 6), record.mode.reshape(-1), record.kind.reshape(-1)
-    for begin in range(0, len(mode), _CHUNK):
-        chunk = slice(begin, min(begin + _CHUNK, len(mode)))
-        throw, t = np.divmod(np.arange(chunk.start, chunk.stop), steps)
+    for start in range(0, len(mode), 1024):  # steps at a time
+        throw, t = np.divmod(np.arange(start, min(start + 1024, len(mode))), steps)
         before = Motion(record.position[throw, t], record.quaternion[throw, t], record.twist[throw, t])
         contacts = contacts_at(body, before, setting)
-        touching = begin + contacts.record["index"]
+        touching = start + contacts.record["index"]
         after = record.twist[throw, t + 1][contacts.record["index"]]
         impulse[touching], mode[touching] = contacts.observe(after)
         kind[touching] = contacts.record["kind"]

@@ -1,4 +1,4 @@
-"""Rollouts: whole motions of one body or of a batch of any size, in threads, recorded as often as wanted."""
+"""Simulation of one body or a batch: whole motions (rollout) and single steps (Stepper)."""
 
 import os
 from pathlib import Path
@@ -10,15 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.basics.environment import check_memory
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import Law, as_law, checked_gravity, checked_substeps, checked_timestep
-from stiction.laws.modelfile import load
 from stiction.simulation.motion import Motion, Setting, check_finite, check_start, shaped, to_motion
 
-_AT_A_TIME = 2048  # bodies between two moves of the progress bar, for each thread
-MOST_STEPS = 2**31 - 1  # of one call
-_MOST_THREADS = 1024
-_OF_STATE, _OF_STEP = 8 * 13, 8 * 6 + 2  # bytes of a trajectory
+MAX_STEPS = 2**31 - 1  # of one call
+_BODIES_PER_UPDATE = 2048  # of the progress bar, per thread
 
 
 def rollout(
@@ -39,24 +37,24 @@ def rollout(
     """Simulate `steps` time steps of the law's body from one state, or from each state of a batch.
 
     law: a Law, any object with its methods, or the name or path of a model file
-    timestep: [s]; the law's own by default. A learned law holds for its own only.
-    gravity: [m/s^2], shape (3,); tilt it to put the body on a slope; the law's own by default
-    substeps: equal parts of a time step, cut further where a corner reaches the ground; 0: one step, never cut. By
-        default the law's own.
-    samples: draw as many motions from the law's uncertainty, as a new first axis of all arrays
+    timestep: [s]; by default that of the law. A learned law holds only for the one it was trained with.
+    gravity: [m/s^2], shape (3,); tilt it to put the body on a slope; by default that of the law
+    substeps: equal parts of a time step, cut further where a corner reaches the ground; 0: whole steps, never cut. By
+        default those of the law.
+    samples: number of motions to draw from the law's uncertainty, as a new first axis of all arrays
     seed: of the samples
-    every: keep one state in `every` only. A step of the trajectory is then as many time steps: its impulse is their
-        sum, its mode and kind are those of the last. What is not kept takes no memory.
-    threads: for a batch; all processors by default. The result has the same bits with any.
-    progress: show a bar
-    finite: refuse a motion that runs out of numbers
+    every: keep only one state in `every`. A step of the trajectory is then `every` time steps: its impulse is their
+        sum, its mode and kind are those of the last. States that are not kept take no memory.
+    threads: for a batch; by default all processors. The result does not depend on it, to the bit.
+    progress: show a progress bar
+    finite: raise an InputError if the motion becomes infinite or NaN
 
         run = rollout("box", State([0, 0, 0.6], velocity=[2, 0, 0]))
         run.state().position  # where it ends
         slope = rollout(law, state, 2000, gravity=[3, 0, -9.3])
     """
     law = law_of(law)
-    steps, every = checks.count("steps", steps, 0, MOST_STEPS), checks.count("every", every, 1, MOST_STEPS)
+    steps, every = checks.count("steps", steps, 0, MAX_STEPS), checks.count("every", every, 1, MAX_STEPS)
     if steps % every:
         raise checks.InputError(f"steps must be a multiple of every, got {steps} steps and every {every}.")
     for name, flag in (("progress", progress), ("finite", finite)):
@@ -68,11 +66,11 @@ def rollout(
         _check_memory(samples * int(np.prod(start.batch_shape)), steps, every, progress)
         start = _repeated(start, samples)
         law = law.drawn(int(np.prod(start.batch_shape)), checks.count("seed", seed, 0))
-    threads = _processors() if threads is None else checks.count("threads", threads, 1, _MOST_THREADS)
+    threads = _processors() if threads is None else checks.count("threads", threads, 1, 1024)
     motion = to_motion(law.body, start.reshape(int(np.prod(start.batch_shape))))
     _check_memory(len(motion.position), steps, every, progress)
     run = _simulate(law, setting, motion, steps, every, threads if law.is_native else 1, progress)
-    # A law without physics may blow up, which is its user's to see.
+    # A law without physics may diverge; its user should see it.
     if finite and not law.whole:
         check_finite(setting.timestep, run.position, run.quaternion, run.velocity, run.angular_velocity)
     if law.ground != 0.0:
@@ -81,9 +79,9 @@ def rollout(
 
 
 def _check_memory(bodies: int, steps: int, every: int, progress: bool) -> None:
-    """Refuse motions that would not fit into memory, before they are tried."""
-    kept = steps // every
-    needed = bodies * ((kept + 1) * _OF_STATE + kept * _OF_STEP) * (2 if progress else 1)  # parts, then all of them
+    """Refuse motions that would not fit into memory."""
+    kept, state_bytes, step_bytes = steps // every, 8 * 13, 8 * 6 + 2
+    needed = bodies * ((kept + 1) * state_bytes + kept * step_bytes) * (2 if progress else 1)  # parts and their sum
     remedy = "simulate fewer at a time, or keep fewer states with every="
     check_memory(f"{checks.shown(bodies)} motions of {kept} kept steps", needed, remedy)
 
@@ -91,40 +89,42 @@ def _check_memory(bodies: int, steps: int, every: int, progress: bool) -> None:
 def _simulate(
     law: Law, setting: Setting, motion: Motion, steps: int, every: int, threads: int, progress: bool
 ) -> Trajectory:
-    """All motions (n,), in one call of the core; with a progress bar, in several."""
+    """All motions (n,), in one call of the core, or in several with a progress bar."""
     body, n = law.body, len(motion.position)
     world = setting.timestep, setting.gravity, setting.substeps
 
     def run(bodies: slice) -> tuple[NDArray, ...]:
-        some = Motion(*(part[bodies] for part in motion))
-        how = {"steps": steps, "every": every, "threads": threads}
-        return _core.rollout(law.native_for(bodies), body.hull, body.com, *some, *world, **how)
+        native, some = law.native_for(bodies), Motion(*(part[bodies] for part in motion))
+        return _core.rollout(native, body.hull, body.com, *some, *world, steps=steps, every=every, threads=threads)
 
     if not progress:
         return Trajectory(*run(slice(None)), timestep=every * setting.timestep)
-    from stiction.basics.progress import bar  # heavy, and only needed for the bar
+    from stiction.basics.progress import bar  # slow to import
 
-    parts = []
-    size = _AT_A_TIME * threads
+    parts, size = [], _BODIES_PER_UPDATE * threads
     with bar("bodies", n) as shown:
-        for begin in range(0, n, size):
-            parts.append(run(slice(begin, begin + size)))
+        for start in range(0, n, size):
+            parts.append(run(slice(start, start + size)))
             shown.advance(len(parts[-1][0]))
     arrays = (np.concatenate(fields) for fields in zip(*parts)) if parts else run(slice(None))
     return Trajectory(*arrays, timestep=every * setting.timestep)
 
 
 def law_of(law: Any) -> Law:
-    """A law, or the one in a model file of this name or path."""
-    return as_law(load(law) if isinstance(law, str | Path) else law)
+    """`law` as a checked Law, loaded if it is the name or path of a model file."""
+    if isinstance(law, str | Path):
+        from stiction.laws.modelfile import load  # which imports all types of laws
+
+        law = load(law)
+    return as_law(law)
 
 
 def setting_of(law: Law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:
-    """What stays the same during a motion: as given, or else as the law has it."""
+    """The setting of a motion; what is not given is taken from the law."""
     h = checked_timestep(law.timestep if timestep is None else timestep)
     if not law.any_timestep and abs(h - law.timestep) > 1e-9 * law.timestep:
         raise checks.InputError(
-            f"This law was learned for steps of {law.timestep:g} s and holds for no other, got {h:g} s."
+            f"This law was learned for time steps of {law.timestep:g} s and holds only for these, got {h:g} s."
         )
     pull = checked_gravity(law.gravity if gravity is None else gravity)
     return Setting(h, pull, checked_substeps(law.substeps if substeps is None else substeps))
@@ -138,25 +138,22 @@ def start_of(law: Law, state: State) -> State:
 
 
 def _repeated(state: State, samples: int) -> State:
-    """The states, with the number of the draw as first axis."""
+    """The states repeated along a new first axis."""
     shape = (samples, *state.batch_shape)
     parts = (state.position, state.quaternion, state.velocity, state.angular_velocity)
     return State(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts))
 
 
 def _processors() -> int:
-    """How many this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-# One time step a call, for loops of one's own.
-
-
 class Stepper:
-    """A body, or a batch of them, that moves by one time step with every `step()`: the same bits as in a rollout.
+    """A simulation of one body or a batch that advances by one time step per `step()`, bit for bit as a rollout.
 
-    Arguments are those of `rollout`. It belongs to one thread at a time: a step that begins in the middle of another,
-    which only a law in Python lets happen, is refused.
+    The arguments are those of `rollout`. Use it in one thread at a time: a step within another one, which only a law in
+    Python could start, raises an error.
 
         stepper = Stepper("box", state)
         while stepper.state.position[2] > 0.25:
@@ -181,7 +178,7 @@ class Stepper:
     def _start(self, motion: Motion) -> None:
         law, (h, gravity, substeps) = self.law, self._setting
         self._native = _core.Stepper(law.native, law.body.hull, *motion, h, gravity, substeps)
-        if type(self) is Stepper:  # without a function of Python in between
+        if type(self) is Stepper:  # skips one Python call
             self.step = self._native.step
 
     def __repr__(self) -> str:
@@ -189,12 +186,12 @@ class Stepper:
         return f"Stepper({self.law!r}{batch}, steps of {self._setting.timestep:g} s)"
 
     def step(self) -> None:
-        """Move on by one time step."""
+        """Advance by one time step."""
         self._native.step()
 
     @property
     def state(self) -> State:
-        """The present state; set it to continue from another."""
+        """The current state; assign to it to continue from another one."""
         motion = Motion(*self._native.state())
         position, velocity, spin = _core.to_body_frame(self.law.body.com, *motion)
         state = State.exactly(position, motion.quaternion, velocity, spin).reshape(*self._shape)

@@ -15,8 +15,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.data.dataset import DataSet
 from stiction.data.instances import Columns
-from stiction.laws import material as material_file
-from stiction.laws.approximators import MOST_LAYERS, WIDEST
+from stiction.laws.approximators import MAX_LAYERS, MAX_WIDTH
 from stiction.laws.learned import LearnedLaw
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load, to_be_written
@@ -138,7 +137,7 @@ def _material(material: Material | str | Path, law: str) -> Material:
 
 def _described(material: Material) -> dict[str, Any]:
     """All that decides what a material does, for JSON."""
-    description, tensors = material_file.to_parts(material)
+    description, tensors = material.to_parts()
     return {**description, "tensors": {name: array.tolist() for name, array in tensors.items()}}
 
 
@@ -175,9 +174,9 @@ def _about(law: LearnedLaw) -> str:
 
 
 def _units(hidden: tuple[int, ...]) -> tuple[int, ...]:
-    if len(hidden) >= MOST_LAYERS:
-        raise checks.InputError(f"--hidden must name at most {MOST_LAYERS - 1} layers, got {len(hidden)}.")
-    return tuple(checks.count("hidden", units, 1, WIDEST) for units in hidden)
+    if len(hidden) >= MAX_LAYERS:
+        raise checks.InputError(f"--hidden must name at most {MAX_LAYERS - 1} layers, got {len(hidden)}.")
+    return tuple(checks.count("hidden", units, 1, MAX_WIDTH) for units in hidden)
 
 
 def read_instances(data: DataSet, most: int, seed: int) -> Instances:

@@ -1,4 +1,4 @@
-"""`stiction view`: throw a body with a law in the browser and watch it, beside what it is compared with."""
+"""The viewer of a law: throw its body in the browser and compare the motion with others."""
 
 from html import escape
 from pathlib import Path
@@ -8,29 +8,22 @@ import viser
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks, colours
-from stiction.bodies.state import Kind, Mode, State, Trajectory
+from stiction.bodies.state import Kind, Mode, State
 from stiction.bodies.throws import draw
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.modelfile import laws_of_one_body
 from stiction.viewer import subject as contrasts
-from stiction.viewer import window as serving
 from stiction.viewer.solids import Actor, Edges, Solid, finite_part
 from stiction.viewer.subject import Contrast, Subject
 from stiction.viewer.window import SPEEDS, WORLD, Window, block, dot
 
-_PAUSE = 0.8  # [s] at the end, before the throw is shown again
-
-
-def serve(law: str, *, host: str, port: int, seed: int, open_browser: bool, data: str | Path | None = None) -> None:
-    """Run the viewer until it is interrupted; data: recordings of the law's body."""
-    serving.serve(Viewer(law, host=host, port=port, seed=seed, data=data), open_browser=open_browser)
-
 
 class Viewer(Window):
-    """The viewer of a law, its controls and what it shows; begins with one throw.
+    """The viewer of a law and its controls; it starts with one throw.
 
     law: name of a shipped law, or path of a model file
     seed: of the random throws
-    data: recordings of the law's body: a folder made by `stiction import`, or what it reads
+    data: recordings of the law's body: a folder made by `stiction import`, or a file that it reads
     """
 
     def __init__(
@@ -41,11 +34,11 @@ class Viewer(Window):
         self._seed = checks.count("seed", seed, 0)
         self._random = np.random.default_rng(self._seed)
         self._playing, self._time = True, 0.0
-        self._toss: int | None = None  # the recorded toss that is shown
+        self._toss: int | None = None  # index of the recorded toss that is shown
         super().__init__(host=host, port=port, extent=16.0)
         self._add_controls([law, *(name for name in laws_of_one_body() if name != law)])
         self._set_stage()
-        self._begin()
+        self._first_throw()
 
     def _add_controls(self, laws: list[str]) -> None:
         gui = self.server.gui
@@ -78,18 +71,18 @@ class Viewer(Window):
             self._duration = gui.add_slider("Duration [s]", 0.4, 6.0, 0.2, 1.6)
 
     def _choose(self, name: str) -> None:
-        """Take another law, and throw its body."""
+        """Switch to another law and throw its body."""
         with self._lock:
             try:  # recordings belong to the law that the viewer was opened with
                 self._subject = Subject.load(name, self._data if name == self._given else None)
-            except checks.InputError as error:  # a material that belongs to no single body
+            except checks.InputError as error:  # a material without a body
                 self._status.content = block([escape(str(error))])
                 return
             self._set_stage()
-            self._begin()
+            self._first_throw()
 
-    def _begin(self) -> None:
-        """The first throw of a law: a recorded one where there are recordings, one like them for a law of some."""
+    def _first_throw(self) -> None:
+        """The first throw of a law: a recorded one if there are recordings, a random one if they did not ship."""
         if self._subject.recordings is not None:
             self._show_recorded()
         elif contrasts.RECORDED in self._contrast_name.options:
@@ -98,11 +91,11 @@ class Viewer(Window):
             self._throw()
 
     def _set_stage(self) -> None:
-        """Put the law's body into the scene, and set the controls to throws that the law knows."""
+        """Put the law's body into the scene, and limit the controls to the range of its data."""
         scene, body = self.server.scene, self._subject.law.body
         for name in ("law", "others", "impulse"):
             scene.remove_by_name(f"{WORLD}/{name}")
-        near = max(0.35, body.diameter / 0.54)  # as for the paper's box, or nearer to what is smaller
+        near = max(0.35, body.diameter / 0.54)  # nearer for a body smaller than the paper's box
         self.set_camera(near * np.array([2.9, -1.9, 1.4]), near * np.array([0.35, 0.35, 0.2]))
         self._solid = Solid.of(body)
         self._actor = Actor(scene, f"{WORLD}/law", self._solid, color=colours.STICTION)
@@ -130,7 +123,7 @@ class Viewer(Window):
             slider.visible = not self._subject.law.body.planar
 
     def _throw_any(self) -> None:
-        """Set the sliders to a random throw that the law knows, and throw."""
+        """Set the sliders to a random throw in the range of the data, and throw."""
         with self._lock:
             start = draw(self._subject.law.body, self._subject.ranges, self._random)
             turn = Rotation.from_quat(start.quaternion, scalar_first=True).as_euler("xyz", degrees=True)
@@ -142,50 +135,50 @@ class Viewer(Window):
             self._throw()
 
     def _throw(self) -> None:
-        """Throw as the sliders say."""
+        """Throw with the values of the sliders."""
         with self._lock:
             turn, velocity, spin = ([s.value for s in part] for part in (self._turn, self._velocity, self._spin))
             self._toss = None
             self._launch(self._subject.start(self._height.value, turn, velocity, spin), self._duration.value)
 
-    def _show_recorded(self, further: int = 0) -> None:
-        """The recorded toss of that number, or one further on."""
+    def _show_recorded(self, offset: int = 0) -> None:
+        """Show the recorded toss of the chosen number, or of a later one."""
         with self._lock:
             recordings = self._subject.recordings
             if recordings is None:
                 return
-            self._toss = (int(self._number.value) - 1 + further) % len(recordings)
+            self._toss = (int(self._number.value) - 1 + offset) % len(recordings)
             self._number.value = self._toss + 1
             self._contrast_name.value = contrasts.RECORDED
             duration = recordings.tosses.tosses[self._toss].steps * recordings.tosses.timestep
             self._launch(self._subject.recorded_start(self._toss), duration)
 
     def _launch(self, start: State, duration: float) -> None:
-        """Throw from there, and play it from its begin."""
+        """Throw from this state, and play it from its start."""
         self._status.content = block(["Throwing", "", ""])
         try:
-            self._run = finite_part(self._subject.throw(start, duration, finite=False))
+            self._run = finite_part(self._subject.throw(start, duration))
         except checks.InputError as error:
             self._status.content = block([escape(str(error))])
             return
-        self._start, self._lasting, self._time = start, duration, 0.0
+        self._start, self._length, self._time = start, duration, 0.0
         self._slider.max, self._slider.step = self._run.steps * self._run.timestep, self._run.timestep
         self._actor.trail(self._run)
         self._set_playing(True)
         self._compare()
 
     def _compare(self) -> None:
-        """Take what the throw is compared with anew, and draw it."""
+        """Update the comparison, and draw it."""
         with self._lock:
             name = self._contrast_name.value
             self._contrast = contrasts.contrast(
-                self._subject, name, self._start, self._lasting, toss=self._toss, seed=self._seed
+                self._subject, name, self._start, self._length, toss=self._toss, seed=self._seed
             )
             self.server.scene.remove_by_name(f"{WORLD}/others")
             self._others = None
             if self._contrast.runs:
                 position, quaternion = self._contrast.poses(self._time)
-                # A little smaller than the body: it comes out where the law departs from it, and does not flicker.
+                # Slightly smaller than the body, so that it shows only where the motions differ, without flicker.
                 self._others = self.server.scene.add_batched_meshes_simple(
                     f"{WORLD}/others", 0.985 * self._solid.vertices, self._solid.triangles, quaternion, position,
                     batched_colors=contrasts.COLOURS[name], opacity=0.4 if len(position) == 1 else 0.2,
@@ -210,12 +203,12 @@ class Viewer(Window):
             self._draw()
 
     def advance(self, passed: float) -> None:
-        """Show the throw `passed` seconds later, slowed down as chosen."""
+        """Advance the throw by `passed` seconds at the chosen speed."""
         if not self._playing:
             return
         speed, h = SPEEDS[self._speed.value], self._run.timestep
         self._time += speed * passed
-        if self._time > self._slider.max + _PAUSE * speed:
+        if self._time > self._slider.max + 0.8 * speed:
             self._time = 0.0
         shown = h * min(round(self._time / h), self._run.steps)
         if shown != self._slider.value:
@@ -223,7 +216,7 @@ class Viewer(Window):
             self._draw()
 
     def _draw(self) -> None:
-        """Show the throw at the current time."""
+        """Draw the throw at the current time."""
         with self._lock, self.server.atomic():
             run = self._run
             step = min(round(self._time / run.timestep), run.steps)
@@ -236,14 +229,14 @@ class Viewer(Window):
             self._status.content = _status(run, self._contrast, step, contact)
 
     def _draw_impulse(self, run: Trajectory, contact: int | None) -> None:
-        """The contact impulse as an arrow from the patch's middle through the body; the longer the larger it is."""
+        """Draw the contact impulse as an arrow from the patch's centre."""
         size = 0.0 if contact is None else float(np.linalg.norm(run.impulse[contact, :3]))
         self._arrow.visible = size > 0
         if contact is None or size == 0:
             return
         body = self._subject.law.body
         resting = body.mass * 9.81 * run.timestep
-        # By the logarithm: an impact is a hundred times a rest. The first part only brings it out of the body.
+        # Logarithmic: an impact is a hundred times the impulse at rest. The constant brings it out of the body.
         length = body.diameter * (0.8 + 0.15 * np.log1p(size / resting))
         outline = self._actor.patch.outline(run.position[contact], run.quaternion[contact])
         foot = np.append(outline.mean(axis=0), 0.0)
@@ -257,11 +250,11 @@ def _three(gui: viser.GuiApi, label: str, most: float, step: float, values) -> l
 
 
 def _status(run: Trajectory, other: Contrast, step: int, contact: int | None) -> str:
-    """Mode, impulse and distance to what is compared: always three lines, so that the controls below stay in place."""
+    """Mode, impulse and distance to the comparison: always three lines, so that the controls below stay in place."""
     what, impulse = "in flight", "none"
     if contact is not None:
         what = f"{Kind(int(run.kind[contact])).name.lower()}, {Mode(int(run.mode[contact])).name.lower()}"
-        impulse = "({:.3f}, {:.3f}, {:.3f}) N s".format(*(run.impulse[contact, :3].round(3) + 0.0))  # no -0.000
+        impulse = "({:.3f}, {:.3f}, {:.3f}) N s".format(*(run.impulse[contact, :3].round(3) + 0.0))  # avoids -0.000
     rows = [f"<b>Contact:</b> {what}", f"<b>Impulse:</b> {impulse}"]
     if not other.runs:
         rows.append(escape(other.remark) or "&nbsp;")
@@ -272,7 +265,7 @@ def _status(run: Trajectory, other: Contrast, step: int, contact: int | None) ->
 
 
 def _apart(run: Trajectory, other: Contrast, step: int) -> float:
-    """Distance to what is compared [m]; of several, the root of the mean square."""
+    """Distance to the comparison [m], the root mean square if there are several."""
     position, _ = other.poses(step * run.timestep)
     return float(np.sqrt(((position - run.position[step]) ** 2).sum(axis=1).mean()))
 

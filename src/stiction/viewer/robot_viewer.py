@@ -1,4 +1,4 @@
-"""`stiction view` of a robot: it runs in the browser with learned or exact contact, beside MuJoCo's own."""
+"""The viewer of a robot: it runs in the browser with learned or exact contact, beside MuJoCo's own contact."""
 
 import copy
 from collections.abc import Callable
@@ -21,24 +21,18 @@ from stiction.viewer.pieces import meshes, pieces_of
 from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, random_motors, targets
 from stiction.viewer.window import SPEEDS, WORLD, Window, block, dot
 
-# A robot that runs as long as it is watched, and beside it the same robot with MuJoCo's own contact.
-
-
-FRICTION = 0.8  # of a model whose friction nobody says
-_HURRY = 1.0  # [1/s] by which a gait grows stronger or weaker
-
 
 class Live:
     """A simulation with laws and one without, from the same start and with the same controls.
 
     start: qpos, shape (nq,)
-    name: how the first of the two is called
+    name: of the first one
     """
 
     def __init__(self, model: Any, laws: dict[Any, Any], start: NDArray[np.float64], *, name: str) -> None:
         self.name, self._start, self.steps = name, start, 0
         self._theirs, self._data = model, mujoco.MjData(model)
-        self.sim = Simulation(copy.copy(model), laws=laws)  # which changes its model
+        self.sim = Simulation(copy.copy(model), laws=laws)  # it changes its model
         self.reset()
 
     @property
@@ -47,7 +41,7 @@ class Live:
         return float(self.sim.model.opt.timestep)
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self.sim.reset(qpos=self._start)
         mujoco.mj_resetData(self._theirs, self._data)
         self._data.qpos[:] = self._start
@@ -61,7 +55,7 @@ class Live:
         mujoco.mj_step(self._theirs, self._data)
         self.steps += 1
         if not np.isfinite(self._data.qpos).all():
-            raise checks.InputError("MuJoCo's own contact ran out of numbers.")
+            raise checks.InputError("The simulation with MuJoCo's own contact is not finite any more.")
 
     def control(self) -> None:
         """Set the controls of the next step; none by default."""
@@ -70,16 +64,16 @@ class Live:
         """Give both the same controls."""
         self.sim.data.ctrl[:] = self._data.ctrl[:] = controls
 
-    def poses(self, *, own: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Positions (bodies, 3) and quaternions (bodies, 4) of all bodies; own: with our laws, else MuJoCo's."""
-        data = self.sim.data if own else self._data
+    def poses(self, *, ours: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Positions (bodies, 3) and quaternions (bodies, 4); ours: with our laws, else with MuJoCo's contact."""
+        data = self.sim.data if ours else self._data
         return data.xpos, data.xquat
 
     def touching(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Points of contact that follow our laws (k, 3) [m] and their modes (k,), of the last step."""
+        """Contact points of our laws in the last step (k, 3) [m] and their modes (k,)."""
         points, modes = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
         for key, contact in self.sim.contacts.items():
-            if hasattr(contact, "slips"):  # a material: each point has a mode of its own
+            if hasattr(contact, "slips"):  # a material, whose points have modes
                 points.append(contact.points)
                 modes.append(np.where(contact.slips, int(Mode.DYNAMIC), int(Mode.STATIC)))
             elif contact.mode != Mode.NONE:
@@ -104,15 +98,15 @@ class Quadruped(Live):
         self._now = 0.0
 
     def control(self) -> None:
-        most = _HURRY * self.timestep
-        self._now += float(np.clip(self.strength - self._now, -most, most))
+        change = np.clip(self.strength - self._now, -self.timestep, self.timestep)  # from 0 to 1 in a second
+        self._now += float(change)
         self.set_controls(targets(self.steps * self.timestep, self._gait, self._now))
 
 
-class Stranger(Live):
-    """Any model, with one material on everything that touches; `random`: controls wander through their ranges."""
+class ModelFile(Live):
+    """A model file with one material on all its geoms; `random`: controls wander through their ranges."""
 
-    def __init__(self, path: str | Path, material: Material | str | float = FRICTION, *, seed: int = 0) -> None:
+    def __init__(self, path: str | Path, material: Material | str | float = 0.8, *, seed: int = 0) -> None:
         model = model_in_file(path)
         start = model.key_qpos[0].copy() if model.nkey else model.qpos0.copy()
         self._rest = model.key_ctrl[0].copy() if model.nkey else np.zeros(model.nu)
@@ -135,15 +129,14 @@ class Stranger(Live):
 
 
 MUJOCO = "MuJoCo's own contact"
-_LONGEST = 0.1  # [s] that are made up for after a slow picture
-_NOWHERE = (0.0, 0.0, -100.0)  # points that do not touch are put there
+_HIDDEN = (0.0, 0.0, -100.0)  # [m] where an unused point is drawn
 
 
 class RobotViewer(Window):
     """The viewer of a robot that runs until it is closed."""
 
     def __init__(self, robot: Live, *, host: str = "127.0.0.1", port: int = 8080) -> None:
-        self.robot, self._playing, self._owed = robot, True, 0.0
+        self.robot, self._playing, self._due = robot, True, 0.0
         super().__init__(host=host, port=port, extent=40.0)
         low, high = self._bounds()
         far, centre = max(0.3, float(np.linalg.norm(high - low))), (low + high) / 2
@@ -151,21 +144,21 @@ class RobotViewer(Window):
         self._ours = self._add_bodies("ours", colours.STICTION, 1.0)
         self._theirs = self._add_bodies("theirs", colours.MUJOCO, 0.35)
         self._points = self.server.scene.add_point_cloud(
-            f"{WORLD}/contacts", np.array([_NOWHERE]), colours.INK, point_size=0.02 * far, point_shape="circle"
+            f"{WORLD}/contacts", np.array([_HIDDEN]), colours.INK, point_size=0.02 * far, point_shape="circle"
         )
         self._add_controls()
         self._draw()
 
     def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest corner (3,) of a box around the robot as it begins [m]."""
-        position, quaternion = self.robot.poses(own=True)
+        """Lower and upper corner (3,) of the robot's bounding box at the start [m]."""
+        position, quaternion = self.robot.poses(ours=True)
         turn = rotation_matrices(np.ascontiguousarray(quaternion))
         pieces = pieces_of(self.robot.sim.model)
         points = [piece.vertices @ turn[piece.body].T + position[piece.body] for piece in pieces] or [np.zeros((1, 3))]
         return np.concatenate(points).min(axis=0), np.concatenate(points).max(axis=0)
 
     def _add_bodies(self, name: str, colour, opacity: float) -> dict[int, viser.MeshHandle]:
-        """A mesh for each body that has any shape."""
+        """Add a mesh for each body that has geoms."""
         return {
             body: self.server.scene.add_mesh_simple(
                 f"{WORLD}/{name}/{body}", vertices, triangles, color=colour, flat_shading=True, receive_shadow=False,
@@ -182,14 +175,14 @@ class RobotViewer(Window):
         self._status = gui.add_html("")
         self._play = gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE, color="gray")
         self._play.on_click(lambda event: self._set_playing(not self._playing))
-        gui.add_button("Begin anew", color="gray").on_click(lambda event: self._reset())
+        gui.add_button("Start again", color="gray").on_click(lambda event: self._reset())
         self._speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="1x")
         self._following = gui.add_checkbox("Camera follows", True)
         self._compared = gui.add_checkbox(MUJOCO, False)
         if isinstance(self.robot, Quadruped):
             walk = gui.add_slider("Walk", 0.0, 1.0, 0.05, 0.0, hint="0: it stands; 1: its full trot")
             walk.on_update(lambda event: setattr(self.robot, "strength", float(walk.value)))
-        elif isinstance(self.robot, Stranger) and self.robot.sim.model.nu:
+        elif isinstance(self.robot, ModelFile) and self.robot.sim.model.nu:
             wander = gui.add_checkbox("Random controls", False)
             wander.on_update(lambda event: setattr(self.robot, "random", bool(wander.value)))
 
@@ -201,16 +194,16 @@ class RobotViewer(Window):
 
     def _set_playing(self, playing: bool) -> None:
         with self._lock:
-            self._playing, self._owed = playing, 0.0
+            self._playing, self._due = playing, 0.0
             self._play.label = "Pause" if playing else "Play"
             self._play.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
 
     def advance(self, passed: float) -> None:
-        """Run the robot on, as many steps as have passed at the chosen speed."""
+        """Advance the robot by `passed` seconds, at most 0.1, at the chosen speed."""
         if self._playing:
-            self._owed += SPEEDS[self._speed.value] * min(passed, _LONGEST)
-            steps = int(self._owed / self.robot.timestep)
-            self._owed -= steps * self.robot.timestep
+            self._due += SPEEDS[self._speed.value] * min(passed, 0.1)
+            steps = int(self._due / self.robot.timestep)
+            self._due -= steps * self.robot.timestep
             try:
                 for _ in range(steps):
                     self.robot.step()
@@ -222,27 +215,27 @@ class RobotViewer(Window):
 
     def _draw(self) -> None:
         with self.server.atomic():
-            place = self.robot.poses(own=True)
-            self._put(self._ours, *place)
+            poses = self.robot.poses(ours=True)
+            self._put(self._ours, *poses)
             shown = bool(self._compared.value)
             for handle in self._theirs.values():
                 if handle.visible != shown:
                     handle.visible = shown
             if shown:
-                self._put(self._theirs, *self.robot.poses(own=False))
+                self._put(self._theirs, *self.robot.poses(ours=False))
             points, modes = self.robot.touching()
-            self._points.points = np.array([*points, _NOWHERE], dtype=np.float32)
+            self._points.points = np.array([*points, _HIDDEN], dtype=np.float32)
             self._points.colors = np.array([*(colours.MODES[int(m)] for m in modes), colours.INK], dtype=np.uint8)
-            moving = place[0][1] if len(place[0]) > 1 else np.zeros(3)
+            moving = poses[0][1] if len(poses[0]) > 1 else np.zeros(3)
             self.follow(moving if self._following.value else None)
-            self._status.content = self._told(len(points))
+            self._status.content = self._report(len(points))
 
     @staticmethod
     def _put(handles, position, quaternion) -> None:
         for body, handle in handles.items():
             handle.position, handle.wxyz = position[body], quaternion[body]
 
-    def _told(self, points: int) -> str:
+    def _report(self, points: int) -> str:
         sim = self.robot.sim
         rows = [f"<b>Time:</b> {self.robot.steps * self.robot.timestep:.2f} s", f"<b>Contact points:</b> {points}"]
         return block([*rows, f"<b>Steps without a solution:</b> {sim.unsolved}"])

@@ -1,4 +1,4 @@
-"""What replays, posters and the viewer draw: the body as a solid, and its contact patch on the ground."""
+"""Bodies in a viser scene: the solid, its edges, its path and its contact patch on the ground."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,19 +14,17 @@ from stiction.basics import colours
 from stiction.basics.colours import Colour
 from stiction.bodies.body import Body
 from stiction.bodies.faces import faces_of
-from stiction.bodies.state import Trajectory
+from stiction.bodies.trajectory import Trajectory
 
-HOLD = 0.03  # [s] a patch stays drawn this long: most impacts last one step, too short for an eye
-_SLAB = 0.2  # thickness of a planar body as it is drawn, share of its diameter
-_CORNERS = 40  # of a drawn patch
+FRAME = 0.01  # [s] between two recorded frames
 
 
 @dataclass(frozen=True)
 class Solid:
-    """A convex body as it is drawn; a planar one gets a thickness.
+    """A convex body as it is drawn; a planar one has a thickness.
 
     vertices: body frame [m], shape (V, 3)
-    faces: vertex numbers of each face, counter-clockwise seen from outside
+    faces: vertex indices of each face, counter-clockwise seen from outside
     """
 
     vertices: NDArray[np.float64]
@@ -37,14 +35,14 @@ class Solid:
         """The solid of a body."""
         vertices, faces = body.vertices, body.faces
         if body.planar:
-            half = np.array([0.0, _SLAB * body.diameter / 2, 0.0])
+            half = np.array([0.0, 0.1 * body.diameter, 0.0])
             vertices = np.concatenate([vertices - half, vertices + half])
             faces = faces_of(vertices)
         return cls(vertices, [np.array(face, dtype=np.int32) for face in faces])
 
     @cached_property
     def triangles(self) -> NDArray[np.int64]:
-        """Each face as a fan, shape (T, 3)."""
+        """Each face as a fan of triangles, shape (T, 3)."""
         return np.array([(face[0], a, b) for face in self.faces for a, b in pairwise(face[1:])])
 
     @cached_property
@@ -58,20 +56,20 @@ class Solid:
         return self.vertices @ Rotation.from_quat(quaternion, scalar_first=True).as_matrix().T + position
 
     def patch(self, position, quaternion, margin: float) -> NDArray[np.float64]:
-        """Outline on the ground of what touches it, widened by `margin` [m]; world x, y, shape (corners, 2).
+        """Outline of the contact patch on the ground, widened by `margin` [m]; world x, y, shape (40, 2).
 
-        A point becomes a disc, a line a lane with round ends, a surface itself with round corners.
+        A point becomes a disc, a line a stadium, a surface a polygon with round corners.
         """
         placed = self.placed(position, quaternion)
         height = placed[:, 2]
         touching = placed[height <= max(TOUCH, height.min()), :2]
-        angle = 2 * np.pi * np.arange(_CORNERS) / _CORNERS
+        angle = 2 * np.pi * np.arange(40) / 40
         outward = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         return touching[(touching @ outward.T).argmax(axis=0)] + margin * outward
 
 
 def finite_part(run: Trajectory) -> Trajectory:
-    """The run up to its last finite state, which then stays: a law without physics may leave the world of numbers."""
+    """The run up to its last finite state, which is then repeated: a law without physics may diverge."""
     good = np.isfinite(run.position).all(axis=-1) & np.isfinite(run.quaternion).all(axis=-1)
     good &= np.abs(run.position).max(axis=-1, where=np.isfinite(run.position), initial=0.0) < 1e3
     if good.all():
@@ -86,17 +84,13 @@ def finite_part(run: Trajectory) -> Trajectory:
 
 
 def shown_contact(run: Trajectory, step: int) -> int | None:
-    """The step whose contact is drawn at `step`: the last one in contact within HOLD, or None."""
-    first = max(0, step - round(HOLD / run.timestep))
+    """The step whose contact is drawn at `step`: the last one in contact within 0.03 s, or None.
+
+    Most impacts last one step, which would be too short to be seen.
+    """
+    first = max(0, step - round(0.03 / run.timestep))
     touching = np.flatnonzero(run.kind[first : step + 1])
     return first + int(touching[-1]) if len(touching) else None
-
-
-# What a viser scene shows of a moving body: the solid, its edges, its path and its contact patch on the ground.
-
-
-FRAME = 0.01  # [s] between two recorded frames
-_LIFT = 0.002  # [m] marks lie this high above the ground, so that it does not hide them
 
 
 class Patch:
@@ -114,11 +108,11 @@ class Patch:
         self._drawn: tuple[int, NDArray[np.float64], NDArray[np.float64]] | None = None  # mode and pose
 
     def outline(self, position, quaternion) -> NDArray[np.float64]:
-        """Outline of the patch of a body in contact, as it is drawn; world x, y [m], shape (n, 2)."""
+        """Outline of the drawn patch of a body in contact; world x, y [m], shape (n, 2)."""
         return self._solid.patch(position, quaternion, self._margin)
 
     def show(self, mode: int, position, quaternion) -> None:
-        """Draw the patch of a body that touches the ground there; mode 0: nothing touches."""
+        """Draw the patch of a body with this pose and contact mode; 0: no contact."""
         if self._drawn is not None and mode == self._drawn[0] and _same(position, quaternion, *self._drawn[1:]):
             return  # a body at rest: nothing to send
         if (mode == 0) != (self._drawn is None):
@@ -130,7 +124,8 @@ class Patch:
             self._drawn = mode, np.array(position), np.array(quaternion)
 
     def _on_ground(self, outline: NDArray[np.float64]) -> NDArray[np.float32]:
-        points = np.column_stack([outline, np.full(len(outline), _LIFT)]) + self._offset
+        # [m] above the ground, which would hide it
+        points = np.column_stack([outline, np.full(len(outline), 0.002)]) + self._offset
         return points.astype(np.float32)
 
 
@@ -159,7 +154,7 @@ class Actor:
         )
 
     def show(self, run: Trajectory, step: int) -> int | None:
-        """Draw the run at `step`; the step whose contact is drawn, or None."""
+        """Draw the run at `step`; returns the step whose contact is drawn, or None."""
         frame = min(step, run.steps)
         self._body.position = run.position[frame] + self._offset
         self._body.wxyz = run.quaternion[frame]

@@ -6,7 +6,8 @@ from numpy.typing import ArrayLike
 from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.bodies.body import Body
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import GRAVITY
 from stiction.simulation.motion import (
     Setting,

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
-from stiction.bodies.state import Kind, State, Trajectory
+from stiction.bodies.state import Kind, State
+from stiction.bodies.trajectory import Trajectory
 from stiction.data.known_truths import to_truth
 from stiction.data.plan import Plan
 from stiction.evaluation.single_steps import Fresh, evaluate, fresh_contacts

@@ -18,9 +18,10 @@ from scipy.ndimage import binary_dilation, gaussian_filter1d
 from stiction.basics import checks, colours, files
 from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
-from stiction.viewer.pieces import Motion, Piece, Scene
+from stiction.viewer.pieces import Piece
 from stiction_studies.page import render
 from stiction_studies.page import replay as replay_file
+from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.render import Camera, Hull
 from stiction_studies.page.replay import Stage
 from stiction_studies.page.scene import GREY, SceneStage

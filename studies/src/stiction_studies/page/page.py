@@ -16,9 +16,10 @@ import numpy as np
 from stiction.basics import checks, colours, files
 from stiction.basics.environment import versions
 from stiction.bodies.state import Mode
-from stiction.viewer.pieces import Scene
 from stiction_studies.page import replay as replay_file
-from stiction_studies.page.section import ORDER, Picture, Plot, Replay, Section, Table
+from stiction_studies.page.motions_shown import Scene
+from stiction_studies.page.order import ORDER
+from stiction_studies.page.section import Picture, Plot, Replay, Section, Table
 
 _FORMAT = 1
 _UNIT = 0.001  # [s] of the strips that show contact modes over time
@@ -217,7 +218,7 @@ def _plotly() -> str:
 
 def _player() -> str:
     """viser's player, one HTML file with everything inside: of an empty recording, whose place is marked."""
-    from stiction.viewer.window import quiet_server
+    from stiction_studies.page.sight import quiet_server
 
     with quiet_server() as server:
         empty = base64.b64encode(server.get_scene_serializer().serialize()).decode()

@@ -5,10 +5,11 @@ from numpy.typing import NDArray
 
 from stiction.basics import colours
 from stiction.basics.colours import Colour
-from stiction.bodies.state import Mode, Trajectory
+from stiction.bodies.state import Mode
+from stiction.bodies.trajectory import Trajectory
 from stiction.viewer.solids import Solid
-from stiction.viewer.window import FIELD_OF_VIEW, Sight
 from stiction_studies.page.replay import Stage
+from stiction_studies.page.sight import FIELD_OF_VIEW, Sight
 
 WIDTH, HEIGHT = 960, 520  # of the poster [px]
 _POSES = 5  # of each body in the poster

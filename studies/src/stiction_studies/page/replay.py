@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from stiction.basics import checks, colours
 from stiction.basics.files import read_arrays
 from stiction.bodies.body import Body
-from stiction.bodies.state import Trajectory
-from stiction.viewer.pieces import Motion, Piece, Scene
+from stiction.bodies.trajectory import Trajectory
+from stiction.viewer.pieces import Piece
 from stiction.viewer.solids import FRAME, Actor, Edges, Solid, finite_part
-from stiction.viewer.window import Sight, quiet_server, recorded, set_scene
+from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Replay
+from stiction_studies.page.sight import Sight, quiet_server, recorded, set_scene
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,11 @@ from scipy.spatial import ConvexHull
 from stiction.basics import colours
 from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
-from stiction.viewer.pieces import Motion, Piece, Scene, meshes
+from stiction.viewer.pieces import Piece, meshes
 from stiction.viewer.solids import Patch, Solid
-from stiction.viewer.window import Sight, quiet_server, recorded, set_scene
+from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.poster import View, mode_spans, svg
+from stiction_studies.page.sight import Sight, quiet_server, recorded, set_scene
 
 _MOVED = 1e-4  # a body that has moved by less [m], or turned by less, since it was sent is not sent again
 GREY: Colour = (196, 202, 211)

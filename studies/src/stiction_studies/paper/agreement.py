@@ -18,7 +18,8 @@ from stiction.basics import files
 from stiction.basics.progress import bar
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import Kind, State, Trajectory
+from stiction.bodies.state import Kind, State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.coulomb import CoulombLaw
 from stiction.simulation.rollout import rollout
 from stiction_studies.page.section import Section

@@ -19,7 +19,8 @@ from scipy.spatial import ConvexHull
 from stiction.basics import colours
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import Mode, Trajectory
+from stiction.bodies.state import Mode
+from stiction.bodies.trajectory import Trajectory
 
 Pair = tuple[Trajectory, Trajectory]  # one throw in DART, and ours
 

@@ -13,7 +13,8 @@ from rich.console import Console
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.evaluation.single_steps import plan_of
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load

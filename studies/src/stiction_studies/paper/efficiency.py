@@ -13,7 +13,8 @@ import numpy as np
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.data.collecting import carry_out
 from stiction.data.dataset import DataSet
 from stiction.data.plan import Plan

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from stiction.bodies.state import Trajectory
+from stiction.bodies.trajectory import Trajectory
 from stiction.evaluation.single_steps import plan_of
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout

@@ -14,7 +14,8 @@ from scipy.spatial.transform import Rotation
 from stiction.bodies.body import Body
 from stiction.bodies.faces import ring
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.simulation.motion import Setting, free_twists
 
 ERRORS = ("distance", "orientation", "impulse", "position")  # those of which mean, interval and median are reported

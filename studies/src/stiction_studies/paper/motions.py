@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
 from stiction.bodies.throws import drawn
+from stiction.bodies.trajectory import Trajectory
 from stiction.data.plan import Plan
 from stiction.evaluation.single_steps import FRESH, plan_of
 from stiction.laws.modelfile import load, load_law
-from stiction.simulation.motion import DEEPEST_START, Setting
+from stiction.simulation.motion import MAX_START_DEPTH, Setting
 from stiction.simulation.rollout import rollout
 from stiction_studies.page.section import Replay
 from stiction_studies.paper import metrics
@@ -113,7 +114,7 @@ def _drift(plan: Plan, run: Trajectory, go_on: Callable[[State], Trajectory]) ->
     """Metres that bodies move along the ground in 10 s, from 12 s after the end of `run` on, shape (n,); nan for those
     that are lost, or have sunk too deep to go on from."""
     lowest = metrics.vertex_heights(plan.body, run)[:, -1].min(axis=1)
-    sound = ~metrics.lost_throws(run) & (lowest >= -DEEPEST_START * plan.body.diameter)
+    sound = ~metrics.lost_throws(run) & (lowest >= -MAX_START_DEPTH * plan.body.diameter)
     found = np.full(len(run.mode), np.nan)
     if sound.any():
         later = go_on(run[sound].state()).position[:, _SETTLE:, :2]

@@ -14,7 +14,8 @@ from rich.console import Console
 
 from stiction.basics.environment import needs
 from stiction.bodies.body import Body
-from stiction.bodies.state import State, Trajectory
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout

@@ -8,7 +8,7 @@ from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_recording import JointedToss, rest_heights
 from stiction.fit.jointed_starts import SUBSTEPS
 from stiction.fit.toss_objective import horizon
-from stiction.viewer.pieces import Scene, poses_of, scene_of
+from stiction_studies.page.motions_shown import Scene, poses_of, scene_of
 from stiction_studies.recordings.jointed_models import HORIZONS, Fitted
 
 SHARES = (0.1, 0.5, 0.9)  # of the tosses that are forecast better than those shown

@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from stiction.bodies.state import State
+from stiction.commands.learning import collect
 from stiction.commands.options import CollectOptions
-from stiction.commands.options import run as collect
 from stiction.fit.toss_objective import Motions
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import load

@@ -15,8 +15,8 @@ from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.learned import AugmentedLaw
 from stiction.laws.modelfile import load
 from stiction.mujoco import simulation as engine
-from stiction.viewer.pieces import Scene, poses_of, scene_of
 from stiction_studies import figures
+from stiction_studies.page.motions_shown import Scene, poses_of, scene_of
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.robots.chain_model import CHAIN, FRICTION, LAST, LINK, TIMESTEP, random_start
 from stiction_studies.robots.swings import Swing, swing_in_dart, swing_in_mujoco, swing_with

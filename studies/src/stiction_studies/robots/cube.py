@@ -20,7 +20,8 @@ from stiction.laws.modelfile import load
 from stiction.mujoco import plain_throw as mujoco_throw
 from stiction.mujoco.plan import max_substep
 from stiction.simulation.rollout import rollout
-from stiction.viewer.pieces import Motion, Scene, convex_piece
+from stiction.viewer.pieces import convex_piece
+from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Table
 from stiction_studies.robots import free_body
 from stiction_studies.study import percent

@@ -7,10 +7,11 @@ import trimesh
 from numpy.typing import NDArray
 
 from stiction.mujoco import simulation as engine
-from stiction.viewer.pieces import Motion, Piece, pieces_of
+from stiction.viewer.pieces import Piece, pieces_of
 from stiction_studies import figures
 from stiction_studies.engines.mujoco_scene import mjcf
 from stiction_studies.engines.scene import Scene
+from stiction_studies.page.motions_shown import Motion
 from stiction_studies.page.section import Plot
 from stiction_studies.page.section import Scene as Shown
 from stiction_studies.robots.held import Hold, creep, grasp, stack, two_on_a_slope

@@ -17,9 +17,9 @@ from stiction.laws.law import Law
 from stiction.laws.learned import AugmentedLaw
 from stiction.laws.modelfile import load
 from stiction.mujoco import simulation as engine
-from stiction.viewer.pieces import Frames, Scene, scene_of
 from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, strength_at, targets
 from stiction_studies import figures
+from stiction_studies.page.motions_shown import Frames, Scene, scene_of
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.study import Study, joined, number, percent
 

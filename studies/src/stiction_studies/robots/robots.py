@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from stiction.basics.checks import InputError
 from stiction.basics.progress import bar
-from stiction.viewer.pieces import Motion, Scene, pieces_of
+from stiction.viewer.pieces import pieces_of
 from stiction_studies import figures
+from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.robots import agreement, cube, parallel
 from stiction_studies.robots.strangers import INSTALL, STRANGERS, Stranger

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.mujoco import mjcf
-from stiction.viewer.quadruped import Drive, random_motors, random_servos
+from stiction.viewer.quadruped import Drive, random_motors
+from stiction_studies.robots.servos import random_servos
 
 mujoco = mjcf.mujoco
 INSTALL = "pip install --no-deps gymnasium dm_control robosuite"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stiction.basics.checks import InputError
 from stiction.laws.material import Material
 from stiction.mujoco.simulation import Simulation, mujoco
-from stiction.viewer.pieces import Frames, Motion
+from stiction_studies.page.motions_shown import Frames, Motion
 from stiction_studies.robots.strangers import FLOOR, Stranger
 
 FRICTION = 0.8

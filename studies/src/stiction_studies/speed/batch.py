@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stiction.bodies.state import Trajectory
+from stiction.bodies.trajectory import Trajectory
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
 from stiction_studies.speed import common
