@@ -83,13 +83,13 @@ class CollectOptions:
 
 def run(options: CollectOptions) -> None:
     """Collect, and say what was collected."""
-    from stiction.data.collecting import carry_out
+    from stiction.data.collecting import run_plan
     from stiction.data.dataset import print_summary
+    from stiction.data.executors import Workers
 
     plan = to_plan(options)
-    where = {"workers": options.workers, "executor": options.executor, "address": options.address}
     try:
-        data = carry_out(plan, options.out, **where)
+        data = run_plan(plan, options.out, Workers(options.workers, options.executor, options.address))
     except KeyboardInterrupt:
         print(f"Stopped. The same command goes on with what is in {options.out}.", file=sys.stderr)
         raise
@@ -101,8 +101,7 @@ def to_plan(options: CollectOptions):
     from dataclasses import replace
 
     from stiction.basics import checks
-    from stiction.data.ground_truth import GroundTruth
-    from stiction.data.known_truths import gravity_of, resolved, to_truth
+    from stiction.data.ground_truth import GroundTruth, gravity_of, resolved, to_truth
     from stiction.data.plan import Plan
     from stiction.data.presets import parse_body, preset
     from stiction.laws.modelfile import load_law
@@ -273,7 +272,7 @@ def _import_instances(options: ImportOptions, body) -> None:
     import warnings
 
     from stiction.data.dataset import print_summary
-    from stiction.data.tables import read_instances_file
+    from stiction.data.external_instances import read_instances_file
 
     how = {"timestep": options.timestep, "gravity": options.gravity, "out": options.out}
     with warnings.catch_warnings(record=True) as said:

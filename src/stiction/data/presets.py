@@ -9,7 +9,7 @@ from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.bodies.body import Body
 from stiction.bodies.throws import ThrowRanges
-from stiction.data.known_truths import FRICTION
+from stiction.data.ground_truth import FRICTION
 
 
 @dataclass(frozen=True)

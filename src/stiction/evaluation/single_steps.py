@@ -14,8 +14,8 @@ from stiction.basics import checks
 from stiction.basics.environment import versions
 from stiction.bodies.state import Kind, Mode, State
 from stiction.bodies.throws import drawn
+from stiction.data.ground_truth import to_truth
 from stiction.data.instances import contact_instances
-from stiction.data.known_truths import to_truth
 from stiction.data.plan import Plan
 from stiction.laws.approximators import FARTHEST, Network
 from stiction.laws.impact import ImpactLaw

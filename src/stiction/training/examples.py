@@ -10,7 +10,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import UNIT_TOLERANCE, Kind, Mode
-from stiction.data.instances import IN_THE_AIR, faults, told
+from stiction.data.instances import fault_text, possible_contacts
 from stiction.laws.inputs import OUTPUTS, Inputs
 from stiction.laws.learned import recipe_of
 from stiction.laws.material import Material
@@ -76,15 +76,12 @@ def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
     _check_shapes(instances)
     contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
     row = contacts.record["index"].astype(np.int64)
-    left_out, good = {IN_THE_AIR: len(instances) - len(row)}, np.ones(len(row), dtype=np.bool_)
-    for fault, wrong in faults(body, contacts, setting, instances.impulse[row]).items():
-        left_out[fault] = int((good & wrong).sum())
-        good &= ~wrong
-    why = told(left_out)
-    if not why:
+    good, counts = possible_contacts(body, contacts, setting, instances.impulse[row], len(instances))
+    faults = fault_text(counts)
+    if not faults:
         return instances
     number = len(instances) - int(good.sum())
-    warnings.warn(f"{number:,} of {len(instances):,} contacts are left out: {why}.", stacklevel=2)
+    warnings.warn(f"{number:,} of {len(instances):,} contacts are left out: {faults}.", stacklevel=2)
     return instances[row[good]]
 
 

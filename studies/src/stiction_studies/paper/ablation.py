@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from stiction.data.collecting import carry_out
+from stiction.data.collecting import run_plan
 from stiction.data.ground_truth import GroundTruth
 from stiction.data.plan import Plan
 from stiction.data.presets import parse_body, preset
@@ -150,7 +150,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
 
 
 def _prepare(plan: Plan, folder: Path, size: Scale, seed: int) -> Material:
-    data = carry_out(plan, folder / "data")
+    data = run_plan(plan, folder / "data")
     instances = read_instances(data, _MOST, seed)
     fresh = fresh_contacts(plan, size.contacts, seed)
     inputs, _ = find_inputs(plan.body, instances, data.setting, seed=seed)

@@ -14,7 +14,7 @@ from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
 from stiction.bodies.state import State, Trajectory
-from stiction.data.collecting import carry_out
+from stiction.data.collecting import run_plan
 from stiction.data.dataset import DataSet
 from stiction.data.plan import Plan
 from stiction.evaluation.single_steps import Fresh, evaluate, fresh_contacts, plan_of
@@ -85,7 +85,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     start = fresh_starts(plan, size.tests, seed)
     exam = Exam(plan, fresh_contacts(plan, size.contacts, seed), start, throw_truth(plan, start))
     with TemporaryDirectory(prefix="stiction-") as folder:
-        carry_out(plan, Path(folder) / "data")
+        run_plan(plan, Path(folder) / "data")
         data = DataSet(Path(folder) / "data")
         instances = read_instances(data, _WHOLE, seed)
     rows = []

@@ -14,7 +14,7 @@ import stiction
 from stiction import Body, CoulombLaw, DataSet, InputError, Mode
 from stiction.bodies.rotations import rotation_matrices
 from stiction.cli import main
-from stiction.data.tables import FIELDS
+from stiction.data.external_instances import FIELDS
 from stiction.training.examples import contacts_of
 from stiction.training.from_data import read_instances
 
@@ -64,7 +64,7 @@ def test_a_saved_data_set_is_opened_again(lopsided, arrays, tmp_path):
     assert DataSet(tmp_path / "kept").fingerprint == data.fingerprint == again.fingerprint
     train, held = again.split(0.2)
     assert len(train) == 7 and len(held) == 2
-    with pytest.raises(InputError, match="These contacts came from elsewhere"):
+    with pytest.raises(InputError, match="These contacts are external"):
         again.plan.truth.throw(lopsided, stiction.State([0, 0, 1.0]), 1)
 
 
