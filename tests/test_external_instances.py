@@ -15,8 +15,7 @@ from stiction import Body, CoulombLaw, DataSet, InputError, Mode
 from stiction.bodies.rotations import rotation_matrices
 from stiction.cli import main
 from stiction.data.external_instances import FIELDS
-from stiction.training.examples import contacts_of
-from stiction.training.from_data import read_instances
+from stiction.training.examples import contacts_of, read_instances
 
 SPEC = ["--body", "box:0.2,0.3,0.4", "--com=0.03,-0.05,0.08", "--inertia", "0.02,0.018,0.012"]
 

@@ -9,7 +9,7 @@ import stiction
 from stiction.basics.environment import require
 from stiction.commands.arguments import load
 from stiction.commands.options import CollectOptions, IdentifyOptions, ImportOptions, OptionalFile
-from stiction.training.settings import Switches
+from stiction.training.settings import Switches, TrainSettings
 
 TRAIN_NEEDS = ("pyarrow", "torch", "sklearn")
 
@@ -75,9 +75,8 @@ def train(
         raise stiction.InputError("--json is for a material; `stiction evaluate` writes the figures of other laws.")
     require("`stiction train`", *TRAIN_NEEDS)
     load("stiction.training.training")
-    how = {"law": law, "approximator": approximator, "switches": switches, "hidden": hidden, "floor": floor}
-    train_from = load("stiction.training.from_data").train_from
-    train_from(data[0], out, material=material, steps=steps, time_budget=time_budget, seed=seed, **how)
+    settings = TrainSettings(law, approximator, switches, material, hidden, steps, time_budget, floor, seed=seed)
+    load("stiction.training.from_data").train_from(data[0], out, settings)
 
 
 # `stiction collect`.

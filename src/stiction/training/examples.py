@@ -1,7 +1,7 @@
-"""Contact instances as examples for networks: features, targets and weights, for each kind of patch."""
+"""Contact instances as training examples: features, targets and weights, for each kind of patch."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import UNIT_TOLERANCE, Kind, Mode
-from stiction.data.instances import fault_text, possible_contacts
+from stiction.data.dataset import DataSet
+from stiction.data.instances import Columns, fault_text, possible_contacts
 from stiction.laws.inputs import OUTPUTS, Inputs
 from stiction.laws.learned import recipe_of
 from stiction.laws.material import Material
@@ -38,16 +40,33 @@ class Instances:
         return len(self.mode)
 
 
+def read_instances(data: DataSet, most: int, seed: int) -> Instances:
+    """The data set's contacts at the centre of mass, at most `most` of each kind."""
+    rows = data.read(("throw", "position", "quaternion", "twist", "impulse", "mode", "kind"))
+    rng = np.random.default_rng(seed)
+    keep = np.zeros(len(rows["kind"]), dtype=np.bool_)
+    for kind in np.unique(rows["kind"]):
+        keep[rng.permutation(np.flatnonzero(rows["kind"] == kind))[:most]] = True
+    return to_instances(data.body, {name: column[keep] for name, column in rows.items()})
+
+
+def to_instances(body: Body, rows: Columns) -> Instances:
+    """Columns of a data set as instances."""
+    position = rows["position"] + rotation_matrices(rows["quaternion"]) @ body.com
+    quaternion, twist, impulse, mode = (rows[name] for name in ("quaternion", "twist", "impulse", "mode"))
+    return Instances(position, quaternion, twist, impulse, mode, rows["throw"].astype(np.int64))
+
+
 @dataclass(frozen=True)
 class Examples:
     """Examples of one kind of patch.
 
     x: features, shape (n, inputs)
-    y: what a regressor should add to the guess of friction, `guess`, both (n, 2 or 3), in units of `load`
+    y: target of a regressor, friction minus its `guess`, both (n, 2 or 3), in units of `load`
     whole: the whole impulse in its standard form, (n, 6)
     load: frictionless normal impulse N0 [N s], (n,); the mass, where impulses are not divided by N0
     radius: length L that turns spin components into torques [m], (n,)
-    guessed_mode: what a material says, NONE without one, (n,)
+    guessed_mode: that of a material, NONE without one, (n,)
     mode, throw: (n,)
     """
 
@@ -64,7 +83,7 @@ class Examples:
 
 
 def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Contacts:
-    """The instances as Algorithm 1 sees them."""
+    """The instances as contacts of Algorithm 1."""
     contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
     if len(contacts) != len(instances):
         raise checks.InputError(f"{len(instances) - len(contacts)} of {len(instances)} contacts are in the air.")
@@ -72,7 +91,7 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Con
 
 
 def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
-    """Those of the instances that can be contacts of this body; the others are counted in a warning."""
+    """The instances that are possible contacts of this body; the others are counted in a warning."""
     _check_shapes(instances)
     contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
     row = contacts.record["index"].astype(np.int64)
@@ -86,7 +105,7 @@ def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
 
 
 def _check_shapes(instances: Instances) -> None:
-    """Refuse arrays that are not those of contacts."""
+    """Refuse arrays with wrong shapes or values."""
     number = len(instances)
     sizes = {"position": 3, "quaternion": 4, "twist": 6, "impulse": 6}
     for name, size in sizes.items():
@@ -102,31 +121,40 @@ def _check_shapes(instances: Instances) -> None:
         raise checks.InputError(f"Quaternions must have length 1 within {UNIT_TOLERANCE:g}.")
 
 
-def make_examples(
-    body: Body, instances: Instances, setting: Setting, inputs: Inputs, material: Material | None = None
-) -> dict[Kind, Examples]:
-    """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach.
+@dataclass(frozen=True)
+class TrainingData:
+    """Contacts to learn from; material: its friction is the guess, instead of Coulomb's."""
 
-    material: whose friction is the guess, instead of Coulomb's
-    """
-    contacts = contacts_of(body, instances, setting)
-    _core.describe(contacts, recipe_of(inputs, body, setting.timestep, material))
-    y, whole = _core.targets(contacts, instances.impulse)
-    record = contacts.record
-    result = {}
-    for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
-        rows = (record.kind == kind) & (record.unit_impulse > 0)
-        outputs = OUTPUTS[kind]
-        result[kind] = Examples(
-            kind,
-            record.features[rows, : inputs.size(kind)],
-            y[rows, :outputs],
-            whole[rows],
-            record.unit_impulse[rows],
-            record.unit_length[rows],
-            record.guess[rows, :outputs],
-            record.mode[rows],
-            instances.mode[rows],
-            instances.throw[rows],
-        )
-    return result
+    body: Body
+    instances: Instances
+    setting: Setting
+    material: Material | None = None
+
+    def sliding(self, most: int, seed: int) -> "TrainingData":
+        """At most `most` of the sliding contacts, drawn at random."""
+        rows = np.flatnonzero(self.instances.mode == Mode.DYNAMIC)
+        return replace(self, instances=self.instances[np.sort(np.random.default_rng(seed).permutation(rows)[:most])])
+
+    def examples(self, inputs: Inputs) -> dict[Kind, Examples]:
+        """Examples of each kind; instances without normal impulse are left out: they detach without any learning."""
+        contacts = contacts_of(self.body, self.instances, self.setting)
+        _core.describe(contacts, recipe_of(inputs, self.body, self.setting.timestep, self.material))
+        y, whole = _core.targets(contacts, self.instances.impulse)
+        record = contacts.record
+        result = {}
+        for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
+            rows = (record.kind == kind) & (record.unit_impulse > 0)
+            outputs = OUTPUTS[kind]
+            result[kind] = Examples(
+                kind,
+                record.features[rows, : inputs.size(kind)],
+                y[rows, :outputs],
+                whole[rows],
+                record.unit_impulse[rows],
+                record.unit_length[rows],
+                record.guess[rows, :outputs],
+                record.mode[rows],
+                self.instances.mode[rows],
+                self.instances.throw[rows],
+            )
+        return result
