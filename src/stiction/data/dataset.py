@@ -176,43 +176,26 @@ def temporary_data_set(write: Callable[[Path], DataSet]) -> DataSet:
     return data
 
 
-# The summary at the end of a collection.
-
-
 FEW = 200  # instances below which a class can hardly be learned
-_KINDS = [kind for kind in Kind if kind]
-_MODES = [mode for mode in Mode if mode]
-
-
-def instance_table(data: DataSet) -> Table:
-    """A table of the number of instances by patch kind and mode."""
-    table = Table(title="contact instances", title_justify="left")
-    for name in ("patch", *(mode.name.lower() for mode in _MODES), "all"):
-        table.add_column(name, justify="left" if name == "patch" else "right")
-    for kind, counts in zip(_KINDS, data.instances):
-        table.add_row(kind.name.lower(), *(f"{count:,}" for count in counts), f"{counts.sum():,}")
-    totals = data.instances.sum(axis=0)
-    table.add_section()
-    table.add_row("all", *(f"{count:,}" for count in totals), f"{len(data):,}")
-    return table
-
-
-def thin_classes(data: DataSet) -> list[str]:
-    """Names and counts of the classes with too few instances to learn from."""
-    kinds = _KINDS[:-1] if data.body.planar else _KINDS  # a planar body has no surface contacts
-    return [
-        f"{kind.name.lower()} {mode.name.lower()} ({int(data.instances[row, column])})"
-        for (row, kind) in enumerate(kinds)
-        for (column, mode) in enumerate(_MODES)
-        if data.instances[row, column] < FEW
-    ]
 
 
 def print_summary(data: DataSet) -> None:
-    """Print the table, and a warning about classes with few instances."""
+    """Print the number of instances by patch kind and mode, and a warning about classes with few instances."""
+    kinds, modes = ([part.name.lower() for part in parts if part] for parts in (Kind, Mode))
+    table = Table(title="contact instances", title_justify="left")
+    for name in ("patch", *modes, "all"):
+        table.add_column(name, justify="left" if name == "patch" else "right")
+    totals = data.instances.sum(axis=0)
+    for number, (kind, counts) in enumerate(zip((*kinds, "all"), (*data.instances, totals), strict=True), 1):
+        table.add_row(kind, *(f"{count:,}" for count in counts), f"{counts.sum():,}", end_section=number == len(kinds))
     console = Console(highlight=False)
-    console.print(instance_table(data))
-    thin = thin_classes(data)
-    if thin:
-        console.print(f"Fewer than {FEW} instances, too few to learn from: {', '.join(thin)}. Throw more often.")
+    console.print(table)
+    few = [
+        f"{kind} {mode} ({data.instances[row, column]})"
+        for row, kind in enumerate(kinds[:-1] if data.body.planar else kinds)  # a planar body has no surface contacts
+        for column, mode in enumerate(modes)
+        if data.instances[row, column] < FEW
+    ]
+    if few:
+        console.print(f"Fewer than {FEW} instances, too few to learn from: {', '.join(few)}. Throw more often.")
     console.print(f"{len(data):,} instances of {data.plan.throws:,} throws in {data.folder}")

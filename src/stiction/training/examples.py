@@ -10,7 +10,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.state import UNIT_TOLERANCE, Kind, Mode
+from stiction.bodies.state import Kind, Mode
 from stiction.data.dataset import DataSet
 from stiction.data.instances import Columns, fault_text, possible_contacts
 from stiction.laws.inputs import OUTPUTS, Inputs
@@ -92,7 +92,6 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Con
 
 def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
     """The instances that are possible contacts of this body; the others are counted in a warning."""
-    _check_shapes(instances)
     contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
     row = contacts.record["index"].astype(np.int64)
     good, counts = possible_contacts(body, contacts, setting, instances.impulse[row], len(instances))
@@ -102,23 +101,6 @@ def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
     number = len(instances) - int(good.sum())
     warnings.warn(f"{number:,} of {len(instances):,} contacts are left out: {faults}.", stacklevel=2)
     return instances[row[good]]
-
-
-def _check_shapes(instances: Instances) -> None:
-    """Refuse arrays with wrong shapes or values."""
-    number = len(instances)
-    sizes = {"position": 3, "quaternion": 4, "twist": 6, "impulse": 6}
-    for name, size in sizes.items():
-        if checks.array(name, getattr(instances, name), (size,)).shape != (number, size):
-            raise checks.InputError(f"{name} must have shape ({number}, {size}), got {getattr(instances, name).shape}.")
-    if not np.isin(instances.mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all() or instances.mode.ndim != 1:
-        raise checks.InputError(
-            f"mode must be STATIC, DYNAMIC or DETACH of each contact, got {checks.shown(instances.mode)}."
-        )
-    if instances.throw.shape != (number,):
-        raise checks.InputError(f"throw must have one number a contact, got shape {instances.throw.shape}.")
-    if (np.abs(np.linalg.norm(instances.quaternion, axis=1) - 1) > UNIT_TOLERANCE).any():
-        raise checks.InputError(f"Quaternions must have length 1 within {UNIT_TOLERANCE:g}.")
 
 
 @dataclass(frozen=True)
