@@ -17,7 +17,7 @@ from stiction.recordings.importing import import_recordings
 from stiction.recordings.mechanics_checks import check_fall
 from stiction.recordings.poses import Conventions, frame_interval
 from stiction.recordings.readers import RawToss
-from stiction.recordings.tosses import split
+from stiction.recordings.tosses import Tosses, split
 from toss_files import LAW, RATE, record, starts, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)  # what someone has measured
@@ -343,6 +343,13 @@ def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
     for sentence, call in refused.items():
         with pytest.raises(InputError, match=sentence):
             call()
+
+
+def test_a_folder_keeps_the_frames_that_are_held(tmp_path, recordings):
+    held = Tosses([replace(toss, held=2) for toss in recordings.tosses.tosses], recordings.timestep)
+    save_recordings(replace(recordings, tosses=held), tmp_path / "set")
+    again = load_recordings(tmp_path / "set").tosses.tosses
+    assert all(a.held == 2 and a.flight == b.flight for a, b in zip(again, held.tosses, strict=True))
 
 
 def test_a_folder_keeps_the_body(tmp_path, recordings):

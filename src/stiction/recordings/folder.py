@@ -138,12 +138,15 @@ def _check_content(folder: Path, manifest: dict[str, Any], table: dict[str, NDAr
 
 
 def _check_order(folder: Path, table: dict[str, NDArray[np.float64]], tosses: int) -> None:
-    """Tosses follow each other, and so do the frames of each, of which the first ones are in flight."""
+    """Tosses follow each other, and so do the frames of each, of which one block is in flight."""
     toss, frame, flight = table["toss"], table["frame"], table["flight"]
     step = np.diff(toss)
     whole = len(toss) > 0 and toss[0] == 0 and toss[-1] == tosses - 1 and np.isin(step, (0, 1)).all()
-    rising = (np.diff(frame)[step == 0] >= 1).all() and (np.diff(flight)[step == 0] <= 0).all()
-    if not whole or not rising or not np.isin(flight, (0, 1)).all() or np.abs(frame).max() > 2**31:
+    rising = (np.diff(frame)[step == 0] >= 1).all()
+    free = flight > 0
+    released = toss[free & ~(np.r_[False, free[:-1]] & np.r_[False, step == 0])]  # where each block of flight starts
+    one_block = len(np.unique(released)) == len(released)
+    if not whole or not rising or not one_block or not np.isin(flight, (0, 1)).all() or np.abs(frame).max() > 2**31:
         raise checks.InputError(f"{folder} is damaged: its frames must be ordered by toss and by their numbers.")
     length = np.sqrt(sum(table[name] ** 2 for name in table if name.startswith("quaternion")))
     if (np.abs(length - 1) > 1e-6).any():
