@@ -116,7 +116,8 @@ def test_impossible_contacts_are_counted_and_left_out(lopsided, known, arrays):
         (dict(quaternion=[2.0, 0, 0, 0]), "must have length 1"),
         (dict(position=[0.0, 0, 0.2]), r"position must have one row a contact, got shape \(3,\)"),
         (dict(throw=[0.5]), "throw must be whole numbers, got"),
-        (dict(mode=[9]), "mode must have .* values of Mode"),
+        (dict(mode=[9]), "mode must have .* whole numbers, got shape"),
+        (dict(mode=np.full(1875, 256)), "mode must be values of Mode"),
         (dict(timestep=0.0), "timestep .* must be positive"),
     ],
 )

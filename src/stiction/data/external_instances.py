@@ -67,15 +67,18 @@ def instances(
     if (twist_after is None) == (impulse is None):
         raise checks.InputError("Give either twist_after or impulse.")
     is_impulse = impulse is not None
+    labels = None if mode is None else _whole("mode", mode, number)
+    if labels is not None and not np.isin(labels, list(Mode)).all():
+        raise checks.InputError(f"mode must be values of Mode, got {checks.shown(mode)}.")
     given = _Given(
         body,
         motion,
         setting,
         _rows("impulse", impulse, number) if is_impulse else _rows("twist_after", twist_after, number),
         is_impulse,
-        None if mode is None else _labels(mode, number),
+        None if labels is None else labels.astype(np.int8),
     )
-    throws = np.arange(number) if throw is None else _throws(throw, number)
+    throws = np.arange(number) if throw is None else _whole("throw", throw, number)
     chunk = 20_000  # contacts that are checked together: each takes over a kilobyte
     parts = [given.columns(slice(start, start + chunk)) for start in range(0, max(number, 1), chunk)]
     rows = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
@@ -179,18 +182,11 @@ def _rows(name: str, value: Any, number: int) -> NDArray[np.float64]:
     return rows
 
 
-def _labels(value: ArrayLike, number: int) -> NDArray[np.int8]:
-    labels = checks.whole_numbers("mode", value)
-    if labels.shape != (number,) or not np.isin(labels, list(Mode)).all():
-        raise checks.InputError(f"mode must have {number} values of Mode, got {checks.shown(value)}.")
-    return labels.astype(np.int8)
-
-
-def _throws(value: ArrayLike, number: int) -> NDArray[np.int64]:
-    throws = checks.whole_numbers("throw", value)
-    if throws.shape != (number,):
-        raise checks.InputError(f"throw must have {number} whole numbers, got shape {throws.shape}.")
-    return throws
+def _whole(name: str, value: ArrayLike, number: int) -> NDArray[np.int64]:
+    found = checks.whole_numbers(name, value)
+    if found.shape != (number,):
+        raise checks.InputError(f"{name} must have {number} whole numbers, got shape {found.shape}.")
+    return found
 
 
 # Files of contacts: an .npz with the arrays of `stiction.instances`, or a Parquet table of them.

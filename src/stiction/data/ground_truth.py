@@ -23,6 +23,7 @@ from stiction.data.user_truth import UserThrows
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.law import GRAVITY, Law, as_law
 from stiction.laws.modelfile import load, load_law
+from stiction.simulation.motion import shaped
 from stiction.simulation.rollout import rollout
 
 DART = ("dantzig", "nsgs")
@@ -196,9 +197,7 @@ class UserTruth(Truth):
             )
         flat = state.reshape(int(np.prod(state.batch_shape)))
         run = self.thrower(body, flat, steps, timestep=timestep, gravity=gravity, finite=finite)
-        arrays = {name: part for name, part in vars(run).items() if name != "timestep"}
-        shaped = {name: part.reshape(*state.batch_shape, *part.shape[1:]) for name, part in arrays.items()}
-        return Trajectory(**shaped, timestep=run.timestep)
+        return shaped(run, state.batch_shape)
 
     def to_dict(self) -> dict[str, Any]:
         return {"name": USER, "label": self.label, "probe": self.probe}
