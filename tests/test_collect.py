@@ -19,12 +19,13 @@ from stiction.bodies.throws import ThrowRanges
 from stiction.commands.learning import collect as collect_command
 from stiction.commands.learning import collection_plan
 from stiction.commands.options import CollectOptions
-from stiction.data.collecting import carry_out, shard_rows
+from stiction.data.collecting import run_plan, shard_rows
 from stiction.data.dataset import print_summary
+from stiction.data.executors import Workers
 from stiction.data.ground_truth import GroundTruth
 from stiction.data.instances import REQUERIED, balanced_choice, is_at_rest
 from stiction.data.plan import Plan
-from stiction.data.store import shard_path
+from stiction.data.store import Manifest, shard_path, write_manifest
 from stiction.simulation.motion import contacts_at, to_motion
 
 LOW = ThrowRanges(height=(0.01, 0.1), vertical=(-2.0, 0.0))  # soon in contact
@@ -44,7 +45,7 @@ def lopsided() -> Body:
 
 @pytest.fixture(scope="module")
 def uninterrupted(plan, tmp_path_factory) -> dict[str, bytes]:
-    return contents(carry_out(plan, tmp_path_factory.mktemp("one"), workers=1, progress=False).folder)
+    return contents(run_plan(plan, tmp_path_factory.mktemp("one"), Workers(1), progress=False).folder)
 
 
 def contents(folder) -> dict[str, bytes]:
@@ -68,20 +69,20 @@ def truth_or_skip(name: str, friction=(0.6,)) -> GroundTruth:
 def test_two_workers_write_the_same_bytes(plan, uninterrupted, tmp_path):
     pytest.importorskip("joblib", reason="joblib is not installed")
     assert len(uninterrupted) == 6
-    assert contents(carry_out(plan, tmp_path, workers=2, progress=False).folder) == uninterrupted
+    assert contents(run_plan(plan, tmp_path, Workers(2), progress=False).folder) == uninterrupted
 
 
 @pytest.mark.slow
 def test_ray_writes_the_same_bytes(plan, uninterrupted, tmp_path):
     pytest.importorskip("ray", reason="Ray is not installed")
-    data = carry_out(plan, tmp_path, workers=2, executor="ray", progress=False)
+    data = run_plan(plan, tmp_path, Workers(2, "ray"), progress=False)
     assert contents(data.folder) == uninterrupted
 
 
 def test_dart_gives_the_same_bytes_again(plan, tmp_path):
     pytest.importorskip("joblib", reason="joblib is not installed")
     plan = replace(plan, truth=truth_or_skip("dantzig"), throws=4, shard_throws=2)
-    one, two = (carry_out(plan, tmp_path / str(n), workers=n, progress=False).folder for n in (1, 2))
+    one, two = (run_plan(plan, tmp_path / str(n), Workers(n), progress=False).folder for n in (1, 2))
     assert contents(one) == contents(two)
 
 
@@ -96,16 +97,18 @@ def test_throws_do_not_depend_on_their_shard(plan, name):
 
 KILLED = """
 import json, sys, time
-from stiction.data import collecting as carry_out
+from stiction.data import collecting
+from stiction.data.executors import Workers
 from stiction.data.plan import Plan
 
-real = carry_out.write_whole
+real = collecting.write_whole
 def slow(path, data):
     real(path, data)
     print(path.name, flush=True)
     time.sleep(0.02)
-carry_out.write_whole = slow
-carry_out.carry_out(Plan.from_dict(json.loads(sys.argv[1])), sys.argv[2], workers=int(sys.argv[3]), progress=False)
+collecting.write_whole = slow
+plan = Plan.from_dict(json.loads(sys.argv[1]))
+collecting.run_plan(plan, sys.argv[2], Workers(int(sys.argv[3])), progress=False)
 """
 
 
@@ -122,11 +125,11 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(plan, uninterrupted, 
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-    assert contents(carry_out(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
+    assert contents(run_plan(plan, tmp_path, Workers(1), progress=False).folder) == uninterrupted
 
 
 def test_what_a_killed_process_leaves_is_cleaned_up(plan, uninterrupted, tmp_path):
-    carry_out(plan, tmp_path, workers=1, progress=False)
+    run_plan(plan, tmp_path, Workers(1), progress=False)
     first = next(iter(uninterrupted.values()))
     for kept in ([], ["manifest.json"], sorted(uninterrupted)[:3]):
         for name in uninterrupted:
@@ -136,12 +139,10 @@ def test_what_a_killed_process_leaves_is_cleaned_up(plan, uninterrupted, tmp_pat
             (tmp_path / name).write_bytes(unfinished(data) if name == "manifest.json" else data)
         (tmp_path / ".shard-00003.1234.tmp.parquet").write_bytes(first[:100])
         (tmp_path / ".manifest.1234.tmp.json").write_bytes(b"{")
-        assert contents(carry_out(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
+        assert contents(run_plan(plan, tmp_path, Workers(1), progress=False).folder) == uninterrupted
 
 
 def unfinished(manifest: bytes) -> bytes:
-    from stiction.data.dataset import Manifest
-
     content = json.loads(manifest)
     return Manifest(Plan.from_dict(content["plan"]), content["packages"]).to_text().encode()
 
@@ -226,7 +227,7 @@ def test_rare_contacts_are_asked_as_often_as_common_ones():
 
 def test_throws_that_touch_nothing_make_an_empty_data_set(plan, tmp_path):
     high = replace(plan, steps=3, ranges=ThrowRanges(height=(1, 1)), throws=2)
-    data = carry_out(high, tmp_path, workers=1, progress=False)
+    data = run_plan(high, tmp_path, Workers(1), progress=False)
     assert len(data) == 0 and data.read(["v1"])["v1"].shape == (0, 6)
 
 
@@ -241,22 +242,18 @@ def test_throws_that_touch_nothing_make_an_empty_data_set(plan, tmp_path):
     ],
 )
 def test_another_plan_is_refused_in_the_same_folder(plan, tmp_path, changes, sentence):
-    from stiction.data.dataset import Manifest, write_manifest
-
     write_manifest(tmp_path, Manifest(plan, plan.packages()))
     with pytest.raises(InputError, match=sentence):
-        carry_out(replace(plan, **changes), tmp_path, workers=1, progress=False)
+        run_plan(replace(plan, **changes), tmp_path, Workers(1), progress=False)
 
 
 def test_other_versions_and_other_folders_are_refused(plan, tmp_path):
-    from stiction.data.dataset import Manifest, write_manifest
-
     write_manifest(tmp_path, Manifest(plan, {**plan.packages(), "numpy": "1.0"}))
     with pytest.raises(InputError, match=r'holds a data set with package\.numpy "1\.0", not'):
-        carry_out(plan, tmp_path, workers=1, progress=False)
+        run_plan(plan, tmp_path, Workers(1), progress=False)
     (tmp_path / "manifest.json").rename(tmp_path / "diary.txt")
     with pytest.raises(InputError, match="is not empty and holds no data set"):
-        carry_out(plan, tmp_path, workers=1, progress=False)
+        run_plan(plan, tmp_path, Workers(1), progress=False)
 
 
 def test_damaged_shards_stop_a_continuation(plan, uninterrupted, tmp_path):
@@ -265,27 +262,27 @@ def test_damaged_shards_stop_a_continuation(plan, uninterrupted, tmp_path):
         (tmp_path / name).write_bytes(data)
     shard_path(tmp_path, 2).write_bytes(uninterrupted["shard-00002.parquet"][:-100])
     with pytest.raises(InputError, match=r"shard-00002\.parquet is damaged.*; delete it, and it is made again"):
-        carry_out(plan, tmp_path, workers=1, progress=False)
+        run_plan(plan, tmp_path, Workers(1), progress=False)
     shard_path(tmp_path, 2).unlink()
-    assert contents(carry_out(plan, tmp_path, workers=1, progress=False).folder) == uninterrupted
+    assert contents(run_plan(plan, tmp_path, Workers(1), progress=False).folder) == uninterrupted
 
 
 def test_only_one_process_collects_into_a_folder(plan, tmp_path):
     with sole_writer_into(tmp_path), pytest.raises(InputError, match="Another process is writing to"):
-        carry_out(plan, tmp_path, workers=1, progress=False)
+        run_plan(plan, tmp_path, Workers(1), progress=False)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
         (dict(executor="slurm"), "executor must be one of 'local', 'ray', got 'slurm'"),
-        (dict(workers=0), "workers must be a whole number of at least 1"),
+        (dict(number=0), "workers must be a whole number of at least 1"),
         (dict(address="1.2.3.4:5"), "An address is for the executor ray only"),
     ],
 )
 def test_impossible_executors_are_refused(plan, tmp_path, arguments, sentence):
     with pytest.raises(InputError, match=sentence):
-        carry_out(plan, tmp_path / "new", progress=False, **arguments)
+        run_plan(plan, tmp_path / "new", Workers(**arguments), progress=False)
     assert not (tmp_path / "new").exists()
 
 
@@ -299,7 +296,7 @@ def test_impossible_executors_are_refused(plan, tmp_path, arguments, sentence):
 def test_ray_addresses_that_do_not_answer_are_refused(plan, tmp_path, address, sentence):
     pytest.importorskip("ray", reason="Ray is not installed")
     with pytest.raises(InputError, match=sentence):
-        carry_out(plan, tmp_path / "new", executor="ray", address=address, progress=False)
+        run_plan(plan, tmp_path / "new", Workers(executor="ray", address=address), progress=False)
 
 
 def test_options_mean_a_plan(tmp_path):

@@ -152,5 +152,5 @@ def test_drops_that_do_not_turn_can_be_forecast():
 def test_flights_that_no_such_body_could_make_are_refused_in_words():
     turns = Rotation.random(12, np.random.default_rng(29)).as_quat(scalar_first=True)
     flights = Flights([Toss(np.arange(12), np.zeros((12, 3)), turns, 12)], 1 / 148)
-    with pytest.raises(InputError, match="No body of this inertia turns in flight as recorded: is this the body"):
+    with pytest.raises(InputError, match="No body of this inertia rotates in flight as recorded: is this the body"):
         flights.flown(np.diag([1.0, 1.0, 0.01]))

@@ -7,9 +7,11 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
-from stiction import InputError# noqa: E402
-from stiction.mujoco import Simulation
-from stiction.mujoco import engine# noqa: E402
+from stiction import InputError
+from stiction.mujoco import (
+    Simulation,
+    engine,
+)
 
 MODEL = "<mujoco><worldbody><body name='a'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
 

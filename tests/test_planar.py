@@ -127,7 +127,7 @@ def test_a_sloping_floor_and_angles_that_are_off_are_put_right(tmp_path, drops):
     tilted = drops @ [[c, s, 0], [-s, c, 0], [0, 0, 1]] + [0, 0, slope + off]
     found = import_recordings(write(tmp_path / "tilted.npz", tilted), SQUARE)
     assert any("floor rises along x by 1.5" in line for line in found.report)
-    assert any("its angle is off by -2.0" in line for line in found.report)
+    assert any("angle of the body is off by -2.0" in line for line in found.report)
     level = import_recordings(write(tmp_path / "level.npz", drops), SQUARE)
     for a, b in zip(found.tosses.tosses, level.tosses.tosses, strict=True):
         assert np.abs(a.position - b.position).max() < 1e-3
@@ -152,7 +152,7 @@ def test_turns_by_a_symmetry_are_taken_back(tmp_path, drops):
     turned = drops.copy()
     turned[:, 9:, 2] += np.pi / 2
     found = import_recordings(write(tmp_path / "turned.npz", turned), SQUARE)
-    assert any("Turns by a symmetry and put right: 24" in line for line in found.report)
+    assert any("Turns by a symmetry and corrected: 24" in line for line in found.report)
     oblong = Body.rectangle((0.06, 0.05), 1.0)  # which a quarter turn does not leave as it is
     found = import_recordings(tmp_path / "turned.npz", oblong)
     assert len(found) < 20 and any("cannot be followed from row 8 on: the body jumps" in line for line in found.report)

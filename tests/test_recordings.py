@@ -17,7 +17,7 @@ from stiction.recordings.importing import import_recordings
 from stiction.recordings.mechanics_checks import check_fall
 from stiction.recordings.poses import Conventions, frame_interval
 from stiction.recordings.readers import RawToss
-from stiction.recordings.tosses import split
+from stiction.recordings.tosses import Tosses, split
 from toss_files import LAW, RATE, record, starts, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)  # what someone has measured
@@ -202,7 +202,7 @@ def test_a_floor_at_another_height_is_named_and_moved(tmp_path, states):
     raised[..., 2] += 0.75
     path = write_npz(tmp_path / "table.npz", raised)
     found = import_recordings(path, SIZE)
-    assert any("The floor lies at z = 0.7" in line for line in found.report)
+    assert any("The floor is at z = 0.7" in line for line in found.report)
     assert np.abs(found.tosses.tosses[0].position[-1, 2] - states[0, -1, 2]) < 2e-3
     with pytest.raises(InputError, match=r"from the floor that was given\. Give --floor 0\.7"):
         import_recordings(path, SIZE, Conventions(floor=0.0))
@@ -343,6 +343,13 @@ def test_coverage_grows_with_the_level_and_with_the_spread(recordings):
             call()
 
 
+def test_a_folder_keeps_the_frames_that_are_held(tmp_path, recordings):
+    held = Tosses([replace(toss, held=2) for toss in recordings.tosses.tosses], recordings.timestep)
+    save_recordings(replace(recordings, tosses=held), tmp_path / "set")
+    again = load_recordings(tmp_path / "set").tosses.tosses
+    assert all(a.held == 2 and a.flight == b.flight for a, b in zip(again, held.tosses, strict=True))
+
+
 def test_a_folder_keeps_the_body(tmp_path, recordings):
     save_recordings(recordings, tmp_path / "set")
     again = load_recordings(tmp_path / "set")
@@ -351,9 +358,9 @@ def test_a_folder_keeps_the_body(tmp_path, recordings):
     unknown = replace(recordings, body=None)
     save_recordings(unknown, tmp_path / "other")
     assert load_recordings(tmp_path / "other").body is None
-    with pytest.raises(InputError, match=r"does not say what was tossed: give its law, toss.start\(law\)"):
+    with pytest.raises(InputError, match=r"The body of this toss is not known: give its law, toss.start\(law\)"):
         unknown[0].start()
-    with pytest.raises(InputError, match="does not know its time step: take it from recordings"):
+    with pytest.raises(InputError, match="This toss has no time step: take it from recordings"):
         recordings.tosses.tosses[0].start(LAW)
     with pytest.raises(InputError, match=r"body must be the stiction.Body that was tossed, got str"):
         import_recordings(tmp_path / "set", "box")  # type: ignore[arg-type]

@@ -13,10 +13,11 @@ pytest.importorskip("torch", reason="torch is not installed")
 from stiction import AugmentedLaw, CoulombLaw, InputError, Material, Mode, State, load, rollout
 from stiction.laws.inputs import Inputs
 from stiction.simulation.motion import Motion, Setting, contacts_at
-from stiction.training.examples import Instances, usable
-from stiction.training.fitters import FitOptions, held_out
-from stiction.training.settings import Switches
-from stiction.training.training import find_inputs, fit_guess, train
+from stiction.training.choose_inputs import find_inputs, fit_guess
+from stiction.training.examples import Instances, TrainingData, usable
+from stiction.training.fitters import held_out
+from stiction.training.settings import Switches, TrainSettings
+from stiction.training.training import train_law
 
 SETTING = Setting(0.002, np.array([0.0, 0.0, -9.81]))
 KNOWN = Inputs(friction=(0.7, 0.7))  # nothing to be found in the data
@@ -58,7 +59,7 @@ def fresh(box):
 def test_the_guess_finds_the_law_behind_the_data(box, friction, cone, fold):
     law = CoulombLaw(box, friction, cone=cone)
     instances = instances_of(rollout(law, random_states(np.random.default_rng(2), 20), 400))
-    inputs, error = fit_guess(box, instances, SETTING)
+    inputs, error = fit_guess(TrainingData(box, instances, SETTING))
     assert inputs.friction == pytest.approx(friction, rel=0.05)
     assert inputs.cone == cone and error < 0.1
     assert inputs.fold == fold
@@ -67,7 +68,7 @@ def test_the_guess_finds_the_law_behind_the_data(box, friction, cone, fold):
 @pytest.mark.slow
 def test_a_law_learned_from_sixty_throws_predicts_new_ones(box, thrown):
     truth = CoulombLaw(box, 0.7)
-    law = train(box, thrown, SETTING, FitOptions(steps=400))
+    law = train_law(TrainingData(box, thrown, SETTING), TrainSettings(steps=400))
     start = random_states(np.random.default_rng(99), 30)
     wanted, got = rollout(truth, start, 500), rollout(law, start, 500)
     error = np.linalg.norm(got.position[:, -1] - wanted.position[:, -1], axis=1)
@@ -80,13 +81,14 @@ def test_a_law_learned_from_sixty_throws_predicts_new_ones(box, thrown):
 
 @pytest.mark.slow
 def test_training_is_deterministic(box, thrown):
-    a, b = (train(box, thrown, SETTING, FitOptions(steps=60), inputs=KNOWN) for _ in range(2))
+    data = TrainingData(box, thrown, SETTING)
+    a, b = (train_law(data, TrainSettings(steps=60), inputs=KNOWN) for _ in range(2))
     assert same_parts(a, b)
 
 
 @pytest.mark.slow
 def test_statistical_law_learns_the_whole_impulse(box, thrown, fresh):
-    law = train(box, thrown, SETTING, FitOptions(steps=500), law="statistical", inputs=KNOWN)
+    law = train_law(TrainingData(box, thrown, SETTING), TrainSettings("statistical", steps=500), inputs=KNOWN)
     error = impulse_error(law, fresh)
     print(f"error of fresh impulses: {error:.2%}")
     assert error < 0.1
@@ -101,9 +103,9 @@ def test_whole_throws_are_held_out():
 
 def test_too_little_data_is_refused(box, thrown):
     with pytest.raises(InputError, match="needs at least 200 contact instances, got 20"):
-        train(box, thrown[:20], SETTING)
+        train_law(TrainingData(box, thrown[:20], SETTING))
     with pytest.raises(InputError, match="law must be one of 'augmented', 'statistical', got 'psychic'"):
-        train(box, thrown, SETTING, law="psychic")
+        train_law(TrainingData(box, thrown, SETTING), TrainSettings("psychic"))
 
 
 @pytest.mark.slow
@@ -113,7 +115,7 @@ def test_too_little_data_is_refused(box, thrown):
     ids=["no guess", "not scaled", "state"],
 )
 def test_every_way_to_look_at_contacts_gives_a_law(box, thrown, switches, tmp_path):
-    law = train(box, thrown, SETTING, FitOptions(steps=60), inputs=switches)
+    law = train_law(TrainingData(box, thrown, SETTING), TrainSettings(steps=60, switches=switches))
     assert law.inputs.guess == (switches.guess and switches.inputs == "contact")
     law.save(tmp_path / "law.safetensors")
     again = load(tmp_path / "law.safetensors")
@@ -127,7 +129,8 @@ def test_every_way_to_look_at_contacts_gives_a_law(box, thrown, switches, tmp_pa
 def test_other_approximators_give_laws_too(box, thrown, fresh, approximator, tmp_path):
     """From 3,000 contacts and without a guess, which would hide what was learned; nothing learned would be 56 %."""
     some = thrown[np.random.default_rng(0).permutation(len(thrown))[:3000]]
-    law = train(box, some, SETTING, approximator=approximator, inputs=Inputs(friction=(0.7, 0.7), guess=False))
+    known = Inputs(friction=(0.7, 0.7), guess=False)
+    law = train_law(TrainingData(box, some, SETTING), TrainSettings(approximator=approximator), inputs=known)
     law.save(tmp_path / "law.safetensors")
     again = load(tmp_path / "law.safetensors")
     assert same_parts(again, law)
@@ -142,7 +145,7 @@ def test_other_approximators_give_laws_too(box, thrown, fresh, approximator, tmp
 @pytest.mark.slow
 def test_the_symmetry_is_the_one_that_helps(box, thrown):
     """Without any guess to tell it, the fold of a box cone is found: mirrors and the swap of x and y."""
-    inputs, found = find_inputs(box, thrown, SETTING, Switches(guess=False))
+    inputs, found = find_inputs(TrainingData(box, thrown, SETTING), Switches(guess=False))
     assert set(found["fold_losses"]) == {"none", "mirror", "mirror-swap", "heading"}
     assert inputs.fold in ("mirror", "mirror-swap")
     assert found["fold_losses"]["mirror-swap"] < found["fold_losses"]["none"]
@@ -158,9 +161,9 @@ def stribeck(box):
 
 def test_networks_that_a_material_does_not_need_are_dropped(box, stribeck, tmp_path):
     law, (seen, unseen) = stribeck
-    quick = FitOptions(hidden=(16,), steps=100, batch=256)
+    quick = TrainSettings(hidden=(16,), steps=100)
     inputs = Inputs(fold="none", absolute=True)
-    learned = train(box, seen, SETTING, quick, inputs=inputs, material=law.material)
+    learned = train_law(TrainingData(box, seen, SETTING, law.material), quick, inputs=inputs)
     assert isinstance(learned, AugmentedLaw) and len(learned.dropped) == 6, (
         "the material is the truth, and nothing improves on it"
     )
@@ -175,7 +178,8 @@ def test_networks_that_a_material_does_not_need_are_dropped(box, stribeck, tmp_p
 def test_networks_correct_a_material_that_is_not_the_truth(box, stribeck):
     _, (seen, unseen) = stribeck
     material, inputs = Material.coulomb(0.5), Inputs(fold="heading", absolute=True)
-    learned = train(box, seen, SETTING, FitOptions(hidden=(32, 32), steps=1500), inputs=inputs, material=material)
+    settings = TrainSettings(hidden=(32, 32), steps=1500)
+    learned = train_law(TrainingData(box, seen, SETTING, material), settings, inputs=inputs)
     assert isinstance(learned, AugmentedLaw) and len(learned.dropped) < 6
     assert impulse_error(learned, unseen) < 0.6 * impulse_error(material.on(box), unseen)
 
@@ -184,8 +188,8 @@ def test_networks_correct_a_material_that_is_not_the_truth(box, stribeck):
 def test_loads_and_speeds_are_told_where_friction_depends_on_them(box, stribeck, thrown):
     _, (seen, _) = stribeck
     switches = Switches(fold="heading")
-    assert find_inputs(box, seen, SETTING, switches)[0].absolute
-    assert not find_inputs(box, thrown, SETTING, Switches(fold="mirror-swap"))[0].absolute
+    assert find_inputs(TrainingData(box, seen, SETTING), switches)[0].absolute
+    assert not find_inputs(TrainingData(box, thrown, SETTING), Switches(fold="mirror-swap"))[0].absolute
 
 
 def _contacts(box, instances: Instances):
@@ -211,6 +215,3 @@ def test_contacts_that_cannot_be_are_counted_and_left_out(box):
     wrong = replace(right, position=position, impulse=impulse)
     with pytest.warns(UserWarning, match=rf"12 of {number:,} contacts are left out: 3 in the air, 4 pulled"):
         assert len(usable(box, wrong, setting)) == number - 12
-    for change in ({"mode": right.mode * 0}, {"twist": right.twist[:, :3]}, {"throw": right.throw[:5]}):
-        with pytest.raises(InputError):
-            usable(box, replace(right, **change), setting)

@@ -11,8 +11,9 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 from stiction import AugmentedLaw, InputError, load
 from stiction.cli import main
 from stiction.data.dataset import DataSet
-from stiction.training.from_data import read_instances, train_from
-from stiction.training.settings import Switches
+from stiction.training.examples import read_instances
+from stiction.training.from_data import train_from
+from stiction.training.settings import Switches, TrainSettings
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,9 @@ def test_the_baseline_is_evaluated_in_the_same_way(folder, tmp_path):
 
 @pytest.mark.slow
 def test_a_law_says_where_it_comes_from(folder, tmp_path):
-    law = train_from(folder, tmp_path / "law.safetensors", steps=20, switches=Switches(guess=False, fold="none"))
+    law = train_from(
+        folder, tmp_path / "law.safetensors", TrainSettings(steps=20, switches=Switches(guess=False, fold="none"))
+    )
     data = DataSet(folder)
     assert law.info["data"] == data.fingerprint and law.info["plan"]["truth"]["friction"] == [0.6]
     assert law.body.same_as(data.body)

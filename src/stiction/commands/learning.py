@@ -27,11 +27,12 @@ def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
     by_ray = options.executor == "ray"
     require("`stiction collect`", *COLLECT_NEEDS, *(["dartpy"] if by_dart else []), *(["ray"] if by_ray else []))
     with loading():
-        from stiction.data.collecting import carry_out
+        from stiction.data.collecting import run_plan
         from stiction.data.dataset import print_summary
+        from stiction.data.executors import Workers
     plan = collection_plan(options)
     try:
-        data = carry_out(plan, options.out, workers=options.workers, executor=options.executor, address=options.address)
+        data = run_plan(plan, options.out, Workers(options.workers, options.executor, options.address))
     except KeyboardInterrupt:
         print(f"Stopped. The same command continues with the data in {options.out}.", file=sys.stderr)
         raise
@@ -40,8 +41,7 @@ def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
 
 def collection_plan(options: CollectOptions) -> "Plan":
     """The plan that the options describe; the body's preset fills in the defaults."""
-    from stiction.data.ground_truth import GroundTruth
-    from stiction.data.known_truths import gravity_of, resolved, to_truth
+    from stiction.data.ground_truth import GroundTruth, gravity_of, resolved, to_truth
     from stiction.data.plan import Plan
     from stiction.data.presets import parse_body, preset
     from stiction.laws.modelfile import load_law
@@ -107,19 +107,12 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> None:
     require("`stiction train`", *TRAIN_NEEDS)
     with loading():
         from stiction.training.from_data import train_from
-    train_from(
-        options.data[0],
-        options.out,
-        law=options.law,
-        approximator=options.approximator,
-        switches=options.switches,
-        material=options.material,
-        hidden=options.hidden,
-        steps=options.steps,
-        floor=options.floor,
-        time_budget=options.time_budget,
-        seed=options.seed,
-    )
+        from stiction.training.settings import TrainSettings
+    settings = TrainSettings(
+        options.law, options.approximator, options.switches, options.material, options.hidden, options.steps,
+        options.time_budget, options.floor, seed=options.seed,
+    )  # fmt: skip
+    train_from(options.data[0], options.out, settings)
 
 
 def _train_material(options: TrainOptions) -> None:
@@ -206,7 +199,7 @@ def _import_instances(options: ImportOptions, body: "Body") -> None:
     import warnings
 
     from stiction.data.dataset import print_summary
-    from stiction.data.tables import read_instances_file
+    from stiction.data.external_instances import read_instances_file
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

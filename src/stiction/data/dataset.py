@@ -1,13 +1,10 @@
-"""A data set: a folder with a manifest, which says what was collected, and its shards."""
+"""Data sets of contact instances: a folder with a manifest and shards, opened for reading."""
 
-import json
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,139 +19,23 @@ from stiction.data.instances import Columns, chosen
 from stiction.data.plan import Plan
 from stiction.data.store import (
     COLUMNS,
+    Manifest,
+    Shard,
     check_rows,
     checked_columns,
-    count_instances,
     decode_shard,
     empty_column,
-    encode_shard,
+    read_manifest,
     shard_path,
+    write_manifest,
 )
 from stiction.simulation.motion import Setting
-
-# The manifest of a data set: what was to be collected, with what, and, once complete, what each shard holds.
-
-
-NAME = "manifest.json"
-FORMAT = "stiction data set"
-VERSION = 1
-_FIELDS = {"format", "version", "plan", "packages", "shards", "sha256"}
-
-
-@dataclass(frozen=True)
-class Shard:
-    """What the manifest says of a shard.
-
-    sha256: of the file
-    instances: number of rows by kind (point, line, surface) and mode (static, dynamic, detach), 3 x 3
-    """
-
-    sha256: str
-    instances: list[list[int]]
-
-
-@dataclass(frozen=True, eq=False)
-class Manifest:
-    """plan: what is collected; packages: versions it is collected with; shards: None until all of them are there."""
-
-    plan: Plan
-    packages: dict[str, str]
-    shards: list[Shard] | None = None
-
-    @property
-    def instances(self) -> NDArray[np.int64]:
-        """Number of rows by kind (point, line, surface) and mode (static, dynamic, detach), shape (3, 3)."""
-        cells = [shard.instances for shard in self.shards or []]
-        return np.array(cells, dtype=np.int64).reshape(-1, 3, 3).sum(axis=0)
-
-    def to_text(self) -> str:
-        """The file: JSON, with a digest of itself. No times: the same command gives the same bytes."""
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            "plan": self.plan.to_dict(),
-            "packages": self.packages,
-            "shards": None if self.shards is None else [vars(shard) for shard in self.shards],
-        }
-        return _dump({**content, "sha256": digest(_dump(content).encode())})
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Put the manifest into its folder, whole."""
-    write_whole(folder / NAME, manifest.to_text().encode())
-
-
-def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a data set's folder; anything amiss is refused."""
-    path = folder / NAME
-    if not path.is_file():
-        raise checks.InputError(f"{folder} is no data set: it has no {NAME}.")
-    data = read_bytes(path)
-    try:
-        content = json.loads(data.decode())
-    except (ValueError, RecursionError) as error:
-        raise checks.InputError(f"{path} is damaged: {error}.") from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise checks.InputError(f"{path} does not describe a stiction data set.")
-    if content.get("version") != VERSION:
-        found = content.get("version")
-        raise checks.InputError(f"{path} has version {found!r:.20} of the format; this stiction reads {VERSION}.")
-    manifest = Manifest(
-        Plan.from_dict(content.get("plan")), _packages(path, content), _shards(path, content.get("shards"))
-    )
-    if set(content) != _FIELDS or manifest.to_text().encode() != data:
-        raise checks.InputError(f"{path} was altered after it was written.")
-    if manifest.shards is not None and len(manifest.shards) != manifest.plan.shards:
-        raise checks.InputError(f"{path} lists {len(manifest.shards)} shards, but plans {manifest.plan.shards}.")
-    return manifest
-
-
-def difference(there: dict[str, Any], here: dict[str, Any], path: str = "") -> str | None:
-    """The first place in which two plain descriptions differ, as "NAME OLD, not NEW"; None if they do not."""
-    for name in [*here, *(name for name in there if name not in here)]:
-        old, new = there.get(name), here.get(name)
-        if isinstance(old, dict) and isinstance(new, dict):
-            inner = difference(old, new, f"{path}{name}.")
-            if inner is not None:
-                return inner
-        elif old != new:
-            return f"{path}{name} {_short(old)}, not {_short(new)}"
-    return None
-
-
-def _packages(path: Path, content: dict[str, Any]) -> dict[str, str]:
-    packages = content.get("packages")
-    if not isinstance(packages, dict) or not all(isinstance(version, str) for version in packages.values()):
-        raise checks.InputError(f"{path} is damaged: it does not list package versions.")
-    return packages
-
-
-def _shards(path: Path, entries: Any) -> list[Shard] | None:
-    if entries is None:
-        return None
-    try:
-        shards = [Shard(**entry) for entry in entries]
-        cells = np.array([shard.instances for shard in shards], dtype=np.int64)
-        if cells.shape != (len(shards), 3, 3) or (cells < 0).any():
-            raise ValueError("instances must be counted by 3 kinds and 3 modes")
-    except (TypeError, ValueError, OverflowError) as error:
-        raise checks.InputError(f"{path} is damaged: its list of shards cannot be read ({error}).") from error
-    return shards
-
-
-def _dump(content: Any) -> str:
-    return json.dumps(content, indent=2, allow_nan=False) + "\n"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 class DataSet:
     """A complete data set, opened for reading; every shard is compared with its digest before it is parsed.
 
-    plan: what was collected; instances: number of rows by kind (point, line, surface) and mode, shape (3, 3)
+    plan: of the collection; instances: number of rows by kind (point, line, surface) and mode, shape (3, 3)
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -177,8 +58,8 @@ class DataSet:
         return int(self.instances.sum())
 
     def __repr__(self) -> str:
-        where = f"{str(self.folder)!r}, "
-        return f"DataSet({where}{len(self):,} contacts from {self.plan.throws:,} throws of {self.body!r})"
+        contacts = f"{len(self):,} contacts from {self.plan.throws:,} throws of {self.body!r}"
+        return f"DataSet({str(self.folder)!r}, {contacts})"
 
     @property
     def body(self) -> Body:
@@ -187,7 +68,7 @@ class DataSet:
 
     @property
     def setting(self) -> Setting:
-        """Time step and gravity, as stepping wants them."""
+        """Time step and gravity."""
         return Setting(self.plan.timestep, np.array(self.plan.gravity))
 
     def save(self, out: str | Path) -> "DataSet":
@@ -235,8 +116,8 @@ class DataSet:
             keep = np.isin(rows["kind"], [int(kind) for kind in kinds])
             if wanted is not None:
                 keep &= wanted[rows["throw"]]
-            kept = rows if keep.all() else chosen(rows, keep)
-            yield {column: kept[column] for column in columns}
+            rows = rows if keep.all() else chosen(rows, keep)
+            yield {column: rows[column] for column in columns}
 
     def read(
         self,
@@ -251,9 +132,9 @@ class DataSet:
         result = {column: empty_column(column, total) for column in columns}
         end = 0
         for rows in self.stream(columns, kinds=kinds, throws=throws):
-            begin, end = end, end + len(rows[columns[0]])
+            start, end = end, end + len(rows[columns[0]])
             for column in columns:
-                result[column][begin:end] = rows[column]
+                result[column][start:end] = rows[column]
         return result
 
     def _read(self, number: int, columns: Sequence[str]) -> Columns:
@@ -283,8 +164,8 @@ class DataSet:
         return marked
 
 
-def without_trace(write: Callable[[Path], DataSet]) -> DataSet:
-    """The data set that `write` makes in a temporary folder, which goes when the data set goes."""
+def temporary_data_set(write: Callable[[Path], DataSet]) -> DataSet:
+    """The data set that `write` makes in a temporary folder, which is removed together with the data set."""
     folder = Path(tempfile.mkdtemp(prefix="stiction-"))
     try:
         data = write(folder)
@@ -295,52 +176,26 @@ def without_trace(write: Callable[[Path], DataSet]) -> DataSet:
     return data
 
 
-def checked_shard(plan: Plan, number: int, data: bytes, name: str) -> Shard:
-    """What the manifest is to say of a shard's bytes; anything amiss in them is refused."""
-    rows = decode_shard(plan, number, data, name=name)
-    check_rows(plan, number, rows, name)
-    if encode_shard(plan, number, rows) != data:
-        raise checks.InputError(f"{name} was altered after it was written.")
-    return Shard(digest(data), count_instances(rows))
-
-
-# What a person sees at the end of a collection: the table of instances, and which classes are thin.
-
-
 FEW = 200  # instances below which a class can hardly be learned
-_KINDS = [kind for kind in Kind if kind]
-_MODES = [mode for mode in Mode if mode]
-
-
-def instance_table(data: DataSet) -> Table:
-    """Number of instances by patch kind and mode."""
-    table = Table(title="contact instances", title_justify="left")
-    for name in ("patch", *(mode.name.lower() for mode in _MODES), "all"):
-        table.add_column(name, justify="left" if name == "patch" else "right")
-    for kind, counts in zip(_KINDS, data.instances):
-        table.add_row(kind.name.lower(), *(f"{count:,}" for count in counts), f"{counts.sum():,}")
-    totals = data.instances.sum(axis=0)
-    table.add_section()
-    table.add_row("all", *(f"{count:,}" for count in totals), f"{len(data):,}")
-    return table
-
-
-def thin_classes(data: DataSet) -> list[str]:
-    """Classes with too few instances to learn from, with their numbers."""
-    kinds = _KINDS[:-1] if data.body.planar else _KINDS  # a planar body never lies on a surface
-    return [
-        f"{kind.name.lower()} {mode.name.lower()} ({int(data.instances[row, column])})"
-        for (row, kind) in enumerate(kinds)
-        for (column, mode) in enumerate(_MODES)
-        if data.instances[row, column] < FEW
-    ]
 
 
 def print_summary(data: DataSet) -> None:
-    """The table, and a warning where a class is thin."""
+    """Print the number of instances by patch kind and mode, and a warning about classes with few instances."""
+    kinds, modes = ([part.name.lower() for part in parts if part] for parts in (Kind, Mode))
+    table = Table(title="contact instances", title_justify="left")
+    for name in ("patch", *modes, "all"):
+        table.add_column(name, justify="left" if name == "patch" else "right")
+    totals = data.instances.sum(axis=0)
+    for number, (kind, counts) in enumerate(zip((*kinds, "all"), (*data.instances, totals), strict=True), 1):
+        table.add_row(kind, *(f"{count:,}" for count in counts), f"{counts.sum():,}", end_section=number == len(kinds))
     console = Console(highlight=False)
-    console.print(instance_table(data))
-    thin = thin_classes(data)
-    if thin:
-        console.print(f"Fewer than {FEW} instances, too few to learn from: {', '.join(thin)}. Throw more often.")
+    console.print(table)
+    few = [
+        f"{kind} {mode} ({data.instances[row, column]})"
+        for row, kind in enumerate(kinds[:-1] if data.body.planar else kinds)  # a planar body has no surface contacts
+        for column, mode in enumerate(modes)
+        if data.instances[row, column] < FEW
+    ]
+    if few:
+        console.print(f"Fewer than {FEW} instances, too few to learn from: {', '.join(few)}. Throw more often.")
     console.print(f"{len(data):,} instances of {data.plan.throws:,} throws in {data.folder}")

@@ -1,4 +1,4 @@
-"""Who does the work: this process, joblib's workers on this machine, or a Ray cluster."""
+"""Parallel execution: in this process, in joblib's worker processes on this machine, or on a Ray cluster."""
 
 import os
 import socket
@@ -6,56 +6,57 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
 from stiction.basics import checks
 from stiction.basics.environment import require
 
-EXECUTORS = ("local", "ray")
 T = TypeVar("T")
 
 
-def run(
-    task: Callable[[int], T],
-    numbers: list[int],
-    *,
-    executor: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
-) -> Iterator[tuple[int, T]]:
-    """`task(number)` for all numbers, each with its result as it becomes ready; call `check` first.
+@dataclass(frozen=True)
+class Workers:
+    """The processes that run tasks.
 
-    task: can be pickled, and depends on nothing but its number
-    executor: "local", this process or `workers` others, or "ray"
-    workers: tasks at the same time; by default as many as there are cores
-    address: of a Ray cluster; by default Ray is started here
+    number: tasks at the same time; None: one a core
+    executor: "local", this process or others on this machine, or "ray"
+    address: of a Ray cluster; None: Ray is started on this machine
     """
-    if executor == "ray":
-        return _with_ray(task, numbers, workers, address)
-    if stays_here(executor, workers, len(numbers)):
-        return ((number, task(number)) for number in numbers)
-    return _with_joblib(task, numbers, min(workers or _cores(), len(numbers)))
 
+    number: int | None = None
+    executor: str = "local"
+    address: str | None = None
 
-def stays_here(executor: str, workers: int | None, tasks: int) -> bool:
-    """Whether `run` does all `tasks` in this process."""
-    return executor == "local" and min(workers or _cores(), tasks) <= 1
+    def check(self) -> None:
+        """Refuse impossible values, missing packages and addresses that do not answer."""
+        checks.choice("executor", self.executor, ("local", "ray"))
+        if self.number is not None:
+            checks.count("workers", self.number, 1)
+        if self.address is not None and self.executor != "ray":
+            raise checks.InputError("An address is for the executor ray only.")
+        if self.executor == "ray":
+            require("The executor ray", "ray")
+        if self.address is not None:
+            _check_address(self.address)
+        if self.executor == "local" and (self.number or _cores()) > 1:
+            require("More than one worker", "joblib")
 
+    def run(self, task: Callable[[int], T], numbers: list[int]) -> Iterator[tuple[int, T]]:
+        """Pairs of each number and task(number), in the order in which they finish; call `check` first.
 
-def check(executor: str, workers: int | None, address: str | None) -> None:
-    """Refuse what `run` could not do."""
-    checks.choice("executor", executor, EXECUTORS)
-    if workers is not None:
-        checks.count("workers", workers, 1)
-    if address is not None and executor != "ray":
-        raise checks.InputError("An address is for the executor ray only.")
-    if executor == "ray":
-        require("The executor ray", "ray")
-    if address is not None:
-        _probe(address)
-    if executor == "local" and (workers or _cores()) > 1:
-        require("More than one worker", "joblib")
+        task: picklable, and a pure function of its number
+        """
+        if self.executor == "ray":
+            return _with_ray(task, numbers, self)
+        if self.run_here(len(numbers)):
+            return ((number, task(number)) for number in numbers)
+        return _with_joblib(task, numbers, min(self.number or _cores(), len(numbers)))
+
+    def run_here(self, n_tasks: int) -> bool:
+        """Whether `run` does all tasks in this process."""
+        return self.executor == "local" and min(self.number or _cores(), n_tasks) <= 1
 
 
 def _cores() -> int:
@@ -67,9 +68,10 @@ def _with_joblib(task: Callable[[int], T], numbers: list[int], workers: int) -> 
     import joblib
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    # Few tasks ahead of the workers: results wait in memory until they are fetched.
-    ahead: Any = {"batch_size": 1, "pre_dispatch": "n_jobs + 1"}
-    pool: Any = joblib.Parallel(workers, return_as="generator_unordered", **ahead)
+    # Only one task is dispatched ahead: results wait in memory until they are fetched.
+    pool: Any = joblib.Parallel(
+        workers, return_as="generator_unordered", batch_size=1, pre_dispatch="n_jobs + 1"  # type: ignore[arg-type]
+    )  # fmt: skip
     try:
         yield from pool(joblib.delayed(_of_parent)(os.getpid(), task, number) for number in numbers)
     except TerminatedWorkerError as error:
@@ -83,7 +85,7 @@ def _of_parent(parent: int, task: Callable[[int], T], number: int) -> tuple[int,
 
 @cache
 def _follow(parent: int) -> None:
-    """End this worker soon after its parent: of a killed one, joblib's workers would wait for minutes."""
+    """End this worker soon after its parent: if that is killed, joblib's workers would wait for minutes."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -93,27 +95,25 @@ def _follow(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _with_ray(
-    task: Callable[[int], T], numbers: list[int], workers: int | None, address: str | None
-) -> Iterator[tuple[int, T]]:
+def _with_ray(task: Callable[[int], T], numbers: list[int], workers: Workers) -> Iterator[tuple[int, T]]:
     import ray
 
     if not numbers:
         return
-    with _ray_session(ray, workers, address):
+    with _ray_session(ray, workers.number, workers.address):
         remote = ray.remote(_numbered)
         shared = ray.put(task)
-        at_once = workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        at_once = workers.number or max(int(ray.cluster_resources().get("CPU", 1)), 1)
         waiting, running = list(reversed(numbers)), []
         while waiting or running:
-            while waiting and len(running) <= at_once:  # one more than the workers, so that none stands idle
+            while waiting and len(running) <= at_once:  # one more than the workers, so that none is idle
                 running.append(remote.remote(shared, waiting.pop()))
             ready, running = ray.wait(running)
             yield ray.get(ready[0])
 
 
-def _probe(address: str) -> None:
-    """Refuse an address that does not answer; Ray itself would try again for many minutes."""
+def _check_address(address: str) -> None:
+    """Refuse an address that does not answer; Ray itself would retry for many minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if address == "auto":
         return
@@ -127,7 +127,7 @@ def _probe(address: str) -> None:
 
 @contextmanager
 def _ray_session(ray, workers: int | None, address: str | None) -> Iterator[None]:
-    """Ray, started here or joined at `address`, and left as it was found."""
+    """Ray, started on this machine or joined at `address`, and shut down if it was not running before."""
     if ray.is_initialized():
         yield
         return
@@ -140,8 +140,7 @@ def _ray_session(ray, workers: int | None, address: str | None) -> Iterator[None
         )  # fmt: skip
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         where = f"at {address}" if address else "on this machine"
-        first = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        raise checks.InputError(f"Ray cannot be reached {where}: {first}.") from error
+        raise checks.InputError(f"Ray cannot be reached {where}: {checks.first_line(error)}.") from error
     try:
         yield
     finally:

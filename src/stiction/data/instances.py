@@ -1,4 +1,4 @@
-"""From throws to contact instances: the state, v1, impulse, mode and kind of every step in contact."""
+"""Contact instances of throws: the state, v1, impulse, mode and kind of every step in contact."""
 
 from typing import Any
 
@@ -15,14 +15,13 @@ from stiction.simulation.motion import MAX_START_DEPTH, Setting, contacts_at, fr
 Columns = dict[str, NDArray]
 
 REQUERIED = -1  # the step of an instance that belongs to no trajectory
-IN_PLANE_JITTER = 4.0  # times as wide as the jitter of other throws
-_GAIN = 1.2  # energy over that of the throw's start from which on its motion is no longer trusted
 
 
 def contact_instances(body: Body, run: Trajectory, setting: Setting) -> Columns:
     """All steps in contact of a batch of throws `run` (n,), in order; "throw" counts from 0. Columns as in store."""
     throw, step = np.nonzero((run.kind > 0) & trusted(body, run, setting))
-    before, after = (_state(run, throw, k) for k in (step, step + 1))
+    parts = run.position, run.quaternion, run.velocity, run.angular_velocity
+    before, after = (State(*(part[throw, k] for part in parts)) for k in (step, step + 1))
     twist = to_motion(body, before).twist
     return {
         "throw": throw.astype(np.int32),
@@ -39,8 +38,10 @@ def contact_instances(body: Body, run: Trajectory, setting: Setting) -> Columns:
 
 
 def trusted(body: Body, run: Trajectory, setting: Setting) -> NDArray[np.bool_]:
-    """Which steps (n, steps) come before the motion gains energy: the explicit gyroscopic torque of a thin body that
-    spins fast feeds itself until the motion runs out of numbers, and what is seen on the way there never happens."""
+    """Which steps (n, steps) come before the motion gains a fifth of its energy.
+
+    The explicit gyroscopic torque of a thin body that spins fast is unstable: such motions grow until they overflow.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         R = rotation_matrices(run.quaternion.reshape(-1, 4)).reshape(*run.quaternion.shape[:-1], 3, 3)
         arm = R @ body.com
@@ -48,7 +49,7 @@ def trusted(body: Body, run: Trajectory, setting: Setting) -> NDArray[np.bool_]:
         spin = np.einsum("...ij,...i->...j", R, run.angular_velocity)  # in body axes
         energy = 0.5 * body.mass * (velocity**2).sum(axis=-1) - body.mass * (run.position + arm) @ setting.gravity
         energy += 0.5 * np.einsum("...i,ij,...j", spin, body.inertia, spin)
-        sound = energy <= _GAIN * np.abs(energy[:, :1])
+        sound = energy <= 1.2 * np.abs(energy[:, :1])
     return np.logical_and.accumulate(sound, axis=1)[:, 1:]
 
 
@@ -70,7 +71,7 @@ def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setti
     noise: standard normal, shape (n, 6): of the velocity of the patch's centre, and of the spin
     share, speed: the standard deviation is this share of the patch's speed plus this speed [m/s], for the spin divided
         by half the body's diameter
-    Left out are states that lie too deep in the ground for a throw to begin there.
+    States that are too deep in the ground for a throw to start there are left out.
     """
     motion = to_motion(body, State(rows["position"], rows["quaternion"]))
     motion.twist[:] = rows["twist"]
@@ -90,18 +91,18 @@ def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setti
 
 
 def noise_in_plane(noise: NDArray, quaternion: NDArray) -> NDArray:
-    """Of noise (n, 6) for `jittered` what leaves the bodies' y axes level and moves them across these axes only.
+    """The part of noise (n, 6) for `jittered` that leaves the bodies' y axes level and moves them across these axes.
 
-    It is widened: what hinges do to a link goes far beyond what it meets when it is thrown.
+    It is 4 times as wide as that of other throws: a link on hinges has twists that it rarely has when it is thrown.
     """
     across = rotation_matrices(quaternion)[:, :, 1]
-    push, turn = IN_PLANE_JITTER * noise[:, :3], IN_PLANE_JITTER * noise[:, 3:]
+    push, turn = 4.0 * noise[:, :3], 4.0 * noise[:, 3:]
     push = push - (push * across).sum(axis=1, keepdims=True) * across
     return np.hstack([push, (turn * across).sum(axis=1, keepdims=True) * across])
 
 
 def joined(parts: list[Columns]) -> Columns:
-    """Rows of several parts in the order of their throws, within a throw in the order of the parts."""
+    """Rows of several parts, sorted by throw, within a throw in the order of the parts."""
     rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return chosen(rows, np.argsort(rows["throw"], kind="stable"))
 
@@ -111,48 +112,41 @@ def chosen(rows: Columns, which) -> Columns:
     return {name: column[which] for name, column in rows.items()}
 
 
-def _state(run: Trajectory, throw, step) -> State:
-    return State(*(part[throw, step] for part in _parts(run)))
+# Validation of contacts: a wrong frame or sign is found by the whole data set, while noise is tolerated.
 
 
-def _parts(run: Trajectory):
-    return run.position, run.quaternion, run.velocity, run.angular_velocity
+def possible_contacts(
+    body: Body, contacts: _core.Contacts, setting: Setting, impulse: NDArray, n_rows: int
+) -> tuple[NDArray[np.bool_], dict[str, int]]:
+    """Which contacts (k,) are physically possible, and the number of the other rows by their first fault.
 
-
-# Which contacts can be: what tells one that is wrong from one that is only noisy.
-
-
-_PULL = 0.05  # share of the body's weight in one step by which the ground may seem to pull
-_ENERGY_TOLERANCE = (
-    0.5,
-    0.2,
-)  # shares of the impulse's own energy, and of its work by component, by which it may seem to add energy
-_BESIDE = 0.25  # share of the body's diameter by which its centre of pressure may seem to lie outside of the patch
-IN_THE_AIR = "in the air"
-
-
-def faults(body: Body, contacts: _core.Contacts, setting: Setting, impulse: NDArray) -> dict[str, NDArray[np.bool_]]:
-    """Which contacts cannot be, by the reason: a wrong frame or a wrong sign is told by the whole data set.
-
-    impulse: about the centre of mass (n, 6)
+    contacts: those of n_rows rows that touch the ground
+    impulse: about the centre of mass (k, 6)
     """
     record: Any = contacts.record
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is not possible
+    with np.errstate(over="ignore", invalid="ignore"):  # an impulse that overflows is not possible
         push, weight = impulse[:, 2], body.mass * float(np.linalg.norm(setting.gravity)) * setting.timestep
         change = np.einsum("nij,nj->ni", contacts.inverse_inertia, impulse)
-        own = 0.5 * (impulse * change).sum(axis=1)
+        energy = 0.5 * (impulse * change).sum(axis=1)
         work = impulse * record.velocity
-        allowed = _ENERGY_TOLERANCE[0] * own + _ENERGY_TOLERANCE[1] * np.abs(work).sum(axis=1) + 1e-12 * body.mass
+        # An impulse may seem to add half of its own energy and a fifth of its work by component: noise does that.
+        allowed = 0.5 * energy + 0.2 * np.abs(work).sum(axis=1) + 1e-12 * body.mass
         torque = impulse[:, 3:] - np.cross(record.centre, impulse[:, :3])  # about the patch's centre
-        aside = np.hypot(torque[:, 0], torque[:, 1]) > push * (2 * record.radius + _BESIDE * body.diameter)
-        return {
+        # The centre of pressure may seem to be outside the patch by a quarter of the body's diameter.
+        outside = np.hypot(torque[:, 0], torque[:, 1]) > push * (2 * record.radius + 0.25 * body.diameter)
+        faults = {
             "too deep in the ground": record.depth > MAX_START_DEPTH * body.diameter,
-            "pulled by the ground": push < -_PULL * weight,
-            "with a torque that their patch cannot make": (push > _PULL * weight) & aside,
-            "whose impulse adds energy": ~(work.sum(axis=1) + own <= allowed),
+            "pulled by the ground": push < -0.05 * weight,
+            "with a torque that their patch cannot make": (push > 0.05 * weight) & outside,
+            "whose impulse adds energy": ~(work.sum(axis=1) + energy <= allowed),
         }
+    possible, counts = np.ones(len(impulse), dtype=np.bool_), {"in the air": n_rows - len(impulse)}
+    for fault, found in faults.items():
+        counts[fault] = int((possible & found).sum())
+        possible &= ~found
+    return possible, counts
 
 
-def told(counts: dict[str, int]) -> str:
-    """Numbers of contacts by their faults, in words; empty if there are none."""
+def fault_text(counts: dict[str, int]) -> str:
+    """Numbers of contacts by their faults, as text; empty if there are none."""
     return ", ".join(f"{count:,} {fault}" for fault, count in counts.items() if count)

@@ -1,4 +1,4 @@
-"""A plan: everything that decides the bytes of a data set."""
+"""A plan of a collection: everything that decides the bytes of a data set."""
 
 import hashlib
 import json
@@ -10,23 +10,19 @@ from stiction.basics import checks
 from stiction.basics.environment import version_of
 from stiction.bodies.body import Body
 from stiction.bodies.throws import ThrowRanges
-from stiction.data.ground_truth import Truth
-from stiction.data.known_truths import truth_from_dict
+from stiction.data.ground_truth import Truth, truth_from_dict
 from stiction.laws.law import GRAVITY, checked_gravity, checked_timestep
-
-_MOST_STEPS = 2**15 - 1  # steps are stored in 16 bits
-_MOST_THROWS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The throws of one body in one ground truth, and what is kept of them.
+    """The throws of one body in one ground truth, and which of their contacts are stored.
 
-    throws, steps, seed: how many throws, time steps of each, and what they are drawn with
-    requeries: contact states of each throw that are asked again with jittered velocities
+    throws, steps, seed: number of throws, time steps of each, and seed of all that is drawn
+    requeries: contact states of each throw that are simulated again for one step, with jittered velocities
     jitter_share, jitter_speed: standard deviation of the jitter: this share of the patch's speed plus this speed [m/s]
-    keep_static_surface: share of the static contacts on a surface that is kept. They are nearly all of a body's time
-        on the ground and say nothing new. Of a planar body: on a line.
+    keep_static_surface: share of the static contacts on a surface that is stored. They take most of a body's time on
+        the ground and are nearly alike. For a planar body: on a line.
     in_plane: share of the throws that move in a vertical plane across the body's y axis, as a link on hinges along it
         does; their jitter stays in the plane and is 4 times as wide
     shard_throws: throws in one file; part of the layout, not of the throws themselves
@@ -52,9 +48,9 @@ class Plan:
     def __post_init__(self) -> None:
         for name, least in (("throws", 1), ("steps", 1), ("seed", 0), ("requeries", 0), ("shard_throws", 1)):
             object.__setattr__(self, name, checks.count(name, getattr(self, name), least))
-        for name, most in (("throws", _MOST_THROWS), ("steps", _MOST_STEPS)):
-            if getattr(self, name) > most:
-                raise checks.InputError(f"{name} must be at most {most}, got {getattr(self, name)}.")
+        for name, bits in (("throws", 31), ("steps", 15)):  # as they are stored
+            if getattr(self, name) >= 2**bits:
+                raise checks.InputError(f"{name} must be at most {2**bits - 1}, got {getattr(self, name)}.")
         for name in ("jitter_share", "jitter_speed", "keep_static_surface", "in_plane"):
             object.__setattr__(self, name, checks.non_negative(name, getattr(self, name)))
         for name in ("keep_static_surface", "in_plane"):
@@ -70,15 +66,15 @@ class Plan:
 
     def shard(self, number: int) -> range:
         """The throws in shard `number`."""
-        begin = number * self.shard_throws
-        return range(begin, min(begin + self.shard_throws, self.throws))
+        start = number * self.shard_throws
+        return range(start, min(start + self.shard_throws, self.throws))
 
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold and `from_dict` reads back exactly."""
         plain = {part.name: getattr(self, part.name) for part in fields(self)}
         parts = {name: plain[name].to_dict() for name in ("body", "truth", "ranges")}
         if not self.in_plane:
-            del plain["in_plane"]  # data sets without such throws are older than they
+            del plain["in_plane"]  # older data sets do not have it
         return {**plain, **parts, "gravity": list(self.gravity)}
 
     @classmethod
@@ -104,5 +100,5 @@ class Plan:
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
 
     def packages(self) -> dict[str, str]:
-        """Versions of what decides the bytes."""
+        """Versions of the packages that decide the bytes."""
         return {name: version_of(name) for name in (*self.truth.packages(), "pyarrow")}

@@ -1,20 +1,19 @@
 """Bodies by name, and bodies written out as text: what `stiction collect BODY` accepts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.bodies.body import Body
 from stiction.bodies.throws import ThrowRanges
-from stiction.data.known_truths import FRICTION
+from stiction.data.ground_truth import FRICTION
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A body with the friction and the throws that go with it.
+    """A body with its default friction and throws.
 
     shape: as text, such as "box:0.2,0.3,0.4"
     mass: [kg]
@@ -27,7 +26,7 @@ class Preset:
     ranges: ThrowRanges = field(default_factory=ThrowRanges)
 
 
-# Inside a chain, a contact meets the twist the link would have on its own: far faster than the chain itself moves.
+# In a chain, contacts are predicted from the twist of a single free link, which is far faster than that of the chain.
 _CHAIN = ThrowRanges(horizontal=(-6.0, 6.0), vertical=(-6.0, 2.0), spin=(-40.0, 40.0))
 
 PRESETS = {
@@ -35,12 +34,6 @@ PRESETS = {
     "prism": Preset("prism:5,0.2,0.2", friction=1.0),
     "rectangle": Preset("rectangle:0.2,0.4", friction=1.0),
     "link": Preset("box:0.5,0.1,0.08", friction=0.6, ranges=_CHAIN),
-}
-
-_SHAPES: dict[str, tuple[int, Callable[..., Body]]] = {
-    "box": (3, lambda x, y, z, **how: Body.box((x, y, z), **how)),
-    "prism": (3, lambda sides, radius, height, **how: Body.prism(_whole(sides), radius, height, **how)),
-    "rectangle": (2, lambda x, z, **how: Body.rectangle((x, z), **how)),
 }
 
 
@@ -58,29 +51,33 @@ def parse_body(
     inertia: Sequence[str] = (),
     mjcf: Path | None = None,
 ) -> Body:
-    """The body that `text` means: a preset, a shape such as "box:0.2,0.3,0.4" [m], or the path of a mesh file.
+    """The body described by `text`: a preset, a shape such as "box:0.2,0.3,0.4" [m], or the path of a mesh file.
 
     mass: [kg]
     scale: metres in one unit of a mesh file
-    com: centre of mass [m], three numbers as a person types them, between commas or spaces; by default the shape's
-    inertia: so too, three or six: xx, yy, zz and xy, xz, yz about the centre of mass, body axes [kg m^2]
+    com: centre of mass [m], three numbers as typed, with commas or spaces between; by default the shape's
+    inertia: likewise, three or six: xx, yy, zz and xy, xz, yz about the centre of mass, body axes [kg m^2]
     mjcf: model file in which `text` is the name of a body, which brings its mass properties
     """
-    given: dict[str, Any] = {}
-    if com:
-        given["com"] = _numbers("--com", ",".join(com), 3)
-    if inertia:
-        given["inertia"] = _inertia(_numbers("--inertia", ",".join(inertia), 3, 6))
+    centre = _numbers("--com", ",".join(com), 3) if com else [0.0, 0.0, 0.0]
+    moments = _inertia(_numbers("--inertia", ",".join(inertia), 3, 6)) if inertia else None
     if mjcf is not None:
-        if given or mass != 1.0 or scale != 1.0:
+        if com or inertia or mass != 1.0 or scale != 1.0:
             raise checks.InputError("A body of a model file has its own mass, com and inertia: give none with --mjcf.")
         return _body_in_file(mjcf, text)
     shape, colon, sizes = preset(text).shape.partition(":")
-    if colon and shape in _SHAPES:
-        number, build = _SHAPES[shape]
-        return build(*_numbers(f"A body such as {text!r}", sizes, number), mass=mass, **given)
+    what = f"A body such as {text!r}"
+    if colon and shape == "box":
+        return Body.box(_numbers(what, sizes, 3), mass, com=centre, inertia=moments)
+    if colon and shape == "rectangle":
+        return Body.rectangle(_numbers(what, sizes, 2), mass, com=centre, inertia=moments)
+    if colon and shape == "prism":
+        sides, radius, height = _numbers(what, sizes, 3)
+        if not sides.is_integer():
+            raise checks.InputError(f"prism sides must be a whole number, got {sides:g}.")
+        return Body.prism(int(sides), radius, height, mass, com=centre, inertia=moments)
     if Path(text).suffix and (Path(text).exists() or not colon):
-        return Body.mesh(text, mass, scale=scale, **given)
+        return Body.mesh(text, mass, scale=scale, com=centre if com else None, inertia=moments)
     raise checks.InputError(
         f"BODY must be one of {', '.join(PRESETS)}, or box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT, rectangle:X,Z in metres, "
         f"or the path of a mesh file, got {text!r}."
@@ -107,13 +104,7 @@ def _body_in_file(path: Path, name: str) -> Body:
     if not name:
         raise checks.InputError("--mjcf needs the name of a body in that file: give --body NAME.")
     try:
-        from stiction.mujoco.mjcf import body_in_file  # only where it is needed: MuJoCo may be missing
+        from stiction.mujoco.mjcf import body_in_file  # MuJoCo may not be installed
     except ImportError as error:
         raise checks.InputError(needs("A body of a model file", "mujoco")) from error
     return body_in_file(path, name)
-
-
-def _whole(sides: float) -> int:
-    if not sides.is_integer():
-        raise checks.InputError(f"prism sides must be a whole number, got {sides:g}.")
-    return int(sides)

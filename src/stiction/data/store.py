@@ -1,14 +1,18 @@
-"""Shards: Parquet files of contact instances, written whole, and read only when nothing in them is amiss."""
+"""The files of a data set: shards, which are Parquet tables of contact instances, and the manifest that lists them."""
 
 import io
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.basics.environment import needs
+from stiction.basics.files import digest, read_bytes, write_whole
 from stiction.bodies.state import Kind, Mode
 from stiction.data.instances import REQUERIED, Columns
 from stiction.data.plan import Plan
@@ -33,7 +37,7 @@ COLUMNS: dict[str, tuple[type[np.generic], tuple[str, ...]]] = {
     "mode": (np.int8, ()),
     "kind": (np.int8, ()),
 }
-_PLAN, _NUMBER = b"stiction.plan", b"stiction.shard"  # what a shard says of itself
+_PLAN, _NUMBER = b"stiction.plan", b"stiction.shard"  # metadata of a shard
 
 
 def checked_columns(columns: Sequence[str]) -> list[str]:
@@ -55,17 +59,13 @@ def flat_names(column: str) -> list[str]:
     return [f"{column}_{part}" for part in COLUMNS[column][1]] or [column]
 
 
-def _schema() -> pa.Schema:
-    return pa.schema(
-        [
-            pa.field(name, pa.from_numpy_dtype(number), nullable=False)
-            for column, (number, _) in COLUMNS.items()
-            for name in flat_names(column)
-        ]
-    )
-
-
-_SCHEMA = _schema()
+_SCHEMA = pa.schema(
+    [
+        pa.field(name, pa.from_numpy_dtype(number), nullable=False)
+        for column, (number, _) in COLUMNS.items()
+        for name in flat_names(column)
+    ]
+)
 _WRITER: dict[str, Any] = {
     "compression": "zstd",
     "compression_level": 1,
@@ -92,8 +92,7 @@ def encode_shard(plan: Plan, number: int, rows: Columns) -> bytes:
 def decode_shard(
     plan: Plan, number: int, data: bytes, columns: Sequence[str] = tuple(COLUMNS), name="shard"
 ) -> Columns:
-    """Rows of a file's bytes: each column (rows,) or (rows, components); anything amiss is refused."""
-    columns = checked_columns(columns)
+    """Rows of a file's bytes: each column (rows,) or (rows, components); damaged files are refused."""
     try:
         file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, arrow_extensions_enabled=False)
         _check_origin(plan, number, file, name)
@@ -104,18 +103,8 @@ def decode_shard(
         return {column: _column(table, column) for column in columns}
     except checks.InputError:
         raise
-    # What arrow raises for a damaged file depends on where the damage is.
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        TypeError,
-        KeyError,
-        IndexError,
-        MemoryError,
-        OverflowError,
-    ) as error:
-        raise checks.InputError(f"{name} is damaged, or no shard of a data set: {_first_line(error)}.") from error
+    except Exception as error:  # the type depends on where the damage is
+        raise checks.InputError(f"{name} is damaged, or no shard of a data set: {checks.first_line(error)}.") from error
 
 
 def check_rows(plan: Plan, number: int, rows: Columns, name="shard") -> None:
@@ -134,7 +123,7 @@ def check_rows(plan: Plan, number: int, rows: Columns, name="shard") -> None:
     for column, values in rows.items():
         if not np.isfinite(values).all():
             raise checks.InputError(f"{name} is damaged: {column} must be finite.")
-    with np.errstate(over="ignore"):  # what overflows has not length 1
+    with np.errstate(over="ignore"):  # an infinite length is not 1 either
         length = np.linalg.norm(rows.get("quaternion", np.eye(4)), axis=1)
     if not (np.abs(length - 1) < 1e-6).all():
         raise checks.InputError(f"{name} is damaged: quaternions must have length 1.")
@@ -147,15 +136,15 @@ def count_instances(rows: Columns) -> list[list[int]]:
 
 
 def shard_path(folder: Path, number: int) -> Path:
-    """Where shard `number` is kept."""
+    """The file of shard `number`."""
     return folder / f"shard-{number:05d}.parquet"
 
 
 def _check_origin(plan: Plan, number: int, file: pq.ParquetFile, name: str) -> None:
-    said = file.schema_arrow.metadata or {}
-    if not file.schema_arrow.equals(_SCHEMA) or _PLAN not in said:
+    metadata = file.schema_arrow.metadata or {}
+    if not file.schema_arrow.equals(_SCHEMA) or _PLAN not in metadata:
         raise checks.InputError(f"{name} is no shard of a data set: it has other columns.")
-    if said[_PLAN] != plan.fingerprint.encode() or said.get(_NUMBER) != str(number).encode():
+    if metadata[_PLAN] != plan.fingerprint.encode() or metadata.get(_NUMBER) != str(number).encode():
         raise checks.InputError(f"{name} belongs to another data set, or to another place in this one.")
 
 
@@ -167,5 +156,100 @@ def _column(table: pa.Table, column: str) -> np.ndarray:
     return values
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")[:200]
+@dataclass(frozen=True)
+class Shard:
+    """The manifest's entry of a shard.
+
+    sha256: of the file
+    instances: number of rows by kind (point, line, surface) and mode (static, dynamic, detach), 3 x 3
+    """
+
+    sha256: str
+    instances: list[list[int]]
+
+
+def checked_shard(plan: Plan, number: int, data: bytes, name: str) -> Shard:
+    """The manifest's entry of a shard with these bytes; damaged ones are refused."""
+    rows = decode_shard(plan, number, data, name=name)
+    check_rows(plan, number, rows, name)
+    if encode_shard(plan, number, rows) != data:
+        raise checks.InputError(f"{name} was altered after it was written.")
+    return Shard(digest(data), count_instances(rows))
+
+
+MANIFEST = "manifest.json"
+FORMAT, VERSION = "stiction data set", 1
+
+
+@dataclass(frozen=True, eq=False)
+class Manifest:
+    """plan: of the collection; packages: versions it is collected with; shards: None until all of them are there."""
+
+    plan: Plan
+    packages: dict[str, str]
+    shards: list[Shard] | None = None
+
+    @property
+    def instances(self) -> NDArray[np.int64]:
+        """Number of rows by kind (point, line, surface) and mode (static, dynamic, detach), shape (3, 3)."""
+        cells = [shard.instances for shard in self.shards or []]
+        return np.array(cells, dtype=np.int64).reshape(-1, 3, 3).sum(axis=0)
+
+    def to_text(self) -> str:
+        """The file: JSON, with a digest of itself. It has no times, so that the same command gives the same bytes."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "plan": self.plan.to_dict(),
+            "packages": self.packages,
+            "shards": None if self.shards is None else [vars(shard) for shard in self.shards],
+        }
+        return _dump({**content, "sha256": digest(_dump(content).encode())})
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest into its folder, whole."""
+    write_whole(folder / MANIFEST, manifest.to_text().encode())
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in a data set's folder; damaged ones are refused."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise checks.InputError(f"{folder} is no data set: it has no {MANIFEST}.")
+    data = read_bytes(path)
+    try:
+        content = json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        raise checks.InputError(f"{path} is damaged: {error}.") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise checks.InputError(f"{path} does not describe a stiction data set.")
+    if content.get("version") != VERSION:
+        found = content.get("version")
+        raise checks.InputError(f"{path} has version {found!r:.20} of the format; this stiction reads {VERSION}.")
+    packages = content.get("packages")
+    if not isinstance(packages, dict) or not all(isinstance(version, str) for version in packages.values()):
+        raise checks.InputError(f"{path} is damaged: it does not list package versions.")
+    manifest = Manifest(Plan.from_dict(content.get("plan")), packages, _shards(path, content.get("shards")))
+    if manifest.to_text().encode() != data:
+        raise checks.InputError(f"{path} was altered after it was written.")
+    if manifest.shards is not None and len(manifest.shards) != manifest.plan.shards:
+        raise checks.InputError(f"{path} lists {len(manifest.shards)} shards, but plans {manifest.plan.shards}.")
+    return manifest
+
+
+def _shards(path: Path, entries: Any) -> list[Shard] | None:
+    if entries is None:
+        return None
+    try:
+        shards = [Shard(**entry) for entry in entries]
+        cells = np.array([shard.instances for shard in shards], dtype=np.int64)
+        if cells.shape != (len(shards), 3, 3) or (cells < 0).any():
+            raise ValueError("instances must be counted by 3 kinds and 3 modes")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise checks.InputError(f"{path} is damaged: its list of shards cannot be read ({error}).") from error
+    return shards
+
+
+def _dump(content: Any) -> str:
+    return json.dumps(content, indent=2, allow_nan=False) + "\n"

@@ -1,20 +1,27 @@
-"""Tables of numbers in files: CSV and Parquet by columns. Nothing in them is run."""
+"""Tables of numbers in files: CSV and Parquet by columns."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from stiction.basics import checks
-from stiction.basics.files import path_of, read_arrays
-from stiction.bodies.body import Body
-from stiction.data.dataset import DataSet
-from stiction.data.external_instances import instances
 
-_LONGEST_LINE = 100_000  # characters of a line that is looked at
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+([eE][-+]?\d+)?")
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a CSV file separates its columns and writes decimals."""
+
+    delimiter: str
+    decimal: str = "."
+
+
+# Dialects of CSV files: the first one that fits the header and the first row of a file is used. To read another
+# dialect, add a line here. Names of columns are mapped in recordings/readers.py (`PLANAR`) or by --columns.
+DIALECTS = (Dialect(","), Dialect(";", ","), Dialect(";"), Dialect("\t", ","), Dialect("\t"))
 
 
 def read_columns(path: Path) -> dict[str, NDArray[np.float64]]:
@@ -39,92 +46,42 @@ def read_columns(path: Path) -> dict[str, NDArray[np.float64]]:
         raise checks.InputError(f"{path} cannot be read: {checks.first_line(error)}.") from error
 
 
+def _dialect(header: str, row: str) -> Dialect:
+    """The dialect of a CSV file with this header and first row; a single column is read as that of commas."""
+    for dialect in DIALECTS:
+        decimals = dialect.decimal == "." or ("," in row and "." not in row)
+        if dialect.delimiter in header and decimals:
+            return dialect
+    return DIALECTS[0]
+
+
 def _read_csv(path: Path) -> Any:
-    """The table in a CSV file; columns may also be parted by semicolons or tabs, with decimal commas."""
+    """The table in a CSV file of any of the dialects."""
     from pyarrow import csv, types
 
     with path.open(encoding="utf-8", errors="replace") as file:
-        names, row = (file.readline(_LONGEST_LINE) for _ in range(2))
-    apart = "," if "," in names else next((mark for mark in ";\t" if mark in names), ",")
-    if apart == "," and '"' not in row and row.count(",") > names.count(","):
+        header, row = (file.readline(100_000) for _ in range(2))
+    dialect = _dialect(header, row)
+    if dialect.delimiter == "," and '"' not in row and row.count(",") > header.count(","):
         raise checks.InputError(
-            f"{path} has {names.count(',') + 1} column names, but {row.count(',') + 1} values in its first row: write "
-            "decimal points instead of commas, or part the columns by semicolons."
+            f"{path} has {header.count(',') + 1} column names, but {row.count(',') + 1} values in its first row: write "
+            "decimal points instead of commas, or separate the columns by semicolons."
         )
-    point = "," if apart != "," and "," in row and "." not in row else "."
-    how = csv.ParseOptions(delimiter=apart), csv.ConvertOptions(decimal_point=point)
-    table = csv.read_csv(path, parse_options=how[0], convert_options=how[1])
+    table = csv.read_csv(
+        path,
+        parse_options=csv.ParseOptions(delimiter=dialect.delimiter),
+        convert_options=csv.ConvertOptions(decimal_point=dialect.decimal),
+    )
     for name, kind in zip(table.column_names, table.schema.types):
         value = str(table.column(name)[0].as_py()) if types.is_string(kind) and table.num_rows else ""
-        if _DECIMAL_COMMA.fullmatch(value):
+        if re.fullmatch(r"[-+]?\d+,\d+([eE][-+]?\d+)?", value):
             raise checks.InputError(f"{path}: column {name} has decimal commas, such as {value}; write points instead.")
     return table
 
 
 def rows_by_value(column: NDArray[np.float64]) -> list[tuple[float, NDArray[np.intp]]]:
-    """The rows of each value in a column (n,), in the order of their first appearance; NaN is no value."""
+    """The rows of each value in a column (n,), in the order of their first appearance; NaN is left out."""
     values, first, inverse, number = np.unique(column, return_index=True, return_inverse=True, return_counts=True)
     rows = np.split(np.argsort(inverse, kind="stable"), np.cumsum(number)[:-1])
     found: list[Any] = [(values[k], rows[k]) for k in np.argsort(first) if not np.isnan(values[k])]
-    return found
-
-
-# Contacts from elsewhere in a file: an .npz with the arrays of `stiction.instances`, or a Parquet table of them.
-
-
-# Array -> names of its components; in a table, the column of a component is ARRAY_COMPONENT, such as twist_vx.
-_PLACE, _TURN = ("x", "y", "z"), ("w", "x", "y", "z")
-_TWIST, _WRENCH = ("vx", "vy", "vz", "wx", "wy", "wz"), ("px", "py", "pz", "mx", "my", "mz")
-FIELDS: dict[str, tuple[str, ...]] = {
-    "position": _PLACE,
-    "quaternion": _TURN,
-    "twist": _TWIST,
-    "twist_after": _TWIST,
-    "impulse": _WRENCH,
-    "mode": (),
-    "throw": (),
-}
-_NEEDED = ("position", "quaternion", "twist")
-
-
-def read_instances_file(
-    path: str | Path,
-    body: Body,
-    *,
-    timestep: float | None = None,
-    gravity: ArrayLike | None = None,
-    out: str | Path | None = None,
-) -> DataSet:
-    """The contacts of `body` in a file as a data set, see `stiction.instances`.
-
-    timestep, gravity: by default what an .npz file says, else 0.002 s and 9.81 m/s^2 downwards
-    """
-    path = path_of("A file of contacts", path)
-    if not path.is_file():
-        raise checks.InputError(f"There is no file {path}.")
-    if path.suffix not in (".npz", ".parquet"):
-        raise checks.InputError(f"Contacts are read from .npz and .parquet files, got {path}.")
-    arrays = read_arrays(path) if path.suffix == ".npz" else _from_table(path)
-    missing = [name for name in _NEEDED if name not in arrays]
-    if missing:
-        raise checks.InputError(
-            f"{path} has no {', '.join(missing)}; it needs {', '.join(_NEEDED)} and impulse or twist_after."
-        )
-    said = {"timestep": timestep, "gravity": gravity}
-    how = {name: arrays.get(name) if value is None else value for name, value in said.items()}
-    parts = {name: arrays[name] for name in FIELDS if name in arrays}
-    return instances(body, **parts, **{name: value for name, value in how.items() if value is not None}, out=out)  # type: ignore[arg-type]
-
-
-def _from_table(path: Path) -> dict[str, NDArray[np.float64]]:
-    table = read_columns(path)
-    found = {}
-    for name, parts in FIELDS.items():
-        columns = [f"{name}_{part}" for part in parts] or [name]
-        there = [column for column in columns if column in table]
-        if there and len(there) < len(columns):
-            lacks = ", ".join(column for column in columns if column not in table)
-            raise checks.InputError(f"{path} has {there[0]} but no {lacks}.")
-        if there:
-            found[name] = np.stack([table[column] for column in columns], axis=1) if parts else table[name]
     return found

@@ -1,4 +1,4 @@
-"""`stiction.evaluate`: how good a law is, by what it was not trained on."""
+"""`stiction.evaluate`: errors of a law on contacts or tosses that it was not trained on."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,12 @@ def evaluate(
 
     The figures are what `stiction evaluate --json` writes. For each kind of patch: the `accuracy` of the modes, and the
     errors of friction, of its spin torque and of the whole impulse, each mean size of the error / mean size of the true
-    value. Of an identified law: its errors along the tosses and the coverage of its regions.
+    value. For an identified law: its errors along the tosses and the coverage of its regions.
 
-    law: a law or a material, or the name or path of one; a law of your own needs a `truth`
+    law: a law or a material, or the name or path of one; a user-defined law needs a `truth`
     contacts: contacts of each kind of patch
     truth: ground truth to ask, as for `stiction.collect`; by default the one that the law was trained on
-    data: recordings to forecast, of a law that was identified, or their path
+    data: recordings to forecast with an identified law, or their path
     seed: of the fresh throws
 
         figures = stiction.evaluate("box", contacts=5000)
@@ -40,19 +40,27 @@ def evaluate(
     name = str(law) if named else repr(law)
     found = on_own_body(load(law) if named else law, name)
     if isinstance(found, ImpactLaw):
-        from stiction.evaluation import toss_forecasts as forecasts
+        from stiction.evaluation import toss_forecasts
 
-        return forecasts.figures_of(name, found, data, seed=checks.count("seed", seed, 0))
+        return toss_forecasts.figures_of(name, found, data, seed=checks.count("seed", seed, 0))
     if data is not None:
         raise checks.InputError(f"data is for laws that were identified from recordings, and {name} is none.")
-    from stiction.evaluation import single_steps as singlestep
+    from stiction.evaluation import single_steps
 
-    return singlestep.figures_of(name, found, contacts=contacts, truth=truth, seed=seed)
+    return single_steps.figures_of(name, found, contacts=contacts, truth=truth, seed=seed)
 
 
-def run(law: str, *, json: Path | None = None, **how: Any) -> None:
-    """Evaluate a law by its name or path, print what was found and write the figures to `json`."""
-    figures = evaluate(law, **how)
+def run(
+    law: str,
+    *,
+    contacts: int = 40_000,
+    truth: str | None = None,
+    data: Path | None = None,
+    seed: int = 0,
+    json: Path | None = None,
+) -> None:
+    """Evaluate a law by its name or path, print the figures and write them to `json`; arguments as of `evaluate`."""
+    figures = evaluate(law, contacts=contacts, truth=truth, data=data, seed=seed)
     if "kinds" in figures:
         from stiction.evaluation.single_steps import show
     else:

@@ -1,4 +1,4 @@
-"""How well a learned law predicts single contacts: fresh ones from its ground truth, never seen in training."""
+"""Errors of a law on single contacts: fresh ones from its ground truth, never seen in training."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,28 +12,24 @@ from rich.table import Table
 from stiction import _core
 from stiction.basics import checks
 from stiction.basics.environment import versions
-from stiction.bodies.state import Kind, Mode, State
+from stiction.bodies.state import Kind, Mode
 from stiction.bodies.throws import drawn
+from stiction.data.ground_truth import to_truth
 from stiction.data.instances import contact_instances
-from stiction.data.known_truths import to_truth
 from stiction.data.plan import Plan
 from stiction.laws.approximators import FARTHEST, Network
-from stiction.laws.impact import ImpactLaw
 from stiction.laws.law import Law, NativeLaw, as_law
 from stiction.laws.learned import KINDS, AugmentedLaw
 from stiction.simulation.motion import Setting
-from stiction.training.examples import Instances, contacts_of
-from stiction.training.from_data import to_instances
+from stiction.training.examples import Instances, contacts_of, to_instances
 
 FRESH = 1_000_003  # added to a data set's seed: throws that no training has seen
-MOST_CONTACTS = 10**7  # of each kind of patch
-_THROWS = 25  # thrown at a time
 _MODES = (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
 
 
 @dataclass(frozen=True)
 class Fresh:
-    """Contacts of one kind, and the same as instances, with what the ground truth made of them."""
+    """Contacts of one kind, and the same as instances, with the impulses and modes of the ground truth."""
 
     contacts: _core.Contacts
     instances: Instances
@@ -54,30 +50,24 @@ def figures_of(name: str, law: Any, *, contacts: int = 40_000, truth: Any = None
 
     truth: as for `stiction.collect`; by default the one that the law was trained on
     """
-    if isinstance(law, ImpactLaw):
-        raise checks.InputError(
-            f"{name} was identified from recordings and has no ground truth to ask; give recordings (data)."
-        )
     law = as_law(law)
-    checks.count("contacts", contacts, 1, MOST_CONTACTS)
-    plan = plan_of(law) if truth is None or "plan" in _info(law) else _plan_for(law, truth)
-    if truth is not None:
-        where = {"timestep": plan.timestep, "gravity": plan.gravity}
-        plan = replace(plan, truth=to_truth(truth, plan.body, **where))
+    checks.count("contacts", contacts, 1, 10**7)
+    plan = plan_of(law, truth)
     fresh = fresh_contacts(plan, contacts, checks.count("seed", seed, 0))
-    asked = law if isinstance(law, NativeLaw) else _ByCallback(law)
-    figures = {kind.name.lower(): evaluate(asked, fresh[kind]) for kind in KINDS if kind in fresh}
-    told = {} if truth is None else {"truth": truth if isinstance(truth, str) else repr(truth)}
+    native = law if isinstance(law, NativeLaw) else _ByCallback(law)
+    parameters: dict[str, Any] = {"contacts": contacts, "seed": seed}
+    if truth is not None:
+        parameters["truth"] = truth if isinstance(truth, str) else repr(truth)
     return {
         "law": str(name),
-        "parameters": {"contacts": contacts, "seed": seed} | told,
+        "parameters": parameters,
         "versions": versions("numpy"),
-        "kinds": figures,
+        "kinds": {kind.name.lower(): evaluate(native, fresh[kind]) for kind in KINDS if kind in fresh},
     }
 
 
 class _ByCallback(NativeLaw):
-    """A law in plain Python, asked as one of the core."""
+    """A law in plain Python, called through the core."""
 
     def __init__(self, law: Law) -> None:
         self.body, self.timestep, self.softness, self.whole = law.body, law.timestep, law.softness, law.whole
@@ -88,21 +78,17 @@ class _ByCallback(NativeLaw):
         return self._native
 
 
-def _info(law: Any) -> dict[str, Any]:
-    return getattr(law, "info", {})
-
-
-def _plan_for(law: Law, truth: Any) -> Plan:
-    """Throws for a law that was not trained on any."""
-    where: dict[str, Any] = {"timestep": law.timestep, "gravity": law.gravity}
-    return Plan(law.body, to_truth(truth, law.body, **where), throws=1, **where)
-
-
-def plan_of(law: Law) -> Plan:
-    """The plan of the data that the law was trained on."""
-    if "plan" not in (info := _info(law)):
-        raise checks.InputError("This law does not say what it was trained on: say which ground truth to ask (truth).")
-    return Plan.from_dict(info["plan"])
+def plan_of(law: Law, truth: Any = None) -> Plan:
+    """The plan of the data that the law was trained on, with another ground truth if one is given."""
+    if "plan" in (info := getattr(law, "info", {})):
+        plan = Plan.from_dict(info["plan"])
+        if truth is None:
+            return plan
+        return replace(plan, truth=to_truth(truth, plan.body, timestep=plan.timestep, gravity=plan.gravity))
+    if truth is None:
+        raise checks.InputError("This law does not say what it was trained on: give a ground truth (truth).")
+    asked = to_truth(truth, law.body, timestep=law.timestep, gravity=law.gravity)
+    return Plan(law.body, asked, throws=1, timestep=law.timestep, gravity=law.gravity)
 
 
 def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
@@ -110,15 +96,18 @@ def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
     setting = Setting(plan.timestep, np.array(plan.gravity))
     parts: list[Instances] = []
     kinds: list[NDArray[np.int8]] = []
-    throws = 0
+    throws, batch = 0, 25
     most = max(50, 20 * number // 100)
     with Console(stderr=True).status("Asking the ground truth") as status:
         while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
-            some = range(throws, throws + _THROWS)
-            part, kind = _throw(plan, drawn(plan.body, plan.ranges, plan.seed + seed + FRESH, some))
-            parts.append(part)
-            kinds.append(kind)
-            throws += _THROWS
+            start = drawn(plan.body, plan.ranges, plan.seed + seed + FRESH, range(throws, throws + batch))
+            run = plan.truth.throw(
+                plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False
+            )
+            rows = contact_instances(plan.body, run, setting)
+            parts.append(to_instances(plan.body, rows))
+            kinds.append(rows["kind"])
+            throws += batch
             status.update(f"Asking the ground truth: {throws} throws")
     kind = np.concatenate(kinds)
     whole = Instances(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
@@ -131,15 +120,8 @@ def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
     return result
 
 
-def _throw(plan: Plan, start: State) -> tuple[Instances, NDArray[np.int8]]:
-    """Contact instances of a batch of throws, and their kinds."""
-    run = plan.truth.throw(plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
-    rows = contact_instances(plan.body, run, Setting(plan.timestep, np.array(plan.gravity)))
-    return to_instances(plan.body, rows), rows["kind"]
-
-
 def _fewest(kind: NDArray[np.int8]) -> int:
-    """Contacts of the rarest kind that occurs at all."""
+    """Number of contacts of the rarest kind that occurs at all."""
     counts = np.bincount(kind, minlength=4)[1:]
     return int(counts[counts > 0].min())
 
@@ -147,7 +129,7 @@ def _fewest(kind: NDArray[np.int8]) -> int:
 def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
     """Errors of a law on contacts of one kind; relative errors are mean |error| / mean |truth|.
 
-    Friction is that of the regressor for contacts that slide; of a law without one, that in its impulses.
+    Friction is that of the regressor for sliding contacts; for a law without one, that in its impulses.
     """
     figures: dict[str, Any] = {"contacts": len(fresh.mode)}
     slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
@@ -168,7 +150,7 @@ def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
 
 
 def _modes_of(law: NativeLaw, contacts: _core.Contacts) -> NDArray[np.int64]:
-    """Modes of contacts. A soft law never stops a patch exactly: its modes are seen in the motion, as in a rollout."""
+    """Modes (n,). A soft law never stops a patch exactly: its modes are found from the motion, as in a rollout."""
     if not law.softness:
         return law.classify(contacts)
     impulse = law.respond(contacts)[0]
@@ -187,8 +169,8 @@ def friction_error(law: NativeLaw, fresh: Fresh) -> float:
 def _rounding(
     law: AugmentedLaw, contacts: _core.Contacts, mode: NDArray, slides: NDArray, p_f: NDArray
 ) -> dict[str, Any]:
-    """What single precision does in the networks: modes that double precision would change, and by how much friction
-    would change, mean |difference| / mean |friction|."""
+    """Effect of single precision in the networks: the number of modes that double precision would change, and the
+    change of friction, mean |difference| / mean |friction|."""
     kind = Kind(int(contacts.record.kind[0]))
     classifier, regressor = law.parts[kind]
     if law.material is not None or not (isinstance(classifier, Network) and isinstance(regressor, Network)):
@@ -202,7 +184,7 @@ def _rounding(
         outputs[:, : regressor.sizes[-1]] = _in_double(regressor, inputs[slides])
         exact_p_f = np.array([_core.friction_from(contacts, int(i), row) for i, row in zip(slides, outputs)])
         size = np.linalg.norm(p_f[:, :2], axis=1).mean()
-        if size > 0:  # a network that has learned nothing may say zero throughout
+        if size > 0:  # a network may return zero throughout
             figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f)[:, :2], axis=1).mean() / size)
     return figures
 

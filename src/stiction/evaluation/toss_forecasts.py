@@ -1,4 +1,4 @@
-"""How well an identified law forecasts recorded tosses, and whether its own regions hold what they promise."""
+"""Errors of an identified law on recorded tosses, and the coverage of its predicted regions."""
 
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,16 @@ from stiction.fit.toss_objective import width_of
 from stiction.laws.impact import ImpactLaw
 from stiction.recordings.tosses import Recordings, check_body
 
-EARLY = 25  # frames after the first touch, before chance decides
+EARLY = 25  # frames after the first touch, during which the motion is not yet chaotic
 
 
 def show(content: dict[str, Any]) -> None:
-    """Print the figures in words."""
-    means, middle, early = content["errors"], content["medians"], content["early"]
+    """Print the figures as text."""
+    means, medians, early = content["errors"], content["medians"], content["early"]
     lines = [
         f"{content['law']}: {content['parameters']['tosses']} recorded tosses, from their free flight",
         f"position {means['position']:.2f} % of the width, rotation {means['rotation']:.2f} degrees, over the toss "
-        f"(medians {middle['position']:.2f} %, {middle['rotation']:.2f} degrees)",
+        f"(medians {medians['position']:.2f} %, {medians['rotation']:.2f} degrees)",
         f"position {early['position']:.2f} %, rotation {early['rotation']:.2f} degrees, up to {EARLY} frames after its "
         "first touch",
         f"position at the end {means['final']:.1f} % of the width",
@@ -32,7 +32,7 @@ def show(content: dict[str, Any]) -> None:
     if "floor" in content:
         floor = content["floor"]
         costs = f"{floor['position']:.2f} %, {floor['rotation']:.2f} degrees"
-        lines.append(f"of which what the flight leaves open of the start: {costs}")
+        lines.append(f"of which by the uncertainty of the start: {costs}")
     shares = content.get("coverage", {})
     tosses = content["parameters"]["tosses"]
     lines += [

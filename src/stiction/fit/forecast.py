@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stiction.bodies.state import State
 from stiction.fit.toss_objective import Motions, horizon, roll_law
 from stiction.laws.impact import ImpactLaw
-from stiction.recordings.flight import draw, moved
+from stiction.recordings.start_noise import draw, moved
 from stiction.recordings.tosses import Tosses
 from stiction.recordings.tosses import errors as pose_errors
 from stiction.simulation.rollout import rollout

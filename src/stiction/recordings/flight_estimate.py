@@ -1,4 +1,4 @@
-"""What free flight alone tells about a body and gravity, whatever happens when it lands."""
+"""Mass properties and gravity estimated from free flight alone, and frames in which a hand still holds the body."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,20 +13,14 @@ from stiction.recordings.tosses import Tosses
 
 RATIOS = ("inertia_y", "inertia_z")  # factors of two moments of inertia, against that about x
 PRODUCTS = {"inertia_xy": (0, 1), "inertia_xz": (0, 2), "inertia_yz": (1, 2)}  # of inertia, and their axes
-SURE_SHAPE = 0.03  # standard error up to which flight decides about the proportions of the inertia
-CLEAR = 4.0  # standard errors by which a product of inertia must differ from that of the body as given
 Shape = dict[str, tuple[float, float]]  # proportions of an inertia and their standard errors, by name
-_ROUNDS, _NUDGE, _DONE = 8, 0.01, 1e-4  # of Gauss-Newton; step of finite differences; change that ends it
-_WIDEST = 0.3  # change in one round
-_RATIO, _PRODUCT = (0.2, 5.0), (-0.5, 0.5)  # where to look for them
-_LEAST_NOISE = 1e-5  # [rad]: poses are no better, by their digits alone
-_NOT_TOLD = 10.0  # standard error of what the tosses say nothing about
+MIN_NOISE = 1e-5  # [m, rad] of recorded poses, by their digits alone
 
 
 def shaped(inertia, shape: dict[str, float]) -> NDArray[np.float64]:
     """An inertia (3, 3) with other proportions; the product of its diagonal stays.
 
-    shape: factors by RATIOS, and what is added by PRODUCTS, in units of the root of the product of the two moments
+    shape: factors by RATIOS, and summands by PRODUCTS, in units of the root of the product of the two moments
     """
     ratio = np.array([1.0, *(shape.get(name, 1.0) for name in RATIOS)])
     root = np.sqrt(ratio / np.cbrt(ratio.prod()))
@@ -38,30 +32,32 @@ def shaped(inertia, shape: dict[str, float]) -> NDArray[np.float64]:
     moments, axes = np.linalg.eigh(result)
     if moments[2] <= moments[0] + moments[1]:
         return result
-    return axes @ np.diag([*moments[:2], moments[0] + moments[1]]) @ axes.T  # no mass could be spread otherwise
+    # The triangle inequality of the moments holds for every distribution of mass.
+    return axes @ np.diag([*moments[:2], moments[0] + moments[1]]) @ axes.T
 
 
 def inertia_estimate(tosses: Tosses, body: Body, names: Sequence[str] = (*RATIOS, *PRODUCTS)) -> Shape:
     """Proportions of the inertia against that of `body`, as in `shaped`, and their standard errors.
 
-    A body whose moments differ does not turn steadily in flight: how its spin wanders tells them.
+    They are observable because the spin of a body with unequal moments is not constant. Gauss-Newton, with steps of at
+    most 0.3.
     """
     values = np.array([1.0 if name in RATIOS else 0.0 for name in names])
-    near = _Near(tosses, body, names, values)
-    for _ in range(_ROUNDS):
+    near = _Linearised(tosses, body, names, values)
+    for _ in range(8):
         most = np.abs(near.change).max()
-        if most < _DONE:
+        if most < 1e-4:
             break
-        values = values + near.change * min(1.0, _WIDEST / most)
-        values = np.array([np.clip(v, *(_RATIO if name in RATIOS else _PRODUCT)) for v, name in zip(values, names)])
-        near = _Near(tosses, body, names, values)
+        values = values + near.change * min(1.0, 0.3 / most)
+        values = np.clip(values, *np.array([(0.2, 5.0) if name in RATIOS else (-0.5, 0.5) for name in names]).T)
+        near = _Linearised(tosses, body, names, values)
     return {name: (float(v), float(e)) for name, v, e in zip(names, values, near.errors())}
 
 
-class _Near:
-    """Misfits of the turns near some proportions of the inertia, in which they are linear.
+class _Linearised:
+    """Residuals of the rotations, linearised about some proportions of the inertia.
 
-    change: that lessens them most, shape (p,)
+    change: the Gauss-Newton step, shape (p,)
     """
 
     def __init__(self, tosses: Tosses, body: Body, names: Sequence[str], values: NDArray[np.float64]) -> None:
@@ -71,13 +67,14 @@ class _Near:
         flights, size = tosses.flights, (len(tosses), -1)
         root = np.sqrt(flights.weight)[..., np.newaxis]
         flown = flights.flown(inertia(values))
-        nudged = [flown.turns_with(inertia(values + _NUDGE * one)) for one in np.eye(len(names))]
-        self.slopes = np.stack([(root * more / _NUDGE).reshape(size) for more in nudged], axis=-1)
+        nudge = 0.01
+        nudged = [flown.turns_with(inertia(values + nudge * one)) for one in np.eye(len(names))]
+        self.slopes = np.stack([(root * more / nudge).reshape(size) for more in nudged], axis=-1)
         self.off = (root * flown.turns_off()).reshape(size)
         free = max(1.0, 3 * flights.weight.sum() - 6 * len(tosses))
-        self.variance = max(_LEAST_NOISE**2, (self.off**2).sum() / free)
-        weak = self.variance / _NOT_TOLD**2 * np.eye(len(names))
-        self.inverse = np.linalg.inv(np.einsum("nki,nkj->ij", self.slopes, self.slopes) + weak)
+        self.variance = max(MIN_NOISE**2, (self.off**2).sum() / free)
+        prior = self.variance / 10.0**2 * np.eye(len(names))  # standard error of proportions that are not observable
+        self.inverse = np.linalg.inv(np.einsum("nki,nkj->ij", self.slopes, self.slopes) + prior)
         self.change = self.inverse @ np.einsum("nki,nk->i", self.slopes, self.off)
 
     def errors(self) -> NDArray[np.float64]:
@@ -89,20 +86,21 @@ class _Near:
 
 
 def inertia_told(tosses: Tosses, body: Body) -> Shape:
-    """What `inertia_estimate` is sure of: nothing, or both ratios, and products of inertia where they matter."""
+    """The well-determined part of `inertia_estimate`: both ratios and significant products of inertia, or nothing."""
     if body.planar or len(tosses) <= len(RATIOS) + len(PRODUCTS):
         return {}
     found = inertia_estimate(tosses, body)
-    clear = [name for name in PRODUCTS if CLEAR * found[name][1] < abs(found[name][0]) and found[name][1] < SURE_SHAPE]
+    largest = 0.03  # standard error of a proportion that is well determined
+    clear = [name for name in PRODUCTS if 4 * found[name][1] < abs(found[name][0]) and found[name][1] < largest]
     found = inertia_estimate(tosses, body, (*RATIOS, *clear))
-    return found if max(error for _, error in found.values()) < SURE_SHAPE else {}
+    return found if max(error for _, error in found.values()) < largest else {}
 
 
 def flight_estimate(tosses: Tosses, inertia) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(com_x, com_y, com_z [m], gravity [m/s^2]) that free flight alone tells, and their standard errors.
+    """Estimates of (com_x, com_y, com_z [m], gravity [m/s^2]) from free flight, and their standard errors.
 
-    In flight the centre of mass moves on a parabola and the tracked point turns about it: a linear problem, from which
-    each toss's own start drops out.
+    The centre of mass moves on a parabola and the tracked point rotates about it: a linear least-squares problem, from
+    which the start of each toss is eliminated.
 
     inertia: of the body, shape (3, 3)
     """
@@ -114,7 +112,7 @@ def flight_estimate(tosses: Tosses, inertia) -> tuple[NDArray[np.float64], NDArr
     fall[:, 2, 0] = 0.5 * flights.time**2
     for i in range(len(tosses)):
         free = root[i] * (np.eye(len(design)) - design @ flights.line[i])
-        A = np.concatenate([turned[i], fall], axis=2)  # p + R c + g t^2 / 2 e_z is straight and steady
+        A = np.concatenate([turned[i], fall], axis=2)  # p + R c + g t^2 / 2 e_z is linear in time
         rows.append(np.einsum("mn,nij->mij", free, A).reshape(-1, 4))
         values.append(-(free @ flights.position[i]).reshape(-1))
     A, b = np.concatenate(rows), np.concatenate(values)
@@ -125,34 +123,28 @@ def flight_estimate(tosses: Tosses, inertia) -> tuple[NDArray[np.float64], NDArr
     return found, np.sqrt(np.diag(covariance))
 
 
-# Tosses in which a hand is still on the part at first: it does not fly yet, and its start must not be taken there.
-
-
-MOST = 8  # frames that may be dropped
-LEFT = 5  # frames of flight that must be left
-CLEARLY = 60.0  # squared noises, over six coordinates, by which a dropped frame must lessen the misfit
-_POSE_NOISE = 1e-5, 1e-5  # [m], [rad]: poses are no better, by their digits alone
-_FEW = 4  # tosses, whose flights do not tell noise and mass properties well enough
+# Tosses in which a hand still holds the body in the first frames: these are not free flight.
 
 
 def released(tosses: Tosses, body: Body) -> tuple[Tosses, list[str]]:
-    """The tosses, each with the number of its frames that are still `held`, and what to say about them."""
-    if len(tosses) < _FEW or body.planar:
+    """The tosses, each with the number of its `held` frames, and a report."""
+    if len(tosses) < 4 or body.planar:  # too few for an estimate of noise and mass properties
         return tosses, []
     held = held_frames(tosses, body)
     marked = [replace(toss, held=int(n)) for toss, n in zip(tosses.tosses, held)]
     some = int((held > 0).sum())
-    about = (
-        f"A hand is still on the part at the start of {some} of {len(held)} tosses: their first frames, {held.sum()}"
-    )
-    note = [f"{about} in all, do not count as flight."] if some else []
-    return Tosses(marked, tosses.timestep), note
+    text = f"A hand is still on the part at the start of {some} of {len(held)} tosses: their first frames, {held.sum()}"
+    report = [f"{text} in all, do not count as flight."] if some else []
+    return Tosses(marked, tosses.timestep), report
 
 
 def held_frames(tosses: Tosses, body: Body) -> NDArray[np.int64]:
-    """Leading frames (n,) of each toss that do not fit the free flight of those after them."""
-    told = {name: value for name, (value, _) in inertia_told(tosses, body).items()}
-    inertia = shaped(body.inertia, told)
+    """Numbers (n,) of the leading frames that do not fit the free flight of the later ones.
+
+    At most 8, so that at least 5 frames of flight remain; dropping one must reduce the sum of squares by 60 variances.
+    """
+    shape = {name: value for name, (value, _) in inertia_told(tosses, body).items()}
+    inertia = shaped(body.inertia, shape)
     values, errors = flight_estimate(tosses, inertia)
     width = float(np.ptp(body.vertices, axis=0).max())
     sure = errors < [0.1 * width] * 3 + [0.1 * -GRAVITY[2]]
@@ -160,19 +152,19 @@ def held_frames(tosses: Tosses, body: Body) -> NDArray[np.int64]:
     gravity = (0.0, 0.0, -values[3] if sure[3] else GRAVITY[2])
     frames = np.array([toss.flight for toss in tosses.tosses])
     costs, noise = [], None
-    for number in range(MOST + 1):
-        enough = frames - number >= LEFT
+    for number in range(8 + 1):
+        enough = frames - number >= 5
         cut = [replace(toss, held=number if ok else 0) for toss, ok in zip(tosses.tosses, enough)]
         flown = Tosses(cut, tosses.timestep).flights.flown(inertia)
         misfit = _squares(flown, com, gravity)  # (n, 6)
-        if noise is None:  # that of a typical toss, which is not held
+        if noise is None:  # the median toss is not held
             noise = np.median(misfit / np.maximum(1, frames - 2)[:, np.newaxis], axis=0)
-            noise = np.maximum(noise, np.repeat(np.square(_POSE_NOISE), 3))
-        costs.append(np.where(enough | (number == 0), (misfit / noise).sum(axis=1) + CLEARLY * number, np.inf))
+            noise = np.maximum(noise, np.full(6, MIN_NOISE**2))
+        costs.append(np.where(enough | (number == 0), (misfit / noise).sum(axis=1) + 60.0 * number, np.inf))
     return np.argmin(costs, axis=0)
 
 
 def _squares(flown: Flown, com, gravity) -> NDArray[np.float64]:
-    """Squared misfits of each toss along x, y, z [m^2] and about them [rad^2], shape (n, 6)."""
+    """Sums of squared residuals of each toss along x, y, z [m^2] and about them [rad^2], shape (n, 6)."""
     off = np.concatenate([flown.paths_off(com, gravity), flown.turns_off()], axis=2)
     return (off**2).sum(axis=1)

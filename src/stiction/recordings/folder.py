@@ -1,8 +1,4 @@
-"""Recordings in a folder of their own, like any data set.
-
-A folder holds `recordings.parquet`, one row a frame, and `manifest.json`, which says where they come from and what was
-found when they were read.
-"""
+"""Folders of recordings: `recordings.parquet`, one row a frame, and `manifest.json`, with their source and report."""
 
 import io
 import json
@@ -18,47 +14,8 @@ from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.basics.files import digest, new_folder, path_of, read_bytes, write_whole
 from stiction.bodies.body import Body
-from stiction.recordings import readers as limits
+from stiction.recordings.readers import checked_interval
 from stiction.recordings.tosses import Recordings, Toss, Tosses
-
-# What a folder of recordings must hold: its parts are checked against each other, whoever wrote them.
-
-
-def check_kept(folder: Path, manifest: dict[str, Any], table: dict[str, NDArray[Any]]) -> None:
-    """Refuse recordings that cannot have been written by `stiction import`.
-
-    table: columns of the frames, each (n,)
-    """
-    manifest["timestep"] = limits.checked_interval(f"{folder}: the timestep", manifest["timestep"])
-    names, number = manifest["names"], len(manifest["names"])
-    if not isinstance(names, list) or not number or not all(isinstance(name, str) for name in names):
-        raise checks.InputError(f"{folder} is damaged: names must be one text a toss, got {checks.shown(names)}.")
-    for name in ("groups", "held_out"):
-        found = checks.whole_numbers(f"{folder}: {name}", manifest[name])
-        if found.shape != (number,):
-            raise checks.InputError(f"{folder} is damaged: {name} must have one entry a toss, got shape {found.shape}.")
-    report = manifest["report"]
-    if not isinstance(report, list) or not all(isinstance(line, str) for line in report):
-        raise checks.InputError(f"{folder} is damaged: its report must be lines of text, got {checks.shown(report)}.")
-    numbers = {name: checks.numbers(f"{folder}: {name}", column) for name, column in table.items()}
-    for name, column in numbers.items():
-        if not np.isfinite(column).all():
-            raise checks.InputError(f"{folder} is damaged: {name} must be finite in every frame.")
-    _check_order(folder, numbers, number)
-
-
-def _check_order(folder: Path, table: dict[str, NDArray[np.float64]], tosses: int) -> None:
-    """Tosses follow each other, and so do the frames of each, of which the first ones are in flight."""
-    toss, frame, flight = table["toss"], table["frame"], table["flight"]
-    step = np.diff(toss)
-    whole = len(toss) > 0 and toss[0] == 0 and toss[-1] == tosses - 1 and np.isin(step, (0, 1)).all()
-    rising = (np.diff(frame)[step == 0] >= 1).all() and (np.diff(flight)[step == 0] <= 0).all()
-    if not whole or not rising or not np.isin(flight, (0, 1)).all() or np.abs(frame).max() > 2**31:
-        raise checks.InputError(f"{folder} is damaged: its frames must be ordered by toss and by their numbers.")
-    length = np.sqrt(sum(table[name] ** 2 for name in table if name.startswith("quaternion")))
-    if (np.abs(length - 1) > 1e-6).any():
-        raise checks.InputError(f"{folder} is damaged: quaternions must have length 1.")
-
 
 try:
     import pyarrow as pa
@@ -73,7 +30,7 @@ _VELOCITY = ("velocity_x", "velocity_y", "velocity_z", "angular_velocity_x", "an
 
 
 def save_recordings(recordings: Recordings, folder: str | Path) -> None:
-    """Write a folder with the recordings, whole; velocities are estimated from poses, by differences."""
+    """Write the recordings to a folder; velocities are estimated from poses, by differences."""
     folder = new_folder(path_of("out", folder), _MANIFEST)
     timestep = recordings.tosses.timestep
     parts: dict[str, list[NDArray]] = {name: [] for name in ("toss", "frame", *_COLUMNS, *_VELOCITY, "flight")}
@@ -119,11 +76,11 @@ def load_recordings(folder: str | Path) -> Recordings:
             raise checks.InputError(f"{folder / _DATA} was altered after it was written, or is not whole.")
         found = pq.read_table(io.BytesIO(data))
         table = {name: found.column(name).to_numpy() for name in ("toss", "frame", *_COLUMNS, "flight")}
-        check_kept(folder, manifest, table)
+        _check_content(folder, manifest, table)
         return _from_table(manifest, table)
     except checks.InputError:
         raise
-    except Exception as error:  # which, depends on where the damage is
+    except Exception as error:  # the type depends on where the damage is
         raise checks.InputError(f"{folder} is damaged: {checks.first_line(error)}.") from error
 
 
@@ -155,3 +112,42 @@ def estimated_velocities(toss: Toss, timestep: float) -> NDArray[np.float64]:
     spin = (turn[1:] * turn[:-1].inv()).as_rotvec() / np.diff(t)[:, np.newaxis]
     angular = np.concatenate([spin[:1], 0.5 * (spin[1:] + spin[:-1]), spin[-1:]])
     return np.hstack([linear, angular])
+
+
+def _check_content(folder: Path, manifest: dict[str, Any], table: dict[str, NDArray[Any]]) -> None:
+    """Refuse recordings that cannot have been written by `stiction import`.
+
+    table: columns of the frames, each (n,)
+    """
+    manifest["timestep"] = checked_interval(f"{folder}: the timestep", manifest["timestep"])
+    names, number = manifest["names"], len(manifest["names"])
+    if not isinstance(names, list) or not number or not all(isinstance(name, str) for name in names):
+        raise checks.InputError(f"{folder} is damaged: names must be one text a toss, got {checks.shown(names)}.")
+    for name in ("groups", "held_out"):
+        found = checks.whole_numbers(f"{folder}: {name}", manifest[name])
+        if found.shape != (number,):
+            raise checks.InputError(f"{folder} is damaged: {name} must have one entry a toss, got shape {found.shape}.")
+    report = manifest["report"]
+    if not isinstance(report, list) or not all(isinstance(line, str) for line in report):
+        raise checks.InputError(f"{folder} is damaged: its report must be lines of text, got {checks.shown(report)}.")
+    numbers = {name: checks.numbers(f"{folder}: {name}", column) for name, column in table.items()}
+    for name, column in numbers.items():
+        if not np.isfinite(column).all():
+            raise checks.InputError(f"{folder} is damaged: {name} must be finite in every frame.")
+    _check_order(folder, numbers, number)
+
+
+def _check_order(folder: Path, table: dict[str, NDArray[np.float64]], tosses: int) -> None:
+    """Tosses follow each other, and so do the frames of each, of which one block is in flight."""
+    toss, frame, flight = table["toss"], table["frame"], table["flight"]
+    step = np.diff(toss)
+    whole = len(toss) > 0 and toss[0] == 0 and toss[-1] == tosses - 1 and np.isin(step, (0, 1)).all()
+    rising = (np.diff(frame)[step == 0] >= 1).all()
+    free = flight > 0
+    released = toss[free & ~(np.r_[False, free[:-1]] & np.r_[False, step == 0])]  # where each block of flight starts
+    one_block = len(np.unique(released)) == len(released)
+    if not whole or not rising or not one_block or not np.isin(flight, (0, 1)).all() or np.abs(frame).max() > 2**31:
+        raise checks.InputError(f"{folder} is damaged: its frames must be ordered by toss and by their numbers.")
+    length = np.sqrt(sum(table[name] ** 2 for name in table if name.startswith("quaternion")))
+    if (np.abs(length - 1) > 1e-6).any():
+        raise checks.InputError(f"{folder} is damaged: quaternions must have length 1.")

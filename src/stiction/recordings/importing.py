@@ -1,4 +1,4 @@
-"""Read recordings: tracked poses of tosses of one body, checked against mechanics and converted."""
+"""`stiction.recordings.read`: tracked poses of tosses of one body, checked against mechanics and converted."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,11 +11,11 @@ from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
 from stiction.recordings.flight_estimate import released
+from stiction.recordings.impact_checks import check_reading
 from stiction.recordings.mechanics_checks import (
     Finding,
     check_fall,
     check_floor,
-    check_reading,
     check_size,
     check_velocities,
     fall,
@@ -23,12 +23,11 @@ from stiction.recordings.mechanics_checks import (
 )
 from stiction.recordings.planar import at_rest, check_angles, check_level, check_sense, mended
 from stiction.recordings.poses import Clean, Conventions, Refused, clean, frame_interval
-from stiction.recordings.readers import RawToss, read_raw
+from stiction.recordings.readers import RawToss, Request, read_raw
 from stiction.recordings.tosses import Recordings, Toss, Tosses
 
 T = TypeVar("T")
-_PUSH = 1.0  # [m/s] from frame to frame, upwards: no noise and no flight
-_LEAST_FLIGHT = 4  # frames; a toss with fewer does not tell its start
+MIN_FLIGHT = 4  # frames of free flight from which a start can be estimated
 
 
 def import_recordings(
@@ -39,13 +38,13 @@ def import_recordings(
     columns: dict[str, str] | None = None,
     topic: str | None = None,
 ) -> Recordings:
-    """Read recordings of `body`, check them and convert them; what mechanics contradicts is refused by name.
+    """Read recordings of `body`, check and convert them; recordings that contradict mechanics are refused.
 
     path: a file, or a folder of them, one or more tosses each: .csv, .parquet, .npz or .mcap; see docs/recordings.md
-    body: what was tossed, as someone has measured and weighed it
-    how: units, axes and whatever else is not SI, z up, and quaternions (w, x, y, z) from body to world
-    columns: names of columns in CSV and Parquet files, by ours: time, toss, x, y, z, qw, qx, qy, qz; of a planar body,
-        a rectangle: x, z, angle
+    body: the body that was tossed, as measured and weighed
+    how: units, axes and other conventions, where they are not SI, z up, and quaternions (w, x, y, z) from body to world
+    columns: names of columns in CSV and Parquet files, by ours: time, toss, x, y, z, qw, qx, qy, qz; for a rectangle:
+        x, z, angle
     topic: of an MCAP file
 
         cube = stiction.Body.box((0.1, 0.1, 0.1), mass=0.37)
@@ -61,7 +60,7 @@ def import_recordings(
     if (path / "manifest.json").exists():
         raise checks.InputError(f"{path} was written by `stiction import`: open it with stiction.recordings.load.")
     how = how or Conventions()
-    raw, stated = read_raw(path, columns or {}, topic, planar=body.planar)
+    raw, stated = read_raw(path, Request(columns or {}, topic, body.planar))
     interval = frame_interval(raw, how, stated)
     tosses, refused = _clean_all(raw, how, interval)
     _stop_at_none(path, tosses, refused)
@@ -88,7 +87,7 @@ def _clean_all(raw: list[RawToss], how: Conventions, interval: float) -> tuple[l
 
 
 def _in_plane(path, body: Body, tosses: list[Clean], how: Conventions, interval: float, gravity):
-    """Planar tosses with what the tracker got wrong put right, why some are refused, and what was found."""
+    """Planar tosses with errors of the tracker corrected, why some are refused, and the findings."""
     _stop_at_wrong(path, check_angles(body, tosses, how, interval))
     tosses, refused = _each(tosses, lambda toss: mended(toss, body, interval, gravity))
     _stop_at_none(path, tosses, refused)
@@ -99,7 +98,7 @@ def _in_plane(path, body: Body, tosses: list[Clean], how: Conventions, interval:
 
 
 def _each(tosses: list[T], treat: Callable[[T], Clean]) -> tuple[list[Clean], list[str]]:
-    """Tosses as treated, and why others were refused."""
+    """The treated tosses, and why others were refused."""
     treated, refused = [], []
     for toss in tosses:
         try:
@@ -128,29 +127,29 @@ def _frame_notes(tosses: list[Clean], refused: list[str]) -> list[str]:
         notes.append(f"Frames left out as {what}: {number:,}, in {where} tosses.")
     for what in dict.fromkeys(name for toss in tosses for name in toss.mended):
         number, where = sum(t.mended.get(what, 0) for t in tosses), sum(what in t.mended for t in tosses)
-        notes.append(f"{what} and put right: {number:,}, in {where} tosses.")
+        notes.append(f"{what} and corrected: {number:,}, in {where} tosses.")
     if refused:
         notes.append(f"Tosses left out: {len(refused)}. {refused[0]}")
     return notes
 
 
 def _unpushed(toss: Clean, interval: float) -> int:
-    """Leading frames before one that rises as only a push makes it rise: no frame may have seen the ground itself."""
+    """Number of leading frames before the body is pushed upwards: the frames may have missed the contact itself."""
     speed = np.diff(toss.position[:, 2]) / (interval * np.diff(toss.frame))
-    pushed = np.flatnonzero(np.diff(speed) > _PUSH)
+    pushed = np.flatnonzero(np.diff(speed) > 1.0)  # [m/s] from frame to frame
     return int(pushed[0]) + 1 if len(pushed) else len(toss.frame)
 
 
 def _assembled(body, tosses: list[Clean], floor: float, interval: float, report: list[str], source) -> Recordings:
-    kept, result = [], []
+    used, result = [], []
     for toss in tosses:
         flight = min(flight_frames(body, toss, floor), _unpushed(toss, interval))
-        if _LEAST_FLIGHT <= flight < len(toss.frame):
-            kept.append(toss)
+        if MIN_FLIGHT <= flight < len(toss.frame):
+            used.append(toss)
             result.append(Toss(toss.frame, toss.position - [0.0, 0.0, floor], toss.quaternion, flight))
     if not result:
         raise checks.InputError(
-            f"No toss has {_LEAST_FLIGHT} frames of free flight and then contact: record throws from their release."
+            f"No toss has {MIN_FLIGHT} frames of free flight and then contact: record throws from their release."
         )
     if len(result) < len(tosses):
         report = [*report, f"Tosses left out, without flight and then contact: {len(tosses) - len(result)}."]
@@ -162,8 +161,8 @@ def _assembled(body, tosses: list[Clean], floor: float, interval: float, report:
         f"Free flight before the first touch: {flying:,} frames; then {frames - flying:,}.",
         *about_hands,
     ]
-    groups = np.array([toss.group for toss in kept])
-    groups = np.where(groups < 0, np.arange(len(kept)) + groups.max() + 1, groups)
-    held_out = np.array([toss.held_out for toss in kept])
-    names = [toss.name for toss in kept]
+    groups = np.array([toss.group for toss in used])
+    groups = np.where(groups < 0, np.arange(len(used)) + groups.max() + 1, groups)
+    held_out = np.array([toss.held_out for toss in used])
+    names = [toss.name for toss in used]
     return Recordings(marked, names, groups, held_out, report, source, body)

@@ -1,8 +1,8 @@
-"""Planar recordings: is the angle read right, is the floor level, and is the angle that of the body?
+"""Planar recordings: checks of the angle, a level floor, and repair of lost frames and wrong rows.
 
-A rectangle in a vertical plane is recorded as x, z and an angle that turns x towards z. Where it comes to rest it lies
-flat on one of its sides: its angle is then a multiple of a quarter turn, plus the slope of the floor, plus whatever the
-tracker's own axes are turned by. Rests along the floor tell the slope, and what is left is the tracker's.
+A rectangle in a vertical plane is recorded as x, z and an angle that turns x towards z. At rest it is flat on one of
+its sides: its angle is then a multiple of a quarter turn, plus the slope of the floor, plus a constant offset of the
+tracker. The heights of rests along the floor give the slope, and the residual is the offset.
 """
 
 from dataclasses import dataclass, replace
@@ -15,26 +15,21 @@ from numpy.typing import NDArray
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane, turns_in_plane
-from stiction.recordings.mechanics_checks import Finding, Impact, first_impact, lowest
+from stiction.recordings.impact_checks import Impact, first_impact
+from stiction.recordings.mechanics_checks import Finding, lowest
 from stiction.recordings.poses import ANGLES, FEWEST, Clean, Conventions, Refused
 
-STILL = 10  # last frames in which a body at rest stays where it is
-MOVED = 0.01  # of its width: farther is no rest
+STILL = 10  # last frames in which a body at rest does not move
 QUARTER = np.pi / 2
-ENOUGH_RESTS = 5  # to tell a slope
-ENOUGH = 8  # impacts, to tell which way angles turn
-SURE = 3.0  # standard errors of a slope that is one, and of votes that are not chance
-FAINT, ABSURD = 0.2, 3.0  # times the usual torque: of friction that says nothing, and of a change of spin that is none
-OFF = 0.1  # [degrees] by which an angle may be off without a word
-TOO_FAST = 5.0  # times the spin that an impact can cause: angles are in another unit
+SURE = 3.0  # standard errors that make a slope, or a majority of votes, significant
 
 
 def check_angles(body: Body, tosses: list[Clean], how: Conventions, interval: float) -> list[Finding]:
     """Unit of the angles, from first impacts: how much the push at the lowest corner can turn the body."""
     if how.up != "z" or how.mirror == "y":
-        raise checks.InputError("Of a planar recording, the axes are x and z, with z up: name them by --columns.")
+        raise checks.InputError("The axes of a planar recording are x and z, with z up: name them by --columns.")
     faster = _spin_ratio(_impacts(body, tosses, interval))
-    if 1 / TOO_FAST < faster < TOO_FAST or not np.isfinite(faster):
+    if 1 / 5 < faster < 5 or not np.isfinite(faster):
         return []
     (unit,) = set(ANGLES) - {how.angle}
     text = f"Impacts turn the body {faster:.2g} times as much as their push can"
@@ -44,13 +39,13 @@ def check_angles(body: Body, tosses: list[Clean], how: Conventions, interval: fl
 
 
 def check_sense(body: Body, tosses: list[Clean], how: Conventions, interval: float) -> list[Finding]:
-    """Which way angles turn, from first impacts: seen in a mirror, the floor's push turns the body as before, but its
-    friction turns it the other way. Each impact has a vote, since many are two in one."""
+    """Sense of the angles, from first impacts: in a mirror, the floor's push turns the body as before, but its friction
+    turns it the other way. Each impact has one vote, since many are two in one."""
     normal, friction, torque = np.array([_torques(i) for i in _impacts(body, tosses, interval)]).reshape(-1, 3).T
-    large = np.abs(friction) > FAINT * np.median(np.abs(friction)) if len(friction) else np.zeros(0, dtype=bool)
-    large &= np.abs(torque) < ABSURD * np.median(np.abs(normal) + np.abs(friction))
-    if large.sum() < ENOUGH:
-        return [Finding("There are too few impacts to tell which way angles turn.")]
+    large = np.abs(friction) > 0.2 * np.median(np.abs(friction)) if len(friction) else np.zeros(0, dtype=bool)
+    large &= np.abs(torque) < 3 * np.median(np.abs(normal) + np.abs(friction))
+    if large.sum() < 8:
+        return [Finding("There are too few impacts to decide which way angles turn.")]
     share = float((np.abs(torque - normal - friction) < np.abs(torque - normal + friction))[large].mean())
     votes = f"{share:.0%} of {large.sum()} impacts turn the body as friction does where angles turn"
     given, other = ("z towards x", "x towards z") if how.inverse else ("x towards z", "z towards x")
@@ -61,7 +56,7 @@ def check_sense(body: Body, tosses: list[Clean], how: Conventions, interval: flo
 
 
 def _torques(impact: Impact) -> tuple[float, float, float]:
-    """About y: of the floor's push, of friction, and what changed the spin."""
+    """Torques about y: of the floor's push, of friction, and of the change of spin."""
     return -impact.arm[0] * impact.dv[2], impact.arm[2] * impact.dv[0], impact.torque[1]
 
 
@@ -79,22 +74,22 @@ def _spin_ratio(impacts: list[Impact]) -> float:
 
 
 def at_rest(body: Body, toss: Clean) -> bool:
-    """Whether the body lies still at the end of a toss."""
+    """Whether the body is at rest at the end of a toss."""
     last = toss.position[-STILL:]
     reach = 0.5 * float(np.ptp(body.vertices, axis=0).max())
     turned = reach * np.ptp(angles_in_plane(toss.quaternion[-STILL:]))
-    return bool(max(np.ptp(last, axis=0).max(), turned) < MOVED * 2 * reach)
+    return bool(max(np.ptp(last, axis=0).max(), turned) < 0.01 * 2 * reach)
 
 
 @dataclass(frozen=True)
 class Level:
-    """How a recording is turned: the slope of its floor, and by what its angles are off; both [rad]."""
+    """Rotation of a recording: the slope of its floor, and the offset of its angles; both [rad]."""
 
     slope: float = 0.0
     offset: float = 0.0
 
     def applied(self, toss: Clean) -> Clean:
-        """The toss over a level floor, its angles those of the body."""
+        """The toss over a level floor, without the offset."""
         c, s = np.cos(self.slope), np.sin(self.slope)
         x, y, z = toss.position.T
         angle = angles_in_plane(toss.quaternion) - self.slope - self.offset
@@ -104,10 +99,11 @@ class Level:
 
 
 def check_level(body: Body, tosses: list[Clean]) -> tuple[list[Clean], list[Finding]]:
-    """The tosses over a level floor with angles that are those of the body, and what was found."""
+    """The tosses over a level floor, without the offset of their angles, and the findings."""
     rests = [toss for toss in tosses if at_rest(body, toss)]
     if not rests:
-        return tosses, [Finding("No toss comes to rest: a slope of the floor, or angles that are off, would not show.")]
+        text = "No toss comes to rest: a slope of the floor or an offset of the angles is not observable."
+        return tosses, [Finding(text)]
     ends = [replace(t, position=_last(t.position), quaternion=_last(t.quaternion)) for t in rests]
     off = _offset(ends)
     slope, error = _slope(body, [Level(0.0, off).applied(end) for end in ends])
@@ -117,9 +113,9 @@ def check_level(body: Body, tosses: list[Clean]) -> tuple[list[Clean], list[Find
     if slope:
         size = f"{np.degrees(slope):.2f} ± {np.degrees(error):.2f} degrees"
         findings.append(Finding(f"The floor rises along x by {size}; the recording is turned by it."))
-    if abs(np.degrees(level.offset)) > OFF:
-        text = f"Where the body lies flat, its angle is off by {np.degrees(level.offset):.2f} degrees"
-        findings.append(Finding(f"{text} ({len(rests)} rests); that is taken out."))
+    if abs(np.degrees(level.offset)) > 0.1:
+        text = f"At rest, the angle of the body is off by {np.degrees(level.offset):.2f} degrees"
+        findings.append(Finding(f"{text} ({len(rests)} rests); this is corrected."))
     return [level.applied(toss) for toss in tosses], findings
 
 
@@ -128,7 +124,7 @@ def _last(rows: NDArray) -> NDArray:
 
 
 def _offset(ends: list[Clean]) -> float:
-    """By what angles at rest are off a multiple of a quarter turn [rad]: the median."""
+    """Median offset of the angles at rest from a multiple of a quarter turn [rad]."""
     angles = np.array([np.median(angles_in_plane(end.quaternion)) for end in ends])
     around = np.angle(np.exp(4j * angles).sum()) / 4
     return float(around + np.median((angles - around + QUARTER / 2) % QUARTER - QUARTER / 2))
@@ -136,38 +132,45 @@ def _offset(ends: list[Clean]) -> float:
 
 def _slope(body: Body, ends: list[Clean]) -> tuple[float, float]:
     """Slope of the floor [rad], from the heights at which the body rests along it, and its standard error."""
-    if len(ends) < ENOUGH_RESTS:
+    if len(ends) < 5:
         return 0.0, np.inf
     x = np.array([np.median(end.position[:, 0]) for end in ends])
     z = np.array([np.median(lowest(body, end.position, end.quaternion)[0]) for end in ends])
     design = np.stack([np.ones_like(x), x - x.mean()], axis=1)
     line, weight = np.zeros(2), np.ones_like(x)
-    for _ in range(10):  # least absolute deviations, nearly: a toss that ends on its edge says nothing
+    for _ in range(10):  # nearly least absolute deviations: a toss that ends on its edge is an outlier
         line, *_ = np.linalg.lstsq(design * weight[:, np.newaxis], z * weight, rcond=None)
-        left = np.abs(z - design @ line)
-        weight = 1 / np.sqrt(np.maximum(left, 0.3 * np.median(left) + 1e-9))
+        residual = np.abs(z - design @ line)
+        weight = 1 / np.sqrt(np.maximum(residual, 0.3 * np.median(residual) + 1e-9))
     spread = 1.5 * np.median(np.abs(z - design @ line))
     return float(np.arctan(line[1])), float(1.25 * spread / max(1e-12, np.sqrt(len(x)) * x.std()))
 
 
-# Planar recordings: frames that the tracker lost, rows that it got wrong, and turns by a symmetry of the body.
+# Repair: frames that the tracker lost, rows that it got wrong, and turns by a symmetry of the body.
 
 
-FASTER = 1.15  # a step this many times longer than the one before it is no motion of one frame
-NOISE = 0.007  # of the body's width: how far a row may be off
-CLOSE = 0.025  # of the body's width: a step is explained if what is left of it is less
-SYMMETRIC = 0.013  # the same for a step that needs the body turned by a symmetry
-MOST_LOST = 16  # frames in one step
-MOST_WRONG = 4  # rows, one after another
-MOST_GUESSED = 4  # frames of a step with more than one impact in it, of which speed alone tells the least number
-PARTS = 4  # of a frame, in which the time of an impact is searched
+@dataclass(frozen=True)
+class MendSettings:
+    """Tolerances by which steps from row to row are explained; lengths in shares of the body's width."""
+
+    faster: float = 1.15  # a step this many times longer than the one before it takes more than one frame
+    noise: float = 0.007  # error of a row
+    close: float = 0.025  # residual of a step that is explained
+    symmetric: float = 0.013  # the same for a step that needs the body turned by a symmetry
+    max_lost: int = 16  # frames in one step
+    max_wrong: int = 4  # consecutive rows
+    max_guessed: int = 4  # frames of a step with more than one impact, which only speed bounds from below
+    parts: int = 4  # of a frame, at which the time of an impact is searched
+
+
+SETTINGS = MendSettings()
 
 
 @dataclass(frozen=True)
 class _Step:
-    """From one row to another that is to be kept.
+    """A step from one row to the next correct one.
 
-    rows: how many further; frames: how long it takes; turn: that the tracker added, in symmetries of the body
+    rows: number of rows; frames: duration; turn: added by the tracker, in symmetries of the body
     """
 
     rows: int
@@ -176,7 +179,7 @@ class _Step:
 
 
 def mended(toss: Clean, body: Body, interval: float, gravity: NDArray[np.float64]) -> Clean:
-    """The toss with lost frames counted, wrong rows left out and symmetric turns taken back; cut where all fails.
+    """The toss with lost frames counted, wrong rows left out and symmetric turns undone; cut where no step fits.
 
     gravity: (3,) [m/s^2], as the recorder sees it
     """
@@ -194,11 +197,11 @@ class _Mending:
         angle = angles_in_plane(toss.quaternion)
         self.angle = angle
         self.path = np.stack([toss.position[:, 0], toss.position[:, 2], self.radius * angle], axis=1)
-        self.given = np.diff(toss.frame)  # frames from row to row, as far as they are known
+        self.given = np.diff(toss.frame)  # frames from row to row, if they are known
         self.doubtful = self._doubtful()
 
     def _doubtful(self) -> NDArray[np.bool_]:
-        """Steps (n,) that may be too long for their frames; of all others nobody need look closer."""
+        """Steps (n,) that may be too long for their frames; the others are not examined."""
         velocity = np.diff(self.path, axis=0) / self.given[:, np.newaxis]
         speed, ahead = np.linalg.norm(velocity, axis=1), np.median(sliding_window_view(velocity, 3, axis=0), axis=2)
         doubtful = np.zeros(len(speed), dtype=bool)
@@ -207,17 +210,18 @@ class _Mending:
         return doubtful
 
     def _fastest(self, last: NDArray, last_speed, usual_speed, ahead: NDArray):
-        """A frame, for steps that come after `last` (..., 3) and before `ahead` (..., 3)."""
-        noise = NOISE * self.width
-        fastest = FASTER * np.maximum(usual_speed, last_speed) + noise
+        """Greatest length a frame of steps that come after `last` (..., 3) and before `ahead` (..., 3)."""
+        noise = SETTINGS.noise * self.width
+        fastest = SETTINGS.faster * np.maximum(usual_speed, last_speed) + noise
         return np.where(self._steady(last, last_speed, ahead), np.minimum(fastest, 1.5 * last_speed + noise), fastest)
 
     def _steady(self, last: NDArray, last_speed, ahead: NDArray):
-        """Whether velocities (..., 3) before and after a step are nearly the same: nothing happened between them."""
-        return np.linalg.norm(last - ahead, axis=-1) < FASTER * NOISE * self.width + 0.15 * last_speed
+        """Whether velocities (..., 3) before and after a step are nearly the same, without an impact between them."""
+        tolerance = SETTINGS.faster * SETTINGS.noise * self.width + 0.15 * last_speed
+        return np.linalg.norm(last - ahead, axis=-1) < tolerance
 
     def result(self) -> Clean:
-        """Row after row."""
+        """The toss, explained row after row."""
         rows, frames, turns, ended = [0], [0], [0], False
         while rows[-1] < len(self.path) - 1:
             step = self._step(rows, frames, turns)
@@ -231,10 +235,7 @@ class _Mending:
             raise Refused(f"{self.toss.name} cannot be followed from row {rows[-1]} on: the body jumps.")
         notes = dict(self.toss.notes)
         last = rows[-1] + 1
-        found = {
-            "wrong": last - len(rows),
-            "after a jump": len(self.path) - last if ended else 0,
-        }
+        found = {"wrong": last - len(rows), "after a jump": len(self.path) - last if ended else 0}
         notes |= {name: number for name, number in found.items() if number}
         lost = frames[-1] - int(self.toss.frame[rows[-1]] - self.toss.frame[0])
         turned = int(np.count_nonzero(np.diff(turns) % self.whole))
@@ -252,7 +253,7 @@ class _Mending:
         )
 
     def _step(self, rows: list[int], frames: list[int], turns: list[int]) -> _Step | None:
-        """The step from the last of the rows that were kept; None if nothing explains one."""
+        """The step from the last correct row; None if none is explained."""
         k, path = rows[-1], self.path
         plain = _Step(1, int(self.given[k]))
         if not self.doubtful[k] and all(further == 1 for further in np.diff(frames[-4:])):
@@ -272,15 +273,18 @@ class _Mending:
         return np.outer(turns, [0.0, 0.0, self.radius * self.symmetry])
 
     def _velocity(self, k: int) -> NDArray[np.float64] | None:
-        """A frame, after row k: the middle one of the next steps."""
+        """Velocity a frame after row k: the median of the next steps."""
         moves = np.diff(self.path[k : k + 4], axis=0) / self.given[k : k + 3, np.newaxis]
         return np.median(moves, axis=0) if len(moves) >= 2 else None
 
     def _explained(self, k: int, before: tuple[NDArray, NDArray], fastest: float) -> _Step | None:
         """The simplest explanation of a step that is too long."""
         whole, half = self.whole, self.whole // 2
-        for turns, close in (([0, -whole, whole], CLOSE), ([*range(-half, 0), *range(1, half + 1)], SYMMETRIC)):
-            for wrong in range(MOST_WRONG + 1):
+        for turns, close in (
+            ([0, -whole, whole], SETTINGS.close),
+            ([*range(-half, 0), *range(1, half + 1)], SETTINGS.symmetric),
+        ):
+            for wrong in range(SETTINGS.max_wrong + 1):
                 after = self._velocity(k + 1 + wrong)
                 if after is None or not turns:
                     break
@@ -288,7 +292,7 @@ class _Mending:
                 if found[0] < close * self.width:
                     return _Step(wrong + 1, *found[1:])
         usual = before[0]
-        for wrong in range(MOST_WRONG + 1):
+        for wrong in range(SETTINGS.max_wrong + 1):
             after = self._velocity(k + 1 + wrong)
             if after is None or self._steady(usual, np.linalg.norm(usual), after):
                 continue
@@ -297,27 +301,27 @@ class _Mending:
         return None
 
     def _flights(self, k: int, wrong: int, before, after, turn: int) -> tuple[float, int, int]:
-        """What two flights with one impact between them leave of a step, how long they take, and the turn."""
+        """Residual of a step explained by two flights with one impact between them, its duration, and the turn."""
         step = self.path[k + 1 + wrong] - self.path[k] - self._turned([turn])[0]
         known = int(self.given[k : k + 1 + wrong].sum())
-        frames, first = _times(known, known if self.toss.stamped else max(known, MOST_LOST))
+        frames, first = _times(known, known if self.toss.stamped else max(known, SETTINGS.max_lost))
         second = frames - first
         moved = np.outer(first, before) + np.outer(second, after) + np.outer(0.5 * (first**2 - second**2), self.fall)
-        left = np.linalg.norm(step - moved, axis=1)
-        best = int(left.argmin())
-        return float(left[best]), int(frames[best]), turn
+        residual = np.linalg.norm(step - moved, axis=1)
+        best = int(residual.argmin())
+        return float(residual[best]), int(frames[best]), turn
 
     def _least(self, k: int, wrong: int, before, after, fastest: float) -> int:
-        """The least number of frames for a step with several impacts in it, 0 if it is too great."""
+        """The least number of frames of a step with several impacts, 0 if it is too great."""
         step = self.path[k + 1 + wrong] - self.path[k]
         known = int(self.given[k : k + 1 + wrong].sum())
         if self.toss.stamped:
             return known if np.linalg.norm(step) <= fastest * known else 0
-        for frames in range(known, MOST_GUESSED + wrong + 1):
+        for frames in range(known, SETTINGS.max_guessed + wrong + 1):
             _, times = _times(frames, frames)
             first, last = (part.ravel() for part in np.meshgrid(times, times))
-            left = np.linalg.norm(step - np.outer(first, before) - np.outer(last, after), axis=1)
-            if ((first + last <= frames) & (left <= fastest * (frames - first - last))).any():
+            residual = np.linalg.norm(step - np.outer(first, before) - np.outer(last, after), axis=1)
+            if ((first + last <= frames) & (residual <= fastest * (frames - first - last))).any():
                 return frames
         return 0
 
@@ -325,13 +329,14 @@ class _Mending:
 @lru_cache
 def _times(least: int, most: int) -> tuple[NDArray, NDArray]:
     """All lengths of a step [frames] with all times of an impact in it."""
-    pairs = [(frames, t / PARTS) for frames in range(least, most + 1) for t in range(frames * PARTS + 1)]
+    parts = SETTINGS.parts
+    pairs = [(frames, t / parts) for frames in range(least, most + 1) for t in range(frames * parts + 1)]
     frames, first = np.array(pairs, dtype=np.float64).T
     return frames, first
 
 
 def _symmetry(body: Body) -> float:
-    """The least turn in its plane [rad] that leaves a body as it is."""
+    """The least turn in its plane [rad] that maps a body onto itself."""
     corners = body.vertices[:, [0, 2]] - body.vertices[:, [0, 2]].mean(axis=0)
     for parts in (4, 2):
         turn = 2 * np.pi / parts

@@ -1,4 +1,4 @@
-"""From one raw toss to clean poses on a steady grid of frames: units, axes, time stamps, gaps, outliers."""
+"""Clean poses on a regular grid of frames from one raw toss: units, axes, time stamps, gaps, outliers."""
 
 from dataclasses import dataclass, field
 
@@ -8,30 +8,25 @@ from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
 from stiction.bodies.rotations import turns_in_plane
-from stiction.recordings import readers as limits
-from stiction.recordings.readers import RawToss
+from stiction.recordings.readers import RawToss, checked_interval
 
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180}
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-UPS = ("z", "y", "x")
 FEWEST = 20  # frames of a toss
-NORM = 0.02  # a quaternion's length may be this far from 1; it is then normalised
 LONGEST_GAP = 10  # frames
 MOST_FRAMES = 10_000_000  # of a toss
-FASTEST = 30.0  # [m/s] faster is a jump
-FAR = 8.0  # an outlier is this many times farther from its neighbours than the typical frame
 
 
 @dataclass(frozen=True)
 class Conventions:
-    """How a recorder writes: what it takes to read it.
+    """Units, axes and other conventions of a recorder.
 
     units, time_unit: of positions and time stamps
     quaternion: order of the components
     up: axis that points up
     mirror: "x" or "y": positions are from a left-handed frame, mirrored along this axis, orientations are not
-    inverse: quaternions turn world into body axes; of a planar recording: angles turn z towards x
+    inverse: quaternions turn world into body axes; in a planar recording, angles turn z towards x
     angle: unit of the angles of a planar recording
     floor: height of the ground [m] after conversion; None: measured
     interval: between frames [s]; None: measured
@@ -51,7 +46,7 @@ class Conventions:
         checks.choice("units", self.units, tuple(LENGTHS))
         checks.choice("time unit", self.time_unit, tuple(TIMES))
         checks.choice("quaternion", self.quaternion, ("wxyz", "xyzw"))
-        checks.choice("up", self.up, UPS)
+        checks.choice("up", self.up, ("z", "y", "x"))
         checks.choice("mirror", self.mirror, ("", "x", "y"))
         checks.flag("inverse", self.inverse)
         if self.floor is not None:
@@ -66,8 +61,8 @@ class Clean:
     frame: numbers of the frames that are there, shape (n,)
     recorded: velocities as the recorder gave them, (n, 6), or None
     stamped: whether frames are known from time stamps, not only counted
-    notes: frames that were left out, how many by what for
-    mended: what else was done to it, and how often
+    notes: numbers of frames that were left out, by reason
+    mended: numbers of other corrections, by name
     """
 
     name: str
@@ -83,26 +78,25 @@ class Clean:
 
 
 class Refused(checks.InputError):
-    """A toss that cannot be used; others may be."""
+    """A single toss that cannot be used."""
 
 
 def frame_interval(raw: list[RawToss], how: Conventions, stated: float | None) -> float:
     """Interval between frames [s]: as asked for, as the file states, or from the time stamps."""
     if how.interval is not None:
-        return limits.checked_interval("interval [s]", how.interval)
+        return checked_interval("interval [s]", how.interval)
     if stated is not None:
         return stated
     gaps = [np.diff(toss.time[np.isfinite(toss.time)]) for toss in raw if toss.time is not None]
     gaps = np.concatenate([np.empty(0), *gaps])
     gaps = gaps[gaps > 0]
     if not len(gaps):
-        raise checks.InputError("The recording has no time stamps that rise; give the frame rate with --rate.")
-    # Stamps are rounded, and a gap may be of several frames: over all of them, neither counts.
-    middle = float(np.median(gaps))
-    frames = np.round(gaps / middle)
+        raise checks.InputError("The recording has no increasing time stamps; give the frame rate with --rate.")
+    # Stamps are rounded, and a gap may span several frames: the mean over all of them is not affected by either.
+    frames = np.round(gaps / float(np.median(gaps)))
     near = frames <= LONGEST_GAP
     interval = float(gaps[near].sum() / frames[near].sum()) * TIMES[how.time_unit]
-    return limits.checked_interval("The time stamps", interval)
+    return checked_interval("The time stamps", interval)
 
 
 def clean(raw: RawToss, how: Conventions, interval: float) -> Clean:
@@ -117,7 +111,7 @@ def clean(raw: RawToss, how: Conventions, interval: float) -> Clean:
     _note(notes, "doubled", int((keep & ~first).sum()))
     keep &= first
     length = np.linalg.norm(quaternion, axis=1)
-    wrong = keep & (np.abs(length - 1) > NORM)
+    wrong = keep & (np.abs(length - 1) > 0.02)  # closer ones are normalised
     _note(notes, "quaternion not of length 1", int(wrong.sum()))
     keep &= ~wrong
     out = keep.copy()
@@ -152,10 +146,8 @@ def _converted(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
         quaternion = quaternion * [1.0, -1.0, -1.0, -1.0]
     if how.mirror:
         position = position * [-1.0 if how.mirror == axis else 1.0 for axis in "xyz"]
-    turn = {"z": (1.0, 0.0, 0.0, 0.0), "y": (0.5**0.5, 0.5**0.5, 0.0, 0.0), "x": (0.5**0.5, 0.0, -(0.5**0.5), 0.0)}[
-        how.up
-    ]
     if how.up != "z":
+        turn = {"y": (0.5**0.5, 0.5**0.5, 0.0, 0.0), "x": (0.5**0.5, 0.0, -(0.5**0.5), 0.0)}[how.up]
         world = Rotation.from_quat(turn, scalar_first=True)
         position = world.apply(np.nan_to_num(position, nan=0.0)) + np.where(np.isfinite(position), 0.0, np.nan)
         quaternion = _product(np.array(turn), quaternion)
@@ -205,8 +197,9 @@ def _outliers(frame: NDArray, position: NDArray, interval: float) -> NDArray[np.
     share = ((t[1:-1] - t[:-2]) / (t[2:] - t[:-2]))[:, np.newaxis]
     middle = position[:-2] + share * (position[2:] - position[:-2])
     off = np.linalg.norm(position[1:-1] - middle, axis=1)
-    # Impacts bend the path, too, by at most the change of speed in a frame; only a jump there and back is an outlier.
-    limit = max(FASTEST * interval / 4, FAR * float(np.median(off)))
+    # Impacts bend the path, too, by at most the change of speed in a frame, 30 m/s; only a jump there and back is an
+    # outlier, 8 times as far off as the median frame.
+    limit = max(30.0 * interval / 4, 8.0 * float(np.median(off)))
     peak = off > limit
     beside = np.maximum(np.r_[0.0, off[:-1]], np.r_[off[1:], 0.0])
     out[1:-1] = peak & (off > 1.5 * beside)

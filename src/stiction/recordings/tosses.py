@@ -1,4 +1,4 @@
-"""Tosses as the fit sees them: recorded poses, which frames fly, and the state at the start that the flight tells."""
+"""Recorded tosses: poses, frames of free flight, and the state at the start with its uncertainty."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -14,15 +14,13 @@ from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import GRAVITY
-from stiction.recordings.flight import Flights, Noise, draw, moved, noise_of, start_covariances
+from stiction.recordings.flight import Flights
+from stiction.recordings.start_noise import Noise, draw, moved, noise_of, start_covariances
 from stiction.simulation.rollout import law_of, rollout
-
-LIKENESS = 1.3  # factor by which a law's body may be larger or smaller than what was measured
-OUT_OF_PLANE = [1, 3, 5, 7, 9, 11]  # errors of a start that a planar body cannot have
 
 
 class Frames:
-    """Frames of a recording by their numbers, of which the first ones fly: what tosses of all kinds have in common."""
+    """Numbered frames of a recording, of which the first ones are in free flight."""
 
     frame: NDArray[np.int64]
     flight: int
@@ -38,7 +36,7 @@ class Frames:
         return int(self.frame[min(self.flight, len(self.frame) - 1)])
 
     def frames_until(self, last: int) -> int:
-        """How many frames are there up to number `last`."""
+        """Number of frames up to number `last`."""
         return int(np.searchsorted(self.frame, last, side="right"))
 
 
@@ -50,13 +48,13 @@ def check_plane(recorded: Body | None, used: Body) -> None:
 
 
 def check_body(recorded: Body | None, used: Body) -> None:
-    """Refuse the body of a law that cannot be what was recorded: fits change its size, but not by much."""
+    """Refuse the body of a law that cannot be the recorded one: fits change its size by less than 30 %."""
     check_plane(recorded, used)
     if recorded is None:
         return
-    own, its = (np.ptp(body.vertices, axis=0) + 2 * body.rounding for body in (recorded, used))
-    seen = [0, 2] if recorded.planar else [0, 1, 2]
-    if (np.abs(np.log(its[seen] / own[seen])) > np.log(LIKENESS)).any():
+    measured, given = (np.ptp(body.vertices, axis=0) + 2 * body.rounding for body in (recorded, used))
+    axes = [0, 2] if recorded.planar else [0, 1, 2]
+    if (np.abs(np.log(given[axes] / measured[axes])) > np.log(1.3)).any():
         raise checks.InputError(f"The law is for {used!r}, but these are tosses of {recorded!r}.")
 
 
@@ -68,11 +66,11 @@ class Toss(Frames):
     position: of the tracked point, the origin of the body frame [m], shape (n, 3)
     quaternion: body to world (w, x, y, z), shape (n, 4)
     flight: number of leading frames in free flight
-    timestep: time from frame to frame [s]; None where only `Tosses` know it
-    body: what was tossed, if that is known
+    timestep: time from frame to frame [s]; None where only `Tosses` has it
+    body: the body that was tossed, if it is known
     name: of its recording
     held: number of leading frames in which a hand still touches it: they do not count as flight
-    among: tosses of the same recorder, which tell its noise
+    among: tosses of the same recorder, from which its noise is estimated
 
         toss = recordings[3]
         run = toss.forecast("cube")
@@ -98,18 +96,18 @@ class Toss(Frames):
     def start(self, law: Any = None) -> State:
         """The state at frame 0 that best fits the frames in free flight: noise of single frames averages out.
 
-        Where a hand still holds it at first, this is where it would have been: the flight, followed back to frame 0.
+        If a hand holds the body in the first frames, the flight is extrapolated back to frame 0.
 
-        law: whose centre of mass, inertia and gravity hold, also by its name or path; by default those of `body`, and
-            9.81 m/s^2
+        law: a law, or its name or path, whose centre of mass, inertia and gravity are used; by default those of `body`,
+            and 9.81 m/s^2
         """
         return self._alone().states(*self._flying(law))[0]
 
     def start_covariance(self, law: Any = None) -> NDArray[np.float64]:
-        """How well `start` is known: the covariance (12, 12) of its errors in position [m], orientation (as a rotation
-        vector [rad]), velocity [m/s] and angular velocity [rad/s], all in world axes.
+        """Covariance (12, 12) of the errors of `start` in position [m], orientation (rotation vector [rad]), velocity
+        [m/s] and angular velocity [rad/s], all in world axes.
 
-        From the noise of the recorder, as the flights of all tosses of the recordings show it, and of this toss.
+        It follows from the noise of the recorder in the flights of all tosses of the recordings and of this toss.
 
         law: as for `start`
 
@@ -122,18 +120,18 @@ class Toss(Frames):
         return Tosses([self], self._interval(), whole=self.among)
 
     def _flying(self, law: Any) -> tuple[Body, Any, float]:
-        """The body that flies, its gravity and drag."""
+        """Body, gravity and drag."""
         known = None if law is None else law_of(law)
         body = self.body if known is None else known.body
         if body is None:
-            raise checks.InputError("This toss does not say what was tossed: give its law, toss.start(law).")
+            raise checks.InputError("The body of this toss is not known: give its law, toss.start(law).")
         check_body(self.body, body)
         return (body, GRAVITY, 0.0) if known is None else (body, known.gravity, known.drag)
 
     def forecast(self, law: Any, *, samples: int | None = None, seed: int = 0) -> Trajectory:
-        """What the law says of this toss, from `start(law)` on: a trajectory with a state at each of its frames.
+        """The law's prediction of this toss from `start(law)`: a trajectory with a state at each frame.
 
-        It has a state, too, at frames that the recording lacks: `run.position[toss.frame]` goes with `toss.position`.
+        Frames that the recording lacks are included: `run.position[toss.frame]` corresponds to `toss.position`.
 
         law: a law, or its name or path
         samples: draw as many motions, as a first axis: from the law's uncertainty and from that of the start
@@ -142,16 +140,16 @@ class Toss(Frames):
         law, interval = law_of(law), self._interval()
         check_body(self.body, law.body)
         parts = max(1, round(interval / law.timestep))  # time steps from frame to frame
-        how = {"timestep": interval / parts, "every": parts}
+        steps, timestep = parts * self.steps, interval / parts
         if samples is None:
-            return rollout(law, self.start(law), parts * self.steps, **how)
+            return rollout(law, self.start(law), steps, timestep=timestep, every=parts)
         samples, seed = checks.count("samples", samples, 1), checks.count("seed", seed, 0)
         starts = self._alone().drawn_states(law.body, law.gravity, samples, [seed], law.drag)[:, 0]
-        return rollout(law, starts, parts * self.steps, samples=1, seed=seed, **how)[0]
+        return rollout(law, starts, steps, timestep=timestep, every=parts, samples=1, seed=seed)[0]
 
     def _interval(self) -> float:
         if self.timestep is None:
-            raise checks.InputError("This toss does not know its time step: take it from recordings, recordings[i].")
+            raise checks.InputError("This toss has no time step: take it from recordings, recordings[i].")
         return self.timestep
 
 
@@ -159,7 +157,7 @@ class Tosses:
     """Tosses of one body, recorded with one frame interval.
 
     timestep: [s]
-    whole: all tosses of the recorder, which tell its noise; by default these
+    whole: all tosses of the recorder, from which its noise is estimated; by default these
     """
 
     def __init__(self, tosses: list[Toss], timestep: float, *, whole: "Tosses | None" = None) -> None:
@@ -184,46 +182,46 @@ class Tosses:
         return Flights(self.tosses, self.timestep)
 
     def states(self, body: Body, gravity, drag: float = 0.0) -> State:
-        """States at frame 0 that the flights tell if the body has this inertia and centre of mass; gravity (3,), drag
-        [1/s]."""
-        found = self.flights.flown(body.inertia).states(body.com, self._pull(body, gravity, drag))
+        """States at frame 0, fitted to the flights for this inertia and centre of mass; gravity (3,), drag [1/s]."""
+        found = self.flights.flown(body.inertia).states(body.com, self._acceleration(body, gravity, drag))
         if not drag:
             return found
         return replace(found, angular_velocity=found.angular_velocity * (1 + drag * self._half))
 
-    def _pull(self, body: Body, gravity, drag: float) -> NDArray[np.float64]:
-        """Gravity (3,), or with a drag, what acts on each toss in the middle of its flight, shape (n, 1, 3)."""
+    def _acceleration(self, body: Body, gravity, drag: float) -> NDArray[np.float64]:
+        """Gravity (3,), or with drag, the acceleration of each toss in the middle of its flight, shape (n, 1, 3)."""
         if not drag:
             return np.asarray(gravity)
-        begin = self.flights.flown(body.inertia).states(body.com, gravity).velocity
-        return (gravity - drag * (begin + self._half * np.asarray(gravity)))[:, np.newaxis]
+        start = self.flights.flown(body.inertia).states(body.com, gravity).velocity
+        return (gravity - drag * (start + self._half * np.asarray(gravity)))[:, np.newaxis]
 
     @cached_property
     def _half(self) -> NDArray[np.float64]:
-        """Half the time that each toss flies [s], shape (n, 1)."""
+        """Half the duration of each flight [s], shape (n, 1)."""
         return 0.5 * self.timestep * np.array([[toss.frame[toss.flight - 1]] for toss in self.tosses])
 
     def noise(self, body: Body, gravity, drag: float = 0.0) -> Noise:
-        """The noise of the recorder, from what the flights of all its tosses leave for this body and gravity (3,)."""
+        """The noise of the recorder, from the residuals of all flights for this body and gravity (3,)."""
         if self.whole is not self:
             return self.whole.noise(body, gravity, drag)
         key = np.concatenate([body.inertia.ravel(), body.com, np.asarray(gravity), [drag]]).tobytes()
         if key not in self._noises:
             flown = self.flights.flown(body.inertia)
-            self._noises[key] = noise_of(flown, body.com, self._pull(body, gravity, drag))
+            self._noises[key] = noise_of(flown, body.com, self._acceleration(body, gravity, drag))
         return self._noises[key]
 
     def start_covariances(self, body: Body, gravity, drag: float = 0.0) -> NDArray[np.float64]:
         """Covariances (n, 12, 12) of the errors of `states`: position, turn, velocity, spin; see Toss."""
         flown = self.flights.flown(body.inertia)
         noise = self.noise(body, gravity, drag)
-        found = start_covariances(flown, body.com, self._pull(body, gravity, drag), noise)
+        found = start_covariances(flown, body.com, self._acceleration(body, gravity, drag), noise)
         if body.planar:
-            found[:, OUT_OF_PLANE], found[:, :, OUT_OF_PLANE] = 0.0, 0.0
+            out_of_plane = [1, 3, 5, 7, 9, 11]
+            found[:, out_of_plane], found[:, :, out_of_plane] = 0.0, 0.0
         return found
 
     def drawn_states(self, body: Body, gravity, samples: int, seed, drag: float = 0.0) -> State:
-        """States at frame 0 as they may well have been, drawn from what the flights tell, shape (samples, n)."""
+        """States at frame 0 drawn from their distribution given the flights, shape (samples, n)."""
         errors = draw(self.start_covariances(body, gravity, drag), samples, np.random.default_rng(seed))
         return moved(self.states(body, gravity, drag), errors)
 
@@ -248,12 +246,12 @@ class Recordings:
 
     `recordings[3]` is a toss, `recordings[:10]` some of them, as recordings; `len` and `for` work as for a list.
 
-    tosses: all of them, as the fit sees them; names: of each
+    tosses: all of them; names: of each
     groups: tosses with the same number are the same recording in other axes, shape (n,)
-    held_out: tosses that are to be kept for validation, shape (n,)
-    report: what was found when they were read
-    source: where they come from, and how they were read
-    body: what was tossed, as it was measured; None if they do not say
+    held_out: tosses for validation, shape (n,)
+    report: findings when they were read
+    source: file and conventions
+    body: the body that was tossed, as measured; None if it is not known
     """
 
     tosses: Tosses
@@ -282,7 +280,7 @@ class Recordings:
     @overload
     def __getitem__(self, which: "slice | Sequence[int] | NDArray") -> "Recordings": ...
     def __getitem__(self, which: Any) -> "Toss | Recordings":
-        """The toss with this number, which knows its body and time step; or some tosses, as recordings."""
+        """The toss with this number, with body and time step; or some tosses, as recordings."""
         if not isinstance(which, int | np.integer):
             return self.part(np.arange(len(self))[which])
         toss, name = self.tosses.tosses[which], self.names[which]  # an IndexError ends a `for`

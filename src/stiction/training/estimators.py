@@ -1,6 +1,6 @@
 """Other approximators than networks, by scikit-learn: boosted trees, Gaussian processes, support vector machines.
 
-What they learned is taken over as plain arrays, so that a law runs without scikit-learn.
+Their parameters are stored as plain arrays, so that a law runs without scikit-learn.
 """
 
 from collections.abc import Callable
@@ -16,16 +16,12 @@ from sklearn.svm import SVC, SVR
 
 from stiction.laws.approximators import FARTHEST, LEAF, Approximator, KernelMachine, Trees
 
-# Examples that training can afford: kernel machines grow with the square or the cube of their number.
-MOST = {"trees": 200_000, "gp": 1_500, "svm": 4_000}
-_FIRST = 400  # examples on which a Gaussian process finds its length scale
-_LENGTHS = (0.5, 30.0)  # longer ones need more digits than single precision has
-_AS_IT_IS: Any = None  # for an optimiser: leave the kernel alone
-# Boosting divides by the curvature of its loss in a leaf, which a class with a few examples among thousands leaves next
-# to none of: without this term, one such example gives its leaf a score of 1e5 that later trees cannot take back.
-_SHRUNK = 1.0
+# Maximum numbers of examples: the cost of kernel machines grows with the square or the cube of theirs.
+MAX_EXAMPLES = {"trees": 200_000, "gp": 1_500, "svm": 4_000}
+_LENGTHS = (0.5, 30.0)  # bounds of a Gaussian process's length scale: longer ones are beyond single precision
 _NEVER = -1e6  # score of a class that does not occur
 _CLASSES = 3
+_OFF: Any = False  # the type hints of scikit-learn lack it
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class Standard:
 
 def fit_classifier(name: str, x, label, seed: int) -> Approximator:
     """An approximator with three scores; label: 0, 1, 2, shape (n,)."""
-    rows = _some(len(x), MOST[name], seed, label)
+    rows = _some(len(x), MAX_EXAMPLES[name], seed, label)
     inputs, label = standard(x, rows), label[rows]
     present = np.unique(label)
     if len(present) == 1:
@@ -51,7 +47,7 @@ def fit_classifier(name: str, x, label, seed: int) -> Approximator:
 
 def fit_regressor(name: str, x, y, seed: int) -> Approximator:
     """An approximator of y (n, k)."""
-    rows = _some(len(x), MOST[name], seed)
+    rows = _some(len(x), MAX_EXAMPLES[name], seed)
     unit = y[rows].std(axis=0) + 1e-12
     return {"trees": _tree_values, "gp": _gp_values, "svm": _svm_values}[name](
         standard(x, rows), y[rows] / unit, unit, seed
@@ -82,19 +78,24 @@ def _some(n: int, most: int, seed: int, label=None) -> NDArray[np.intp]:
 
 
 def _tree_values(inputs: Standard, y, unit, seed: int) -> Trees:
-    how: Any = {"max_iter": 200, "early_stopping": False, "random_state": seed}
-    models: list[Any] = [HistGradientBoostingRegressor(**how).fit(inputs.z, y[:, k]) for k in range(y.shape[1])]
+    models: list[Any] = [
+        HistGradientBoostingRegressor(max_iter=200, early_stopping=_OFF, random_state=seed).fit(inputs.z, y[:, k])
+        for k in range(y.shape[1])
+    ]
     trees = [(k, nodes) for k, model in enumerate(models) for (nodes,) in _nodes(model)]
-    bias = np.array([float(np.ravel(model._baseline_prediction)[0]) for model in models])
-    return _trees(inputs, bias * unit, trees, unit)
+    bias = [float(_baseline(model, next(model.staged_predict(inputs.z[:1])), inputs.z[0])[0]) for model in models]
+    return _trees(inputs, np.array(bias) * unit, trees, unit)
 
 
 def _tree_scores(inputs: Standard, label, present, seed: int) -> Trees:
-    how: Any = {"max_iter": 150, "early_stopping": False, "l2_regularization": _SHRUNK, "random_state": seed}
-    model: Any = HistGradientBoostingClassifier(**how).fit(inputs.z, label)
+    # Boosting divides by the curvature of its loss in a leaf, which is next to zero for a class with a few examples
+    # among thousands: without regularisation, such an example gives its leaf a score of 1e5, which stays.
+    model: Any = HistGradientBoostingClassifier(
+        max_iter=150, early_stopping=_OFF, l2_regularization=1.0, random_state=seed
+    ).fit(inputs.z, label)
     bias = np.full(_CLASSES, _NEVER)
-    baseline = np.ravel(model._baseline_prediction)
-    # Of two classes there is one score, that of the second against the first.
+    baseline = _baseline(model, next(model.staged_decision_function(inputs.z[:1])), inputs.z[0])
+    # For two classes there is one score, that of the second against the first.
     outputs = present if len(present) > 2 else present[1:]
     bias[present] = 0.0
     bias[outputs] = baseline
@@ -103,8 +104,24 @@ def _tree_scores(inputs: Standard, label, present, seed: int) -> Trees:
 
 
 def _nodes(model: Any) -> list[list[NDArray]]:
-    """The nodes of each tree, by step and output."""
+    """The nodes of each tree, by step and output.
+
+    scikit-learn has no public access to the trees of its histogram-based boosting. This is the only private attribute
+    in use; the tests compare the results with those of `predict`.
+    """
     return [[tree.nodes for tree in step] for step in model._predictors]
+
+
+def _baseline(model: Any, first: NDArray, z: NDArray) -> NDArray[np.float64]:
+    """Scores (outputs,) before the first tree, from those after it, `first`, at the inputs z (n,)."""
+    leaves = []
+    for nodes in _nodes(model)[0]:
+        node = 0
+        while not nodes["is_leaf"][node]:
+            goes_left = z[nodes["feature_idx"][node]] <= nodes["num_threshold"][node]
+            node = int(nodes["left" if goes_left else "right"][node])
+        leaves.append(nodes["value"][node])
+    return np.ravel(first) - leaves
 
 
 def _trees(inputs: Standard, bias, trees: list[tuple[int, NDArray]], unit) -> Trees:
@@ -115,7 +132,7 @@ def _trees(inputs: Standard, bias, trees: list[tuple[int, NDArray]], unit) -> Tr
         roots.append(first)
         output.append(k)
         order = [0]
-        for node in order:  # grows while it is walked through
+        for node in order:  # it grows during the loop
             if nodes["is_leaf"][node]:
                 feature.append(LEAF)
                 threshold.append(nodes["value"][node] * unit[k])
@@ -125,13 +142,10 @@ def _trees(inputs: Standard, bias, trees: list[tuple[int, NDArray]], unit) -> Tr
                 threshold.append(nodes["num_threshold"][node])
                 left.append(first + len(order))
                 order += [int(nodes["left"][node]), int(nodes["right"][node])]
-    whole = {"roots": roots, "output": output, "feature": feature, "left": left}
-    parts: dict[str, Any] = {
-        "bias": np.array(bias, dtype=np.float32),
-        "threshold": np.array(threshold, dtype=np.float32),
-        **{name: np.array(part, dtype=np.int32) for name, part in whole.items()},
-    }
-    return Trees(inputs.mean, inputs.scale, **parts)
+    whole = (np.array(part, dtype=np.int32) for part in (roots, output, feature, left))
+    single = (np.array(part, dtype=np.float32) for part in (bias, threshold))
+    (roots, output, feature, left), (bias, threshold) = whole, single
+    return Trees(inputs.mean, inputs.scale, bias, roots, output, feature, threshold, left)
 
 
 # Gaussian processes
@@ -140,10 +154,10 @@ def _trees(inputs: Standard, bias, trees: list[tuple[int, NDArray]], unit) -> Tr
 def _gp_values(inputs: Standard, y, unit, seed: int) -> KernelMachine:
     middle = y.mean(axis=0)
     shape = ConstantKernel(1.0, (0.1, 100.0)) * RBF(5.0, _LENGTHS) + WhiteKernel(1e-3, (1e-4, 1.0))
-    few = slice(0, None, max(1, len(y) // _FIRST))
+    few = slice(0, None, max(1, len(y) // 400))  # enough for the length scale
     first = GaussianProcessRegressor(shape, random_state=seed).fit(inputs.z[few], (y - middle)[few])
     kernel: Any = first.kernel_
-    model = GaussianProcessRegressor(kernel, optimizer=_AS_IT_IS).fit(inputs.z, y - middle)
+    model = GaussianProcessRegressor(kernel, optimizer=None).fit(inputs.z, y - middle)  # type: ignore[arg-type]
     size, length = kernel.k1.k1.constant_value, kernel.k1.k2.length_scale
     weights = size * np.reshape(model.alpha_, (len(y), -1)) * unit
     gamma = np.full(y.shape[1], 0.5 / length**2)
@@ -153,16 +167,17 @@ def _gp_values(inputs: Standard, y, unit, seed: int) -> KernelMachine:
 def _gp_scores(inputs: Standard, label, present, seed: int) -> KernelMachine:
     """One against the rest, each by the mean of its latent function."""
     shape = ConstantKernel(10.0, (1.0, 1000.0)) * RBF(5.0, _LENGTHS)
-    few = slice(0, None, max(1, len(label) // _FIRST))
+    few = slice(0, None, max(1, len(label) // 400))
     weights, gamma, bias = np.zeros((len(label), _CLASSES)), np.ones(_CLASSES), np.full(_CLASSES, _NEVER)
     bias[present] = 0.0
-    for k in present if len(present) > 2 else present[1:]:  # of two classes, one score tells
+    for k in present if len(present) > 2 else present[1:]:  # for two classes, one score is enough
         mine = label == k
         if len(np.unique(mine[few])) == 2:
             kernel: Any = GaussianProcessClassifier(shape, random_state=seed).fit(inputs.z[few], mine[few]).kernel_
         else:
             kernel = shape
-        model: Any = GaussianProcessClassifier(kernel, optimizer=_AS_IT_IS).fit(inputs.z, mine).base_estimator_
+        fixed: Any = GaussianProcessClassifier(kernel, optimizer=None)  # type: ignore[arg-type]
+        model: Any = fixed.fit(inputs.z, mine).base_estimator_
         weights[:, k] = kernel.k1.constant_value * (model.y_train_ - model.pi_)
         gamma[k] = 0.5 / kernel.k2.length_scale**2
     return _machine(inputs, weights, np.arange(len(label)), bias, gamma)
@@ -172,8 +187,8 @@ def _gp_scores(inputs: Standard, label, present, seed: int) -> KernelMachine:
 
 
 def _svm_values(inputs: Standard, y, unit, seed: int) -> KernelMachine:
-    def fit(k: int):
-        return SVR(C=100.0, gamma="scale", epsilon=0.01).fit(inputs.z, y[:, k])
+    def fit(k: int, gamma: Any):
+        return SVR(C=100.0, gamma=gamma, epsilon=0.01).fit(inputs.z, y[:, k])
 
     return _support(inputs, y.shape[1], range(y.shape[1]), fit, unit, np.zeros(y.shape[1]))
 
@@ -181,18 +196,19 @@ def _svm_values(inputs: Standard, y, unit, seed: int) -> KernelMachine:
 def _svm_scores(inputs: Standard, label, present, seed: int) -> KernelMachine:
     """One against the rest."""
 
-    def fit(k: int):
-        return SVC(C=100.0, gamma="scale").fit(inputs.z, label == k)
+    def fit(k: int, gamma: Any):
+        return SVC(C=100.0, gamma=gamma).fit(inputs.z, label == k)
 
     return _support(inputs, _CLASSES, present, fit, np.ones(_CLASSES), np.full(_CLASSES, _NEVER))
 
 
-def _support(inputs: Standard, outputs: int, wanted, fit: Callable[[int], Any], unit, bias) -> KernelMachine:
+def _support(inputs: Standard, outputs: int, wanted, fit: Callable[[int, float], Any], unit, bias) -> KernelMachine:
     weights, gamma = np.zeros((len(inputs.z), outputs)), np.ones(outputs)
+    scale = 1.0 / (inputs.z.shape[1] * (inputs.z.var() or 1.0))  # the value of gamma="scale"
     for k in wanted:
-        model = fit(int(k))
+        model = fit(int(k), scale)
         weights[model.support_, k] = model.dual_coef_[0] * unit[k]
-        gamma[k], bias[k] = model._gamma, model.intercept_[0] * unit[k]
+        gamma[k], bias[k] = scale, model.intercept_[0] * unit[k]
     used = np.flatnonzero((weights != 0).any(axis=1))
     return _machine(inputs, weights[used], used, bias, gamma)
 

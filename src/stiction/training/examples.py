@@ -1,7 +1,7 @@
-"""Contact instances as examples for networks: features, targets and weights, for each kind of patch."""
+"""Contact instances as training examples: features, targets and weights, for each kind of patch."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.bodies.state import UNIT_TOLERANCE, Kind, Mode
-from stiction.data.instances import IN_THE_AIR, faults, told
+from stiction.bodies.rotations import rotation_matrices
+from stiction.bodies.state import Kind, Mode
+from stiction.data.dataset import DataSet
+from stiction.data.instances import Columns, fault_text, possible_contacts
 from stiction.laws.inputs import OUTPUTS, Inputs
 from stiction.laws.learned import recipe_of
 from stiction.laws.material import Material
@@ -38,16 +40,33 @@ class Instances:
         return len(self.mode)
 
 
+def read_instances(data: DataSet, most: int, seed: int) -> Instances:
+    """The data set's contacts at the centre of mass, at most `most` of each kind."""
+    rows = data.read(("throw", "position", "quaternion", "twist", "impulse", "mode", "kind"))
+    rng = np.random.default_rng(seed)
+    keep = np.zeros(len(rows["kind"]), dtype=np.bool_)
+    for kind in np.unique(rows["kind"]):
+        keep[rng.permutation(np.flatnonzero(rows["kind"] == kind))[:most]] = True
+    return to_instances(data.body, {name: column[keep] for name, column in rows.items()})
+
+
+def to_instances(body: Body, rows: Columns) -> Instances:
+    """Columns of a data set as instances."""
+    position = rows["position"] + rotation_matrices(rows["quaternion"]) @ body.com
+    quaternion, twist, impulse, mode = (rows[name] for name in ("quaternion", "twist", "impulse", "mode"))
+    return Instances(position, quaternion, twist, impulse, mode, rows["throw"].astype(np.int64))
+
+
 @dataclass(frozen=True)
 class Examples:
     """Examples of one kind of patch.
 
     x: features, shape (n, inputs)
-    y: what a regressor should add to the guess of friction, `guess`, both (n, 2 or 3), in units of `load`
+    y: target of a regressor, friction minus its `guess`, both (n, 2 or 3), in units of `load`
     whole: the whole impulse in its standard form, (n, 6)
     load: frictionless normal impulse N0 [N s], (n,); the mass, where impulses are not divided by N0
     radius: length L that turns spin components into torques [m], (n,)
-    guessed_mode: what a material says, NONE without one, (n,)
+    guessed_mode: that of a material, NONE without one, (n,)
     mode, throw: (n,)
     """
 
@@ -64,7 +83,7 @@ class Examples:
 
 
 def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Contacts:
-    """The instances as Algorithm 1 sees them."""
+    """The instances as contacts of Algorithm 1."""
     contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
     if len(contacts) != len(instances):
         raise checks.InputError(f"{len(instances) - len(contacts)} of {len(instances)} contacts are in the air.")
@@ -72,64 +91,52 @@ def contacts_of(body: Body, instances: Instances, setting: Setting) -> _core.Con
 
 
 def usable(body: Body, instances: Instances, setting: Setting) -> Instances:
-    """Those of the instances that can be contacts of this body; the others are counted in a warning."""
-    _check_shapes(instances)
+    """The instances that are possible contacts of this body; the others are counted in a warning."""
     contacts = contacts_at(body, Motion(instances.position, instances.quaternion, instances.twist), setting)
     row = contacts.record["index"].astype(np.int64)
-    left_out, good = {IN_THE_AIR: len(instances) - len(row)}, np.ones(len(row), dtype=np.bool_)
-    for fault, wrong in faults(body, contacts, setting, instances.impulse[row]).items():
-        left_out[fault] = int((good & wrong).sum())
-        good &= ~wrong
-    why = told(left_out)
-    if not why:
+    good, counts = possible_contacts(body, contacts, setting, instances.impulse[row], len(instances))
+    faults = fault_text(counts)
+    if not faults:
         return instances
     number = len(instances) - int(good.sum())
-    warnings.warn(f"{number:,} of {len(instances):,} contacts are left out: {why}.", stacklevel=2)
+    warnings.warn(f"{number:,} of {len(instances):,} contacts are left out: {faults}.", stacklevel=2)
     return instances[row[good]]
 
 
-def _check_shapes(instances: Instances) -> None:
-    """Refuse arrays that are not those of contacts."""
-    number = len(instances)
-    sizes = {"position": 3, "quaternion": 4, "twist": 6, "impulse": 6}
-    for name, size in sizes.items():
-        if checks.array(name, getattr(instances, name), (size,)).shape != (number, size):
-            raise checks.InputError(f"{name} must have shape ({number}, {size}), got {getattr(instances, name).shape}.")
-    if not np.isin(instances.mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all() or instances.mode.ndim != 1:
-        raise checks.InputError(
-            f"mode must be STATIC, DYNAMIC or DETACH of each contact, got {checks.shown(instances.mode)}."
-        )
-    if instances.throw.shape != (number,):
-        raise checks.InputError(f"throw must have one number a contact, got shape {instances.throw.shape}.")
-    if (np.abs(np.linalg.norm(instances.quaternion, axis=1) - 1) > UNIT_TOLERANCE).any():
-        raise checks.InputError(f"Quaternions must have length 1 within {UNIT_TOLERANCE:g}.")
+@dataclass(frozen=True)
+class TrainingData:
+    """Contacts to learn from; material: its friction is the guess, instead of Coulomb's."""
 
+    body: Body
+    instances: Instances
+    setting: Setting
+    material: Material | None = None
 
-def make_examples(
-    body: Body, instances: Instances, setting: Setting, inputs: Inputs, material: Material | None = None
-) -> dict[Kind, Examples]:
-    """Examples of each kind; instances without normal impulse are left out: physics alone knows that they detach.
+    def sliding(self, most: int, seed: int) -> "TrainingData":
+        """At most `most` of the sliding contacts, drawn at random."""
+        rows = np.flatnonzero(self.instances.mode == Mode.DYNAMIC)
+        return replace(self, instances=self.instances[np.sort(np.random.default_rng(seed).permutation(rows)[:most])])
 
-    material: whose friction is the guess, instead of Coulomb's
-    """
-    contacts = contacts_of(body, instances, setting)
-    _core.describe(contacts, recipe_of(inputs, body, setting.timestep, material))
-    y, whole = _core.targets(contacts, instances.impulse)
-    record = contacts.record
-    result = {}
-    for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
-        rows = (record.kind == kind) & (record.unit_impulse > 0)
-        outputs = OUTPUTS[kind]
-        result[kind] = Examples(
-            kind,
-            record.features[rows, : inputs.size(kind)],
-            y[rows, :outputs],
-            whole[rows],
-            record.unit_impulse[rows],
-            record.unit_length[rows],
-            record.guess[rows, :outputs],
-            record.mode[rows],
-            instances.mode[rows],
-            instances.throw[rows],
-        )
-    return result
+    def examples(self, inputs: Inputs) -> dict[Kind, Examples]:
+        """Examples of each kind; instances without normal impulse are left out: they detach without any learning."""
+        contacts = contacts_of(self.body, self.instances, self.setting)
+        _core.describe(contacts, recipe_of(inputs, self.body, self.setting.timestep, self.material))
+        y, whole = _core.targets(contacts, self.instances.impulse)
+        record = contacts.record
+        result = {}
+        for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
+            rows = (record.kind == kind) & (record.unit_impulse > 0)
+            outputs = OUTPUTS[kind]
+            result[kind] = Examples(
+                kind,
+                record.features[rows, : inputs.size(kind)],
+                y[rows, :outputs],
+                whole[rows],
+                record.unit_impulse[rows],
+                record.unit_length[rows],
+                record.guess[rows, :outputs],
+                record.mode[rows],
+                self.instances.mode[rows],
+                self.instances.throw[rows],
+            )
+        return result

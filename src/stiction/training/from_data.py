@@ -1,30 +1,23 @@
-"""From a data set to a law, with progress."""
+"""`stiction.train`: from a data set to a law, with progress and checkpoints."""
 
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from stiction.basics import checks
 from stiction.basics.environment import versions
 from stiction.basics.progress import parts
-from stiction.bodies.body import Body
-from stiction.bodies.rotations import rotation_matrices
 from stiction.data.dataset import DataSet
-from stiction.data.instances import Columns
 from stiction.laws.approximators import MAX_LAYERS, MAX_WIDTH
 from stiction.laws.learned import LearnedLaw
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load, to_be_written
-from stiction.training.examples import Instances
-from stiction.training.fitters import Checkpoint
-from stiction.training.settings import Switches
+from stiction.training.settings import Switches, TrainSettings
 
 _DEFAULT = Switches()
-_LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 
 
 def train(
@@ -46,11 +39,12 @@ def train(
     """Train the networks of the paper on a data set, and return the law.
 
     data: a data set, or its folder
-    out: model file to write, .safetensors; the same call goes on where it was stopped. None: `law.save` writes one.
+    out: model file to write, .safetensors; the same call continues where it was stopped. None: `law.save` writes one.
     law: "augmented", the law of the paper, or "statistical", its purely data-driven baseline
-    approximator, switches: see learning.train.train
+    approximator: "network"; or "trees" (gradient-boosted), "gp" (Gaussian process), "svm" (support vector machine)
+    switches: how contacts are described; the guess of friction and the symmetry are found in the data
     material: a material, or its name or file, whose friction is the guess that the networks of an augmented law correct
-    hidden: units of the networks' hidden layers; by default what suits each kind of patch
+    hidden: units of the networks' hidden layers; by default the size that suits each kind of patch
     steps: optimiser steps of each network
     time_budget: train for about this long instead [s]; the result then depends on the machine
     floor: errors below this share of the normal impulse count little
@@ -60,69 +54,76 @@ def train(
         law = stiction.train(data, steps=200)
         law.save("box.safetensors")
     """
-    how = {"law": law, "approximator": approximator, "switches": switches, "material": material, "hidden": hidden}
-    how |= {"steps": steps, "time_budget": time_budget, "floor": floor, "most": most, "progress": progress}
+    settings = TrainSettings(
+        law, approximator, switches, material, hidden, steps, time_budget, floor, most, seed=seed
+    )  # fmt: skip
     if out is None:
-        return _train(data, None, seed=seed, **how)
+        return _train(data, None, settings, progress)
     with to_be_written(out) as path:
-        return _train(data, path, seed=seed, **how)
+        return _train(data, path, settings, progress)
 
 
-def _train(
-    data: Any,
-    out: Path | None,
-    *,
-    seed: int,
-    law: str,
-    approximator: str,
-    switches: Switches,
-    material: Material | str | Path | None,
-    hidden: tuple[int, ...],
-    steps: int,
-    time_budget: float | None,
-    floor: float,
-    most: int,
-    progress: bool,
-) -> LearnedLaw:
-    """As `train`; nobody else writes to `out`."""
-    from stiction.training import training
-    from stiction.training.fitters import FitOptions
+def train_from(folder: str | Path, out: str | Path, settings: TrainSettings | None = None) -> LearnedLaw:
+    """Train a law on the data set in `folder`, write it to `out` and print a summary."""
+    start = time.monotonic()
+    with to_be_written(out) as path:
+        law = _train(folder, path, settings or TrainSettings(), True)
+    number = sum(law.info["instances"].values())
+    print(f"Trained on {number:,} contacts in {time.monotonic() - start:.0f} s{_summary(law)}. Wrote {out}.")
+    return law
 
-    data = _only(data)
-    if time_budget is not None:
-        time_budget = checks.positive("time budget [s]", time_budget)
-    floor, seed = checks.positive("floor", floor), checks.count("seed", seed, 0, _LARGEST_SEED)
-    options = FitOptions(_units(hidden), steps=checks.count("steps", steps, 1), floor=floor, seed=seed)
-    instances = read_instances(data, checks.count("most", most, 1), seed)
-    info = {"plan": data.plan.to_dict(), "data": data.fingerprint, "steps": steps, "time_budget": time_budget}
-    info["floor"] = floor
+
+def _train(data: Any, out: Path | None, settings: TrainSettings, progress: bool) -> LearnedLaw:
+    """As `train`; the caller has locked `out`."""
+    from stiction.training.checkpoint import Checkpoint  # these need torch, which help and imports do not wait for
+    from stiction.training.examples import TrainingData, read_instances
+    from stiction.training.training import train_law
+
+    data, settings = _only(data), _checked(settings)
+    instances = read_instances(data, settings.most, settings.seed)
+    info = {"plan": data.plan.to_dict(), "data": data.fingerprint}
+    info |= {name: getattr(settings, name) for name in ("steps", "time_budget", "floor")}
+    material = settings.material
+    assert material is None or isinstance(material, Material)
     if material is not None:
-        material = _material(material, law)
         info["material"] = repr(material)
-    how: dict[str, Any] = {"law": law, "approximator": approximator, "inputs": switches, "info": info}
     checkpoint = None
     if out is not None:
-        what = {"law": law, "approximator": approximator, "switches": vars(switches), "options": vars(options)}
-        what["material"] = None if material is None else _described(material)
-        checkpoint = _checkpoint(out, {**info, **what, "most": most})
+        decides = asdict(replace(settings, material=None)) | {"info": info}
+        decides["guess"] = None if material is None else _described(material)
+        decides["versions"] = versions("numpy", "torch", "scikit-learn")
+        checkpoint = Checkpoint(out.with_name(out.name + ".training"), decides)
+        if len(checkpoint):
+            print(f"Continuing with {len(checkpoint)} finished parts of this training.", file=sys.stderr)
     with parts(shown=progress) as report:
-        learned = training.train(
-            data.body, instances, data.setting, options, time_budget=time_budget, progress=report,
-            checkpoint=checkpoint, material=material, **how,
-        )  # fmt: skip
+        law = train_law(
+            TrainingData(data.body, instances, data.setting, material),
+            settings,
+            info=info,
+            progress=report,
+            checkpoint=checkpoint,
+        )
     if out is not None and checkpoint is not None:
-        learned.save(out)
+        law.save(out)
         checkpoint.remove()
-    return learned
+    return law
 
 
-def train_from(folder: str | Path, out: str | Path, **how: Any) -> LearnedLaw:
-    """Train a law on the data set in `folder`, write it to `out` and say so; see `train`."""
-    began = time.monotonic()
-    learned = train(folder, out=out, **how)
-    number = sum(learned.info["instances"].values())
-    print(f"Trained on {number:,} contacts in {time.monotonic() - began:.0f} s{_about(learned)}. Wrote {out}.")
-    return learned
+def _checked(given: TrainSettings) -> TrainSettings:
+    """Settings with valid numbers, and with the material itself instead of its name."""
+    if len(given.hidden) >= MAX_LAYERS:
+        raise checks.InputError(f"--hidden must name at most {MAX_LAYERS - 1} layers, got {len(given.hidden)}.")
+    budget = given.time_budget
+    return replace(
+        given,
+        material=None if given.material is None else _material(given.material, given.law),
+        hidden=tuple(checks.count("hidden", units, 1, MAX_WIDTH) for units in given.hidden),
+        steps=checks.count("steps", given.steps, 1),
+        time_budget=None if budget is None else checks.positive("time budget [s]", budget),
+        floor=checks.positive("floor", given.floor),
+        most=checks.count("most", given.most, 1),
+        seed=checks.count("seed", given.seed, 0, 2**32 - 1),  # the largest that scikit-learn takes
+    )
 
 
 def _material(material: Material | str | Path, law: str) -> Material:
@@ -136,7 +137,7 @@ def _material(material: Material | str | Path, law: str) -> Material:
 
 
 def _described(material: Material) -> dict[str, Any]:
-    """All that decides what a material does, for JSON."""
+    """All parameters of a material, for JSON."""
     description, tensors = material.to_parts()
     return {**description, "tensors": {name: array.tolist() for name, array in tensors.items()}}
 
@@ -150,16 +151,8 @@ def _only(data: Any) -> DataSet:
     return data if isinstance(data, DataSet) else DataSet(data)
 
 
-def _checkpoint(out: Path, training: dict[str, Any]) -> Checkpoint:
-    installed = versions("numpy", "torch", "scikit-learn")
-    checkpoint = Checkpoint(out.with_name(out.name + ".training"), {**training, "versions": installed})
-    if len(checkpoint):
-        print(f"Going on with {len(checkpoint)} finished parts of this training.", file=sys.stderr)
-    return checkpoint
-
-
-def _about(law: LearnedLaw) -> str:
-    """How the law looks at contacts, in a few words."""
+def _summary(law: LearnedLaw) -> str:
+    """How the law describes contacts, in a few words."""
     inputs = law.inputs
     if getattr(law, "material", None) is not None:
         dropped = ", ".join(getattr(law, "dropped", ())) or "none"
@@ -171,26 +164,3 @@ def _about(law: LearnedLaw) -> str:
     mu = ", ".join(f"{value:.3g}" for value in inputs.friction)
     error = law.info["guess_error"]
     return f" (guess: {inputs.cone} cone, friction {mu}, error {error:.2%}; symmetry: {inputs.fold})"
-
-
-def _units(hidden: tuple[int, ...]) -> tuple[int, ...]:
-    if len(hidden) >= MAX_LAYERS:
-        raise checks.InputError(f"--hidden must name at most {MAX_LAYERS - 1} layers, got {len(hidden)}.")
-    return tuple(checks.count("hidden", units, 1, MAX_WIDTH) for units in hidden)
-
-
-def read_instances(data: DataSet, most: int, seed: int) -> Instances:
-    """The data set's contacts at the centre of mass, at most `most` of each kind."""
-    rows = data.read(("throw", "position", "quaternion", "twist", "impulse", "mode", "kind"))
-    rng = np.random.default_rng(seed)
-    keep = np.zeros(len(rows["kind"]), dtype=np.bool_)
-    for kind in np.unique(rows["kind"]):
-        keep[rng.permutation(np.flatnonzero(rows["kind"] == kind))[:most]] = True
-    return to_instances(data.body, {name: column[keep] for name, column in rows.items()})
-
-
-def to_instances(body: Body, rows: Columns) -> Instances:
-    """Columns of a data set, for learning."""
-    position = rows["position"] + rotation_matrices(rows["quaternion"]) @ body.com
-    same = {name: rows[name] for name in ("quaternion", "twist", "impulse", "mode")}
-    return Instances(position, **same, throw=rows["throw"].astype(np.int64))

@@ -10,8 +10,7 @@ from stiction.bodies.state import Mode
 from stiction.data.dataset import DataSet
 from stiction.evaluation.single_steps import Fresh, friction_error
 from stiction.laws.coulomb import CoulombLaw
-from stiction.training.examples import Instances, contacts_of
-from stiction.training.from_data import read_instances
+from stiction.training.examples import Instances, contacts_of, read_instances
 
 _MOST = 1000  # sliding contacts that are looked at
 _LEAST, _GREATEST = 0.02, 3.0  # coefficients

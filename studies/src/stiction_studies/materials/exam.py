@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, State
 from stiction.bodies.trajectory import Trajectory
-from stiction.data.known_truths import to_truth
+from stiction.data.ground_truth import to_truth
 from stiction.data.plan import Plan
 from stiction.evaluation.single_steps import Fresh, evaluate, fresh_contacts
 from stiction.laws.law import GRAVITY, NativeLaw

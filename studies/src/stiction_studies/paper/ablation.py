@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from stiction.data.collecting import carry_out
+from stiction.data.collecting import run_plan
 from stiction.data.ground_truth import GroundTruth
 from stiction.data.plan import Plan
 from stiction.data.presets import parse_body, preset
@@ -21,10 +21,11 @@ from stiction.evaluation.single_steps import evaluate, fresh_contacts
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import HIDDEN, KINDS
 from stiction.simulation.motion import Setting
-from stiction.training.examples import Instances, make_examples
-from stiction.training.fitters import FitOptions, held_out
-from stiction.training.from_data import read_instances
-from stiction.training.training import find_inputs, train
+from stiction.training.choose_inputs import find_inputs
+from stiction.training.examples import Instances, TrainingData, read_instances
+from stiction.training.fitters import held_out
+from stiction.training.settings import FitOptions, TrainSettings
+from stiction.training.training import train_law
 from stiction_studies import figures
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper.refinement import refined_error
@@ -150,10 +151,10 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
 
 
 def _prepare(plan: Plan, folder: Path, size: Scale, seed: int) -> Material:
-    data = carry_out(plan, folder / "data")
+    data = run_plan(plan, folder / "data")
     instances = read_instances(data, _MOST, seed)
     fresh = fresh_contacts(plan, size.contacts, seed)
-    inputs, _ = find_inputs(plan.body, instances, data.setting, seed=seed)
+    inputs, _ = find_inputs(TrainingData(plan.body, instances, data.setting), seed=seed)
     contacts = {kind: fresh[kind] for kind in KINDS}
     return Material(plan, instances, _instances(contacts), contacts, inputs, data.setting)
 
@@ -179,29 +180,26 @@ def _measure(variation: Variation, material: Material, size: Scale, seed: int) -
     inputs = _inputs(variation, material.inputs)
     throws = np.flatnonzero(material.instances.throw < variation.share * material.plan.throws)
     instances = material.instances[throws]
-    options = FitOptions(variation.hidden, steps=size.steps, seed=seed)
-    body, setting = material.plan.body, material.setting
+    seen, fresh = (TrainingData(material.plan.body, rows, material.setting) for rows in (instances, material.fresh))
     if variation.refine:
-        training = make_examples(body, instances, setting, inputs)
-        fresh = make_examples(body, material.fresh, setting, inputs)
+        training, unseen = seen.examples(inputs), fresh.examples(inputs)
         errors = {}
         for kind in KINDS:
             held = held_out(training[kind].throw, _HELD, seed)
-            how = replace(options, hidden=HIDDEN[kind])
-            errors[kind.name.lower()] = {"friction_error": refined_error(training[kind], held, fresh[kind], how)}
+            options = FitOptions(HIDDEN[kind], steps=size.steps, seed=seed)
+            errors[kind.name.lower()] = {"friction_error": refined_error(training[kind], held, unseen[kind], options)}
         return errors
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # estimators that stop early are judged by what they have found
-        law = train(
-            body,
-            instances,
-            setting,
-            options,
-            law=variation.law,
-            approximator=variation.approximator,
-            inputs=inputs,
+        settings = TrainSettings(
+            variation.law,
+            variation.approximator,
+            hidden=variation.hidden,
+            steps=size.steps,
             held_share=_HELD,
+            seed=seed,
         )
+        law = train_law(seen, settings, inputs=inputs)
     return {kind.name.lower(): evaluate(law, material.contacts[kind]) for kind in KINDS}
 
 

@@ -15,17 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
-from stiction.data.collecting import carry_out
+from stiction.data.collecting import run_plan
 from stiction.data.dataset import DataSet
 from stiction.data.plan import Plan
 from stiction.evaluation.single_steps import Fresh, evaluate, fresh_contacts, plan_of
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
-from stiction.training.examples import Instances
-from stiction.training.fitters import FitOptions
-from stiction.training.from_data import read_instances
-from stiction.training.settings import Switches
-from stiction.training.training import find_inputs, train
+from stiction.training.choose_inputs import find_inputs
+from stiction.training.examples import Instances, TrainingData, read_instances
+from stiction.training.settings import Switches, TrainSettings
+from stiction.training.training import train_law
 from stiction_studies import figures
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper import metrics
@@ -86,7 +85,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     start = fresh_starts(plan, size.tests, seed)
     exam = Exam(plan, fresh_contacts(plan, size.contacts, seed), start, throw_truth(plan, start))
     with TemporaryDirectory(prefix="stiction-") as folder:
-        carry_out(plan, Path(folder) / "data")
+        run_plan(plan, Path(folder) / "data")
         data = DataSet(Path(folder) / "data")
         instances = read_instances(data, _WHOLE, seed)
     rows = []
@@ -103,18 +102,18 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
 
 def _laws(plan: Plan, data: DataSet, instances: Instances, size: Scale, seed: int, status) -> Iterator[tuple]:
     """(training throws, approximator, whether with the guess, law) of all laws, each trained when it is asked for."""
-    options = FitOptions(steps=size.steps, seed=seed)
     for throws in size.throws:
-        some = instances[np.flatnonzero(instances.throw < throws)]
+        some = TrainingData(data.body, instances[np.flatnonzero(instances.throw < throws)], data.setting)
         for guess in GUESSES:
             status.update(f"Looking at the data: {throws} throws")
-            inputs, _ = find_inputs(data.body, some, data.setting, Switches(guess=guess), seed)
+            inputs, _ = find_inputs(some, Switches(guess=guess), seed)
             for name in size.approximators:
                 status.update(f"Training: {APPROXIMATORS[name]}, {throws} throws, {GUESSES[guess]}")
                 began = time.perf_counter()
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ConvergenceWarning)  # few data: what is found is judged below
-                    law = train(data.body, some, data.setting, options, approximator=name, inputs=inputs)
+                    settings = TrainSettings(approximator=name, steps=size.steps, seed=seed)
+                    law = train_law(some, settings, inputs=inputs)
                 law.info["training_s"] = round(time.perf_counter() - began, 1)
                 yield throws, name, guess, law
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from stiction.bodies.state import Mode
 from stiction.laws.approximators import FARTHEST, Network
 from stiction.training.examples import Examples
-from stiction.training.fitters import FitOptions, fit_regressor
+from stiction.training.fitters import fit_regressor
+from stiction.training.settings import FitOptions
 
 
 def refined_error(training: Examples, held, fresh: Examples, options: FitOptions) -> float:

@@ -17,6 +17,7 @@ from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
 from stiction.training.from_data import train_from
+from stiction.training.settings import TrainSettings
 
 NETWORKS = "cube-networks.safetensors"
 PARTS = 4  # steps of the networks in a frame
@@ -33,7 +34,7 @@ def trained(folder: Path, law: ImpactLaw, throws: int, optimiser: int, seed: int
         thrown, data = Path(scratch) / "law.safetensors", Path(scratch) / "contacts"
         law.with_material(restitution=0.0).save(thrown)
         collect(CollectOptions(out=data, law=str(thrown), **how))
-        train_from(data, out, steps=optimiser, seed=seed)
+        train_from(data, out, TrainSettings(steps=optimiser, seed=seed))
     return out
 
 

@@ -14,9 +14,8 @@ import stiction
 from stiction import Body, CoulombLaw, DataSet, InputError, Mode
 from stiction.bodies.rotations import rotation_matrices
 from stiction.cli import main
-from stiction.data.tables import FIELDS
-from stiction.training.examples import contacts_of
-from stiction.training.from_data import read_instances
+from stiction.data.external_instances import FIELDS
+from stiction.training.examples import contacts_of, read_instances
 
 SPEC = ["--body", "box:0.2,0.3,0.4", "--com=0.03,-0.05,0.08", "--inertia", "0.02,0.018,0.012"]
 
@@ -64,7 +63,7 @@ def test_a_saved_data_set_is_opened_again(lopsided, arrays, tmp_path):
     assert DataSet(tmp_path / "kept").fingerprint == data.fingerprint == again.fingerprint
     train, held = again.split(0.2)
     assert len(train) == 7 and len(held) == 2
-    with pytest.raises(InputError, match="These contacts came from elsewhere"):
+    with pytest.raises(InputError, match="These contacts are external"):
         again.plan.truth.throw(lopsided, stiction.State([0, 0, 1.0]), 1)
 
 
@@ -117,7 +116,8 @@ def test_impossible_contacts_are_counted_and_left_out(lopsided, known, arrays):
         (dict(quaternion=[2.0, 0, 0, 0]), "must have length 1"),
         (dict(position=[0.0, 0, 0.2]), r"position must have one row a contact, got shape \(3,\)"),
         (dict(throw=[0.5]), "throw must be whole numbers, got"),
-        (dict(mode=[9]), "mode must have .* values of Mode"),
+        (dict(mode=[9]), "mode must have .* whole numbers, got shape"),
+        (dict(mode=np.full(1875, 256)), "mode must be values of Mode"),
         (dict(timestep=0.0), "timestep .* must be positive"),
     ],
 )

@@ -16,8 +16,9 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import stiction
 from stiction import Body, CoulombLaw, DataSet, InputError, State, rollout
 from stiction.cli import main
-from stiction.data.known_truths import imported
+from stiction.data.ground_truth import imported
 from stiction.data.plan import Plan
+from stiction.data.store import Manifest, write_manifest
 
 STATES = ("position", "quaternion", "velocity", "angular_velocity")
 FEW: dict[str, Any] = dict(
@@ -107,8 +108,6 @@ def test_ray_gives_the_same_bytes(box, tmp_path):
 
 def unfinished(folder: Path) -> None:
     """Take the manifest back to what it was before the last shard."""
-    from stiction.data.dataset import Manifest, write_manifest
-
     content = json.loads((folder / "manifest.json").read_text())
     write_manifest(folder, Manifest(Plan.from_dict(content["plan"]), content["packages"]))
 
