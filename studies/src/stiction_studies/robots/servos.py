@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.mujoco.mjcf import mujoco
 from stiction.viewer.quadruped import Drive, RandomPath
 
 
