@@ -1,4 +1,4 @@
-"""Calls of the public interface with arguments that make no sense, and what follows from those that are accepted."""
+"""Calls of the public interface with invalid arguments, and uses of the results that are accepted."""
 
 import contextlib
 import functools
@@ -76,7 +76,7 @@ def _asked_friction(**how: Any) -> None:
         raise AssertionError("friction below zero")
 
 
-# What is called, with arguments that are right; one or two of them are then replaced.
+# Functions with valid arguments, of which one or two are replaced.
 CALLS: dict[str, tuple[Callable[..., Any], Arguments]] = {
     "rollout": (_rolled, {"law": "coulomb", "state": _state, "steps": _STEPS, "timestep": 0.002,
         "gravity": (0, 0, -9.81),
@@ -138,12 +138,12 @@ CALLS: dict[str, tuple[Callable[..., Any], Arguments]] = {
     "recordings.read": (stiction.recordings.read, {"path": "nothing.csv", "body": _body, "how": None}),
     "recordings.load": (stiction.recordings.load, {"folder": "nothing"}),
 }  # fmt: skip
-# Sensible but large numbers of these would only take long.
+# Large valid numbers of these would only take long.
 _LONG = ("steps", "throws", "substeps", "samples", "requeries", "shard_throws", "sides")
 
 
 def case(rng: np.random.Generator, counts: Counts) -> None:
-    """Call something with one or two odd arguments."""
+    """Call a function with one or two odd arguments."""
     name = list(CALLS)[rng.integers(len(CALLS))]
     call, right = CALLS[name]
     given = {key: value() if callable(value) else value for key, value in right.items()}
@@ -157,13 +157,13 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
         given[key] = value
     counts.trying(f"{name}({', '.join(f'{key}={_short(given[key])}' for key in map(str, odd))})")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # numbers that overflow on the way were not looked at
+        warnings.simplefilter("error", RuntimeWarning)  # an unchecked overflow
         warnings.simplefilter("ignore", UserWarning)
         call(**given)
 
 
 def _odd(rng: np.random.Generator, right: Any) -> Any:
-    """Something else than what is right: what is far from it, or what is near."""
+    """A replacement of a valid argument: something different, or something close to it."""
     if rng.uniform() < 0.5 or isinstance(right, str) or not isinstance(right, float | int | tuple | list | np.ndarray):
         return odd_value(rng)
     if isinstance(right, bool | int):
@@ -176,5 +176,5 @@ def _odd(rng: np.random.Generator, right: Any) -> Any:
 def _short(value: Any) -> str:
     try:
         return f"{type(value).__name__} {value!r:.60}"
-    except ValueError:  # a whole number of too many digits to be written
+    except ValueError:  # an integer of too many digits to be printed
         return f"a {type(value).__name__}"

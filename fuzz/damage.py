@@ -1,4 +1,4 @@
-"""Damage of all sorts: to the bytes of a file, to an array, and values that nobody should give."""
+"""Damaged bytes of files, damaged arrays, and odd values."""
 
 import datetime
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _VALUES: tuple[Any, ...] = (
 
 
 def odd_value(rng: np.random.Generator) -> Any:
-    """A value that nobody should give, or that few would think of."""
+    """A value that is invalid or unusual."""
     match rng.integers(4):
         case 0:
             return odd_array(rng, rng.normal(size=tuple(rng.integers(0, 5, rng.integers(0, 4)))))[0]
@@ -32,7 +32,7 @@ def odd_value(rng: np.random.Generator) -> Any:
 
 
 def odd_array(rng: np.random.Generator, array: np.ndarray) -> tuple[np.ndarray, str]:
-    """An array with something wrong, and what."""
+    """A damaged array, and a description of the damage."""
     array = array if array.dtype.kind in "biuf" else np.zeros(array.shape)  # it may be odd already
     changes = _CHANGES[rng.integers(len(_CHANGES))]
     with np.errstate(all="ignore"):
@@ -109,7 +109,7 @@ _CHANGES: tuple[Callable[..., np.ndarray], ...] = (
 
 
 def damaged(rng: np.random.Generator, data: bytes) -> tuple[bytes, str]:
-    """The bytes of a file after some accident, and which."""
+    """Damaged bytes of a file, and a description of the damage."""
     changed = bytearray(data)
     where = int(rng.integers(len(data) + 1))
     match rng.integers(7):

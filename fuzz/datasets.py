@@ -1,4 +1,4 @@
-"""Data sets of strangers: contacts given as arrays or files, and folders whose manifest or shards were changed."""
+"""Third-party data sets: contacts given as arrays or files, and folders whose manifest or shards were changed."""
 
 import functools
 import io
@@ -24,10 +24,10 @@ _LAW = CoulombLaw(_BODY, 0.5)
 
 
 def case(rng: np.random.Generator, counts: Counts) -> None:
-    """Give contacts or a data set with something wrong, and look at what becomes of it."""
+    """Read damaged contacts or a damaged data set, and use them if they are accepted."""
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # numbers that overflow on the way were not looked at
-        warnings.simplefilter("ignore", UserWarning)  # by which contacts that are left out are counted
+        warnings.simplefilter("error", RuntimeWarning)  # an unchecked overflow
+        warnings.simplefilter("ignore", UserWarning)  # which reports dropped contacts
         if rng.uniform() < 0.5:
             _check(_given(rng, counts, Path(name)))
         else:
@@ -35,7 +35,7 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def _check(data: DataSet) -> None:
-    """What was accepted can be learned from."""
+    """Accepted data can be used for training."""
     rows = read_instances(data, 1000, 0)
     if not len(rows) or not all(np.isfinite(part).all() for part in (rows.position, rows.twist, rows.impulse)):
         raise AssertionError("contacts that are none")
@@ -109,7 +109,7 @@ def _whole() -> DataSet:
 
 
 def _changed(rng: np.random.Generator, counts: Counts, folder: Path) -> DataSet:
-    """A data set that was collected, changed, with its digests made right again where that can be done."""
+    """A collected data set that was changed, with recomputed digests where possible."""
     out = folder / "data"
     _whole().save(out)
     shard = out / f"shard-{rng.integers(2):05d}.parquet"
@@ -153,7 +153,7 @@ def _changed(rng: np.random.Generator, counts: Counts, folder: Path) -> DataSet:
 
 
 def _make_right(out: Path, manifest: dict[str, Any], shard: Path) -> None:
-    """Recompute the digests, as anybody can who changes a data set on purpose."""
+    """Recompute the digests, as an attacker could."""
     if isinstance(manifest.get("shards"), list):
         for number, entry in enumerate(manifest["shards"]):
             if isinstance(entry, dict) and shard.name == f"shard-{number:05d}.parquet":

@@ -1,4 +1,4 @@
-"""Recordings of parts with joints, and the MJCF files of such parts, with something wrong."""
+"""Damaged recordings of parts with joints, and damaged MJCF files of such parts."""
 
 import functools
 import tempfile
@@ -21,7 +21,7 @@ from stiction.fit.jointed_starts import SUBSTEPS, frames_of, roll_plainly
 _ELBOW = Path(__file__).parents[1] / "examples" / "elbow.xml"
 _DT, _TOSSES, _FRAMES = 1 / 150, 5, 60
 _NAMES = ("qw", "qx", "qy", "qz", "x", "y", "z", "hinge")
-# What stands in the file, and what it is replaced by.
+# Texts in the file, and their replacements.
 _EDITS: tuple[tuple[str, str], ...] = (
     ('<freejoint name="base"/>', ""), ('<freejoint name="base"/>', '<joint name="base" type="ball"/>'),
     ('<freejoint name="base"/>', '<freejoint name="base"/><freejoint name="other"/>'),
@@ -44,9 +44,9 @@ _EDITS: tuple[tuple[str, str], ...] = (
 
 
 def case(rng: np.random.Generator, counts: Counts) -> None:
-    """Read a part and a recording of it, one of them with something wrong, and prepare what was read for a fit."""
+    """Read a part and a recording of it, one of them damaged, and prepare a fit."""
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # numbers that overflow on the way were not looked at
+        warnings.simplefilter("error", RuntimeWarning)  # an unchecked overflow
         folder = Path(name)
         part, recording = _part(), "npz"
         if rng.uniform() < 0.4:

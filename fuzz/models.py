@@ -1,4 +1,4 @@
-"""Model files of strangers: whole ones with one thing or several that are wrong, their digests recomputed."""
+"""Third-party model files: valid ones with one or several changes and recomputed digests."""
 
 import functools
 import json
@@ -27,7 +27,7 @@ _TYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "u
 
 @functools.cache
 def _originals() -> list[tuple[str, str, dict[str, np.ndarray]]]:
-    """Names, descriptions and tensors of whole files of all sorts."""
+    """Names, descriptions and tensors of valid files of all types."""
     box = Body.box((0.2, 0.3, 0.4), 1.0)
     own: dict[str, Any] = {
         "kernel machines": learned_with(random_machine, box),
@@ -46,7 +46,7 @@ def _originals() -> list[tuple[str, str, dict[str, np.ndarray]]]:
 
 
 def case(rng: np.random.Generator, counts: Counts) -> None:
-    """Change a whole file, load it and let it move a few bodies."""
+    """Change a valid file, load it and simulate a few bodies with it."""
     originals = _originals()
     name, text, tensors = originals[rng.integers(len(originals))]
     tensors = dict(tensors)
@@ -72,7 +72,7 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def _change_tensor(rng: np.random.Generator, tensors: dict[str, np.ndarray]) -> str:
-    """Change one of the tensors; what was done."""
+    """Change one of the tensors; returns a description."""
     key = str(rng.choice(sorted(tensors)))
     array = tensors[key]
     match rng.integers(14):
@@ -107,7 +107,7 @@ def _change_tensor(rng: np.random.Generator, tensors: dict[str, np.ndarray]) -> 
 
 
 def _change_text(rng: np.random.Generator, text: str) -> tuple[str, str]:
-    """The description with one of its values changed; what was done."""
+    """The description with one of its values changed, and what was changed."""
     if rng.uniform() < 0.03:
         deep = int(rng.choice([40, 500, 5000]))
         return "[" * deep + "]" * deep, f"nested {deep} deep"
@@ -137,7 +137,7 @@ def _change_text(rng: np.random.Generator, text: str) -> tuple[str, str]:
 
 
 def _change_bytes(rng: np.random.Generator, data: bytes) -> tuple[bytes, str]:
-    """Now and then, damage to the file itself; what was done."""
+    """Sometimes damage the file itself; returns a description."""
     changed, where = bytearray(data), int(rng.integers(len(data)))
     match rng.integers(20):
         case 0:
@@ -146,7 +146,7 @@ def _change_bytes(rng: np.random.Generator, data: bytes) -> tuple[bytes, str]:
             changed[where] ^= int(rng.integers(1, 256))
             return bytes(changed), "a bit flipped"
         case 2:
-            for kind in (b'"F32"', b'"F64"'):  # types that NumPy has not, or not of this size
+            for kind in (b'"F32"', b'"F64"'):  # types that NumPy does not have, or of another size
                 changed = changed.replace(kind, rng.choice([b'"BF16"', b'"F8_E4M3"', b'"I8"', b'"U16"', b'"C64"']))
             return bytes(changed), "other types"
         case 3:

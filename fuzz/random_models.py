@@ -1,4 +1,4 @@
-"""Random MuJoCo models: loose bodies and chains of all shapes, on a floor or a slope, sometimes inside each other."""
+"""Random MuJoCo models: free bodies and chains of all shapes, on a floor or a slope, sometimes overlapping."""
 
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ class RandomModel(NamedTuple):
 
 
 def random_model(rng: np.random.Generator, timestep: float | None = None) -> RandomModel:
-    """One to five trees of bodies above, on or a little inside the ground. timestep: [s], or any"""
+    """One to five trees of bodies above, on or slightly below the ground. timestep: [s], or None for a random one"""
     plain = rng.uniform() < 0.6
     trees, bodies = [], []
     for number in range(int(rng.integers(1, 6))):
@@ -43,7 +43,7 @@ def random_model(rng: np.random.Generator, timestep: float | None = None) -> Ran
 
 
 def started(rng: np.random.Generator, model) -> Any:
-    """Data of a model with random velocities and, where there are motors, random controls."""
+    """Data of a model with random velocities and, if there are motors, random controls."""
     data = mujoco.MjData(model)
     data.qvel[:] = rng.normal(0, rng.choice([0.0, 0.5, 5.0, 50.0]), model.nv)
     data.ctrl[:] = rng.normal(0, 3, model.nu)
@@ -52,7 +52,7 @@ def started(rng: np.random.Generator, model) -> Any:
 
 
 def _tree(rng: np.random.Generator, name: str, plain: bool, bodies: list[str]) -> str:
-    """A loose body with up to two more on hinges, slides or balls; their names are added to `bodies`."""
+    """A free body with up to two more on hinges, slides or balls; their names are added to `bodies`."""
     place = _numbers([*rng.uniform(-0.5, 0.5, 2), 10 ** rng.uniform(-2.5, 0)])
     inner = ""
     for k in reversed(range(int(rng.choice([0, 0, 1, 2])))):
@@ -73,7 +73,7 @@ def _geom(rng: np.random.Generator) -> str:
 
 
 def _more(rng: np.random.Generator, bodies: list[str]) -> str:
-    """Motors on the joints, and now and then two bodies that are tied together."""
+    """Motors on the joints, and sometimes a weld between two bodies."""
     joints = [name for name in bodies if len(name) > 2]
     motors = "".join(f'<motor joint="{name}" gear="{rng.uniform(0, 5):.3g}"/>' for name in joints)
     first, second = rng.choice(bodies, 2)

@@ -1,4 +1,4 @@
-"""Recordings of strangers: npz, CSV, Parquet and MCAP files with something wrong, and folders that were imported."""
+"""Third-party recordings: damaged npz, CSV, Parquet and MCAP files, and imported folders."""
 
 import functools
 import io
@@ -41,9 +41,9 @@ def _states() -> np.ndarray:
 
 
 def case(rng: np.random.Generator, counts: Counts) -> None:
-    """Write a recording with something wrong, and read it."""
+    """Write a damaged recording, and read it."""
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)  # numbers that overflow on the way were not looked at
+        warnings.simplefilter("error", RuntimeWarning)  # an unchecked overflow
         folder = Path(name)
         kind = str(rng.choice(list(_KINDS)))
         if kind == "folder":
@@ -61,7 +61,7 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def _check(found: Recordings) -> None:
-    """What was accepted is of use."""
+    """Accepted recordings can be used."""
     if not len(found) or not 0 < found.timestep < 100:
         raise AssertionError("recordings without tosses or time")
     for toss in found.tosses.tosses:
@@ -136,7 +136,7 @@ def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:
 
 
 def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordings:
-    """A folder as `stiction import` writes it, changed, its digest made right again."""
+    """A folder as `stiction import` writes it, changed, with a recomputed digest."""
     save_recordings(_whole(), folder / "set")
     manifest = json.loads((folder / "set" / "manifest.json").read_text())
     table = pyarrow.parquet.read_table(folder / "set" / "recordings.parquet")

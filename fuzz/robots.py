@@ -1,4 +1,4 @@
-"""Random MuJoCo models with random materials, or with the worst laws on their bodies."""
+"""Random MuJoCo models with random materials, or with adversarial laws on their bodies."""
 
 import warnings
 from typing import Any
@@ -14,18 +14,17 @@ from stiction.mujoco.mjcf import body_of, mujoco
 from stiction.mujoco.simulation import Simulation
 
 _STEPS = 20
-_NO_CONTACT = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 _ANY_BODY = Body.box((1.0, 1.0, 1.0), 1.0)
 
 
 def case(rng: np.random.Generator, counts: Counts) -> None:
-    """One model, some steps: no crash, no numbers lost without a word, no pull and no energy from contact."""
+    """One model, some steps: no crash, no silent NaN, no pull and no energy from contact."""
     by_material = rng.uniform() < 0.7
     found = random_model(rng, timestep=None if by_material else 0.002)
     label = f"{'materials' if by_material else 'laws'} on {found.xml}"
     counts.trying(label)
     model = mujoco.MjModel.from_xml_string(found.xml)
-    # Every body has a law, so that no contact of MuJoCo's own adds energy.
+    # Every body has a law, so that MuJoCo's own contacts add no energy.
     laws = _materials(rng, found.bodies) if by_material else _laws(rng, model, found.bodies)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -42,7 +41,7 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
 
 
 def _materials(rng: np.random.Generator, bodies: list[str]) -> dict[Any, Any]:
-    """A material for each body: a number up to the greatest, or one that swings wildly."""
+    """A material for each body: a coefficient of up to 1e20, or one that varies wildly."""
     laws: dict[Any, Any] = {}
     for name in bodies:
         number = 10 ** rng.uniform(-6, 19.9)
@@ -52,7 +51,7 @@ def _materials(rng: np.random.Generator, bodies: list[str]) -> dict[Any, Any]:
 
 
 def _laws(rng: np.random.Generator, model: Any, bodies: list[str]) -> dict[Any, Any]:
-    """One of the worst laws for one or several bodies."""
+    """An adversarial law for each of one to three bodies."""
     laws = {}
     for name in rng.permutation(bodies)[: rng.integers(1, 4)]:
         label = str(rng.choice([label for label in LAWS if label != "random materials"]))
@@ -61,14 +60,11 @@ def _laws(rng: np.random.Generator, model: Any, bodies: list[str]) -> dict[Any, 
 
 
 def _without_contact(model: Any, data: Any) -> tuple[np.ndarray | None, np.ndarray]:
-    """Velocities that a step without any contact would give, and the inertia at its begin.
-
-    None where MuJoCo itself loses such a motion, and begins anew.
-    """
+    """Velocities after a step without contact, and the inertia at its start; None if MuJoCo resets that motion."""
     twin = mujoco.MjData(model)
     mujoco.mj_copyData(twin, model, data)
     flags = model.opt.disableflags
-    model.opt.disableflags = flags | _NO_CONTACT
+    model.opt.disableflags = flags | int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     try:
         mujoco.mj_forward(model, twin)
         inertia = np.empty((model.nv, model.nv))
@@ -80,13 +76,13 @@ def _without_contact(model: Any, data: Any) -> tuple[np.ndarray | None, np.ndarr
 
 
 def _gain(now: np.ndarray, free: np.ndarray, inertia: np.ndarray) -> float:
-    """Kinetic energy that contact has added, of what it was."""
+    """Relative increase of kinetic energy by contact."""
     before, after = (0.5 * v @ inertia @ v for v in (free, now))
     return max(0.0, float(after - before) / max(float(before), 1e-300))
 
 
 def _pull(sim: Simulation) -> float:
-    """The greatest part of an impulse at a point that pulls, of its size."""
+    """The greatest pull at a point, relative to its impulse."""
     worst = 0.0
     for contact in sim.contacts.values():
         along = (contact.impulses * contact.normals).sum(axis=1)

@@ -1,8 +1,8 @@
-"""A soak: bodies and robots that move for very long, all of them watched. `python -m fuzz.soak --steps 1e9`.
+"""A soak test: bodies and robots that are simulated for very long. `python -m fuzz.soak --steps 1e9`.
 
-Each round is drawn from the seed and its own number, so that a soak that was stopped goes on with the same command, and
-ends with the same figures: only time and memory are the machine's. It fails if a motion is lost, if a body sinks into
-the ground, or if one that lies still creeps.
+Each round is drawn from the seed and its own number, so that the same command continues a soak that was stopped, with
+the same figures except time and memory. It fails if a motion is not finite, if a body sinks into the ground, or if a
+body at rest creeps.
 """
 
 import argparse
@@ -31,14 +31,9 @@ from stiction.basics.progress import bar
 from stiction_studies import results
 
 TITLE = "A soak"
-# What is a failure: a share of the diameter below the ground (a fast body passes it in one step), and a way [m] of what
-# lies still.
-DEEPEST, CREEP = 0.1, 1e-9
-_STILL = 1e-3  # [m/s] slower is what lies, or creeps
-# In one round: 32 s, in which what sank in while it was fast has risen again, and lies still.
-_BODIES, _STEPS, _EVERY = 128, 16_000, 400
-_MODELS = 10  # of robots in one round
-_ROBOT_STEPS = 20  # of one of them, see fuzz.robots
+MAX_DEPTH, MAX_CREEP = 0.1, 1e-9  # penetration relative to the diameter (a fast body reaches it in one step); [m]
+_BODIES, _STEPS, _EVERY = 128, 16_000, 400  # of one round: 32 s, in which penetration is recovered and bodies settle
+_MODELS, _ROBOT_STEPS = 10, 20  # robots of one round, and steps of each (fuzz.robots)
 _LAWS: dict[str, Callable[[int], Any]] = {
     "box": lambda seed: load("box"),
     "rectangle": lambda seed: load("rectangle"),
@@ -49,19 +44,19 @@ _LAWS: dict[str, Callable[[int], Any]] = {
     "stribeck on a rod": lambda seed: load("stribeck").on(Body.box((0.5, 0.05, 0.05), 0.4)),
     "random networks": lambda seed: AugmentedLaw.untrained(Body.box((0.2, 0.2, 0.3), 2.0), seed),
 }
-_SELDOM = {"soft Coulomb": 0.25}  # how often beside the others: it never settles, and costs ten times as much
-# Those that stop what lies still.
+_WEIGHTS = {"soft Coulomb": 0.25}  # relative frequency: it never settles, and costs ten times as much
+# Laws whose bodies come to rest exactly.
 _RESTING = ("box", "rectangle", "Coulomb", "soft Coulomb", "Coulomb on a nut", "stribeck on a rod")
 
 
 @dataclass
 class Figures:
-    """What has been seen so far.
+    """Figures so far.
 
-    depth: greatest, of a body below the ground, of its diameter; creep: greatest, of one that lies still [m]
-    gain: greatest, of energy beside that of the start; violation: greatest, of physics in robots
-    bits: digest of all final states, the same on every machine of one kind
-    first_memory, memory: the most that the process has taken after the first rounds and in the end [bytes]
+    depth: greatest penetration relative to the diameter; creep: greatest motion of a body at rest [m]
+    gain: greatest relative increase of energy over a throw; violation: greatest violation of physics by robots
+    bits: digest of all final states, the same on all machines of one type
+    first_memory, memory: peak memory after the first rounds and at the end [bytes]
     """
 
     rounds: int = 0
@@ -80,8 +75,8 @@ class Figures:
 
 
 def body_round(rng: np.random.Generator, found: Figures) -> None:
-    """Throw many bodies and watch them until they lie still, and on."""
-    often = np.array([_SELDOM.get(name, 1.0) for name in _LAWS])
+    """Throw many bodies and simulate them until they are at rest, and further."""
+    often = np.array([_WEIGHTS.get(name, 1.0) for name in _LAWS])
     name = str(rng.choice(list(_LAWS), p=often / often.sum()))
     seed = int(rng.integers(2**31))
     law = _LAWS[name](seed)
@@ -89,17 +84,17 @@ def body_round(rng: np.random.Generator, found: Figures) -> None:
     run = rollout(law, start, _STEPS, every=_EVERY)
     lowest = _lowest(law, run.position[:, 1:], run.quaternion[:, 1:])
     found.depth = max(found.depth, float(-lowest.min() / law.body.diameter))
-    if not np.isfinite(run.position).all() or found.depth > DEEPEST:
+    if not np.isfinite(run.position).all() or found.depth > MAX_DEPTH:
         found.failures.append(f"round {found.rounds}, {name}: depth {found.depth:.3g}")
     energy = _energy(law, run)
     found.gain = max(found.gain, float((energy[:, -1] / energy[:, 0] - 1).max()))
     late = 3 * run.steps // 4
     still = ((run.mode[:, late:] == Mode.STATIC) & (run.kind[:, late:] == _footing(law))).all(axis=1)
-    still &= np.linalg.norm(run.velocity[:, late + 1], axis=-1) < _STILL
+    still &= np.linalg.norm(run.velocity[:, late + 1], axis=-1) < 1e-3
     if name in _RESTING and still.any():
-        moved = float(np.ptp(run.position[still, late + 1 :, :2], axis=1).max())  # z: what sank in rises
+        moved = float(np.ptp(run.position[still, late + 1 :, :2], axis=1).max())  # not z: penetration is recovered
         found.creep = max(found.creep, moved)
-        if moved > CREEP:
+        if moved > MAX_CREEP:
             found.failures.append(f"round {found.rounds}, {name}: creep {moved:.3g} m")
     found.body_steps += _BODIES * _STEPS
     found.contacts += int((run.kind != Kind.NONE).sum()) * _EVERY
@@ -107,9 +102,9 @@ def body_round(rng: np.random.Generator, found: Figures) -> None:
 
 
 def robot_round(rng: np.random.Generator, found: Figures) -> None:
-    """Random models of MuJoCo with materials and laws."""
+    """Simulate random MuJoCo models with materials and laws."""
     counts = Counts()
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # where MuJoCo leaves its log
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # for MuJoCo's log
         for _ in range(_MODELS):
             with counts.attempt():
                 robot_case(rng, counts)
@@ -119,7 +114,7 @@ def robot_round(rng: np.random.Generator, found: Figures) -> None:
 
 
 def _footing(law: Any) -> Kind:
-    """What a body that lies still stands on."""
+    """The kind of patch of a body at rest."""
     return Kind.LINE if law.body.planar else Kind.SURFACE
 
 
@@ -131,7 +126,7 @@ def _lowest(law: Any, position: np.ndarray, quaternion: np.ndarray) -> np.ndarra
 
 
 def _energy(law: Any, run: Any) -> np.ndarray:
-    """Kinetic and potential energy above the ground [J], of bodies whose frames lie at their centres of mass."""
+    """Kinetic and potential energy above the ground [J], of bodies whose frames are at their centres of mass."""
     w, x, y, z = np.moveaxis(run.quaternion, -1, 0)
     spin = run.angular_velocity
     axis = np.stack([x, y, z], axis=-1)
@@ -142,17 +137,17 @@ def _energy(law: Any, run: Any) -> np.ndarray:
 
 
 def soak(steps: float, seed: int, kept: Path | None, minutes: float = np.inf) -> Figures:
-    """Rounds until so many body steps are made, or so much time has passed; `kept`: file to go on from."""
+    """Run rounds up to this many body steps, or minutes; kept: file of the figures, to be continued."""
     found = Figures()
     if kept is not None and kept.exists():
         found = Figures(**json.loads(kept.read_text()))
-    began, before = time.monotonic(), found.seconds
+    start, before = time.monotonic(), found.seconds
     with bar("body steps", steps, done=found.body_steps) as shown:
-        while found.body_steps < steps and time.monotonic() - began < 60 * minutes:
+        while found.body_steps < steps and time.monotonic() - start < 60 * minutes:
             rng = np.random.default_rng([seed, found.rounds])
             (robot_round if found.rounds % 5 == 4 else body_round)(rng, found)
             found.rounds += 1
-            found.seconds = before + time.monotonic() - began
+            found.seconds = before + time.monotonic() - start
             found.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             if found.rounds == 2 * len(_LAWS):
                 found.first_memory = found.memory
@@ -163,18 +158,18 @@ def soak(steps: float, seed: int, kept: Path | None, minutes: float = np.inf) ->
 
 
 def rows_of(found: Figures) -> list[tuple[str, str]]:
-    """What was seen, in words."""
+    """The rows of the table."""
     return [
         ("body steps", f"{found.body_steps:,}"),
         ("of them in contact, about", f"{found.contacts:,}"),
         ("steps of random robots", f"{found.robot_steps:,}"),
         ("failures", str(len(found.failures))),
-        ("deepest below the ground, of the diameter", f"{found.depth:.1e}"),
-        ("greatest creep of what lies still [m]", f"{found.creep:.1e}"),
-        ("greatest gain of energy over a throw, of that at its start", f"{found.gain:.1e}"),
+        ("greatest penetration, relative to the diameter", f"{found.depth:.1e}"),
+        ("greatest creep of a body at rest [m]", f"{found.creep:.1e}"),
+        ("greatest relative increase of energy over a throw", f"{found.gain:.1e}"),
         ("greatest violation of physics in robots", f"{found.violation:.1e}"),
         (
-            "memory after the first rounds, and in the end [MB]",
+            "memory after the first rounds, and at the end [MB]",
             f"{found.first_memory / 1e6:.0f}, {found.memory / 1e6:.0f}",
         ),
         ("time [s]", f"{found.seconds:.0f}"),
@@ -183,13 +178,13 @@ def rows_of(found: Figures) -> list[tuple[str, str]]:
 
 
 def main() -> int:
-    """Run what the command line asks for: the exit code."""
+    """Run the command line and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m fuzz.soak", description=__doc__)
-    parser.add_argument("--steps", type=float, default=1e9, help="of bodies, all together")
-    parser.add_argument("--minutes", type=float, default=np.inf, help="stop after so long")
+    parser.add_argument("--steps", type=float, default=1e9, help="total steps of bodies")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="stop after this time")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kept", type=Path, help="file of the figures so far: a soak that was stopped goes on from it")
-    parser.add_argument("--out", type=Path, help="a page, such as docs/hardening.md, whose table is to be filled")
+    parser.add_argument("--kept", type=Path, help="file of the figures, from which a stopped soak continues")
+    parser.add_argument("--out", type=Path, help="a page, such as docs/hardening.md, whose table is filled")
     asked = parser.parse_args()
     found = soak(asked.steps, asked.seed, asked.kept, asked.minutes)
     table = Table("", "", title=TITLE, show_header=False)

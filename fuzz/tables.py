@@ -1,4 +1,4 @@
-"""Files of arrays and of columns with something wrong: what recordings of all sorts are written as."""
+"""Damaged files of arrays and columns, the formats of recordings."""
 
 import io
 import zipfile
@@ -12,7 +12,7 @@ from fuzz.damage import odd_array
 
 
 def npz(rng: np.random.Generator, fields: dict[str, Any], largest: str) -> tuple[bytes, str]:
-    """An archive of these arrays, with something wrong. largest: the one that may claim to have many rows"""
+    """A damaged archive of these arrays. largest: the one that may claim to have many rows"""
     fields, told = dict(fields), "whole"
     for _ in range(rng.integers(0, 3)):
         name = str(rng.choice(list(fields)))
@@ -30,7 +30,7 @@ def npz(rng: np.random.Generator, fields: dict[str, Any], largest: str) -> tuple
 
 
 def _large_npz(rng: np.random.Generator, fields: dict[str, Any], largest: str) -> bytes:
-    """An archive with an array that says it has many rows, or has many that hardly take any space."""
+    """An archive with an array that claims many rows, or has many that compress well."""
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in fields.items():
@@ -49,7 +49,7 @@ def _large_npz(rng: np.random.Generator, fields: dict[str, Any], largest: str) -
 
 
 def _changed(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Columns of which some are gone, end early or hold something odd."""
+    """Columns of which some are missing, short or odd."""
     columns, told = dict(columns), "whole"
     for _ in range(rng.integers(0, 3)):
         name = str(rng.choice(list(columns)))
@@ -68,7 +68,7 @@ def _changed(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[dict[st
 
 
 def csv(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[bytes, str]:
-    """A table with something wrong as text."""
+    """A damaged table as text."""
     columns, told = _changed(rng, columns)
     names = list(columns)
     rows = max((np.size(column) for column in columns.values()), default=0)
@@ -86,7 +86,7 @@ def csv(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[bytes, str]:
 
 
 def parquet(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[bytes, str]:
-    """A table with something wrong in Arrow's format."""
+    """A damaged table in Arrow's format."""
     columns, told = _changed(rng, columns)
     if rng.uniform() < 0.1:  # many rows, which take no space in the file
         columns = {name: np.zeros(10**6) for name in list(columns)[:2]}

@@ -14,7 +14,7 @@ from stiction import _core
 
 NAMES = ("penetration", "pull", "work", "lone friction", "energy")
 BOUND = 1e-9  # of all of them
-_ALL_ROUND = np.arange(32) * np.pi / 16
+_DIRECTIONS = np.arange(32) * np.pi / 16
 
 
 def violations(contacts: _core.Contacts, p: np.ndarray, friction: np.ndarray | None = None) -> np.ndarray:
@@ -26,7 +26,7 @@ def violations(contacts: _core.Contacts, p: np.ndarray, friction: np.ndarray | N
     record = contacts.record
     inverse_inertia = contacts.inverse_inertia
     moves = np.einsum("nii->ni", inverse_inertia) > 0
-    p = np.where(moves, p, 0.0)  # what cannot move a planar body is no matter
+    p = np.where(moves, p, 0.0)  # components that cannot move a planar body do not count
     if friction is not None:
         friction = np.where(moves[:, [0, 1, 5, 3, 4]], friction, 0.0)
     velocity = record["velocity"]
@@ -35,15 +35,15 @@ def violations(contacts: _core.Contacts, p: np.ndarray, friction: np.ndarray | N
     x, y = points[:, 0], points[:, 1]
     counts = record["count"]
 
-    def rise(twist):
+    def normal_velocity(twist):
         v = np.repeat(twist, counts, axis=0)
         return v[:, 2], y * v[:, 3], -x * v[:, 4]
 
-    parts = rise(velocity)
+    parts = normal_velocity(velocity)
     fastest = np.maximum.reduceat(np.abs(np.stack([sum(parts), parts[1], parts[2]])).max(axis=0), first)
     fastest = np.maximum(fastest, 1e-300)
     worst = np.zeros(5)
-    worst[0] = (-np.minimum.reduceat(sum(rise(after)), first) / fastest).max(initial=0.0)
+    worst[0] = (-np.minimum.reduceat(sum(normal_velocity(after)), first) / fastest).max(initial=0.0)
     size = np.abs(p).max(axis=1)
     loaded = p[:, 2] != 0
     worst[3] = size[~loaded].max(initial=0.0)
@@ -53,21 +53,21 @@ def violations(contacts: _core.Contacts, p: np.ndarray, friction: np.ndarray | N
     worst[1] = (-p[loaded, 2] / size[loaded]).max(initial=0.0)
     gained = (p * (velocity + 0.5 * (after - velocity))).sum(axis=1)
     worst[4] = (gained[loaded] / np.abs(p * velocity).sum(axis=1)[loaded]).max(initial=0.0)
-    m_x, m_y = _pressing_torques(record, p, friction)
-    # Nowhere a pull: the centre of pressure lies within the patch, seen from all sides.
+    m_x, m_y = _normal_torques(record, p, friction)
+    # No pull: the centre of pressure lies inside the patch in all directions.
     p_z = np.where(loaded, p[:, 2], 1.0)
-    for angle in _ALL_ROUND:
+    for angle in _DIRECTIONS:
         dx, dy = np.cos(angle), np.sin(angle)
         beyond = (dy * m_x - dx * m_y) / p_z - np.maximum.reduceat(dx * x + dy * y, first)
         worst[1] = max(worst[1], (beyond / record["diameter"] * p_z / size)[loaded].max())
     power = p[:, 2] * after[:, 2] + m_x * after[:, 3] + m_y * after[:, 4]
-    stays = loaded & (record["restitution"][:, 0] == 0)  # what bounces leaves while it is pressed
+    stays = loaded & (record["restitution"][:, 0] == 0)  # a contact with restitution separates under load
     worst[2] = (np.abs(power) / (size * fastest))[stays].max(initial=0.0)
     return worst
 
 
-def _pressing_torques(record, p: np.ndarray, friction: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Torques (m_x, m_y) of what presses about the centre of mass, each (n,): those of p without those of friction."""
+def _normal_torques(record, p: np.ndarray, friction: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Torques (m_x, m_y) of the normal impulse about the centre of mass, each (n,): those of p without friction."""
     centre, axis = record["centre"], record["axis"]
     spin = p[:, 5] - (centre[:, 0] * p[:, 1] - centre[:, 1] * p[:, 0])
     if friction is None:
@@ -78,7 +78,7 @@ def _pressing_torques(record, p: np.ndarray, friction: np.ndarray | None) -> tup
         told = np.where(np.isfinite(friction).all(axis=1, keepdims=True), friction, 0.0)
         told = told / np.maximum(np.abs(told).max(axis=1, keepdims=True), 1e-300)
         acted = np.stack([p[:, 0], p[:, 1], spin], axis=1)
-        most = np.abs(told[:, :3]).argmax(axis=1)[:, np.newaxis]  # whose share is the least uncertain
+        most = np.abs(told[:, :3]).argmax(axis=1)[:, np.newaxis]  # with the smallest rounding error
         largest = np.take_along_axis(told, most, axis=1)
         share = np.take_along_axis(acted, most, axis=1) / np.where(largest != 0, largest, np.inf)
         own = (share * told[:, 3:]).T

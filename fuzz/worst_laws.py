@@ -1,4 +1,4 @@
-"""The worst laws and the oddest bodies that contact can have."""
+"""Adversarial laws and extreme bodies."""
 
 from collections.abc import Callable
 
@@ -9,18 +9,16 @@ from stiction.laws.approximators import Network
 from stiction.laws.curves import Curve, Restitution
 from stiction.laws.material import MaterialLaw
 
-LARGEST = 308  # power of ten up to which random friction goes
-
 
 class RandomLaw(Law):
-    """The worst law: random modes, random friction of any size and direction, sometimes not even a number.
+    """Random modes, random friction of any size and direction, sometimes NaN.
 
     numbers: of the friction: 3, or 5 with torques (m_x, m_y) that no friction can have
     """
 
     def __init__(self, body: Body, seed: int, numbers: int = 3) -> None:
         self.body, self.rng, self.numbers = body, np.random.default_rng(seed), numbers
-        self.largest = self.rng.choice([12, LARGEST])
+        self.largest = self.rng.choice([12, 308])
 
     def classify(self, contacts):
         return self.rng.choice([Mode.STATIC, Mode.DYNAMIC, Mode.DETACH], size=len(contacts))
@@ -35,7 +33,7 @@ class RandomLaw(Law):
 
 
 def random_networks(body: Body, seed: int) -> AugmentedLaw:
-    """A learned law with random weights, of any size up to where single precision ends."""
+    """A learned law with random weights, up to the limit of single precision."""
     law = AugmentedLaw.untrained(body, seed=seed)
     size = np.float32(10 ** np.random.default_rng(seed).uniform(-1, 38))
     for network in (network for networks in law.parts.values() for network in networks):
@@ -46,7 +44,7 @@ def random_networks(body: Body, seed: int) -> AugmentedLaw:
 
 
 def random_materials(body: Body, seed: int) -> MaterialLaw:
-    """A material whose friction swings wildly with direction, speed and load; sometimes it bounces."""
+    """A material whose friction varies wildly with direction, speed and load; sometimes with restitution."""
     rng = np.random.default_rng(seed)
     speed, load = (Curve(-9.0, 1.0, rng.normal(0, 3, 20)) for _ in range(2))
     harmonics = rng.normal(0, 1, (2, 3))
@@ -60,7 +58,7 @@ def random_materials(body: Body, seed: int) -> MaterialLaw:
 
 
 def random_coulomb(body: Body, seed: int) -> MaterialLaw:
-    """Coulomb friction from none to the most that is allowed, soft or not."""
+    """Coulomb friction from zero to the greatest allowed coefficient, rigid or soft."""
     rng = np.random.default_rng(seed)
     cone, softness = str(rng.choice(["round", "box"])), 0.0
     return CoulombLaw(body, 10.0 ** rng.uniform(-6, 19.9, rng.integers(1, 3)), cone=cone, softness=softness)
@@ -76,7 +74,7 @@ LAWS: dict[str, Callable[[Body, int], Law]] = {
 
 
 def random_body(rng: np.random.Generator) -> Body:
-    """A body from cube to needle or plate, of any size and mass; now and then a prism, a stone or a rectangle.
+    """A body from cube to needle or plate, of any size and mass; sometimes a prism, a random hull or a rectangle.
 
     Needles and plates go to what a body may be: see `stiction.bodies.body_checks`.
     """

@@ -64,7 +64,7 @@ def test_fresh_starts_do_not_depend_on_their_number():
 def test_all_names_what_failed_and_runs_the_others(tmp_path, monkeypatch, capsys):
     ran = []
 
-    def reproduce(name, out, scale, seed):
+    def reproduce(name, out, scale, seed, data):
         ran.append(name)
         if name in ("events", "slope"):
             raise OSError("the disk is full")
