@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from stiction.evaluation.evaluate import evaluate
     from stiction.fit.identify import identify
     from stiction.fit.material import train_material
-    from stiction.fit.material_plot import plot_material
+    from stiction.fit.report import plot_material
     from stiction.laws.contacts import Contacts
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.law import Law
@@ -114,7 +114,7 @@ _HOME = {
     "rollout": "stiction.simulation.rollout",
     "Stepper": "stiction.simulation.rollout",
     "train": "stiction.training.from_data",
-    "plot_material": "stiction.fit.material_plot",
+    "plot_material": "stiction.fit.report",
     "train_material": "stiction.fit.material",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")

@@ -142,10 +142,8 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
     load("stiction.basics.files").check_writable(options.json, options.plot)
     if options.mjcf is not None:
         require("`stiction identify --mjcf`", "mujoco")
-        figures = load("stiction.fit.jointed").run(options)
-    else:
-        load("stiction.fit.identify")
-        figures = load("stiction.commands.options").run_identify(options)
+    load("stiction.fit.identify")
+    figures = load("stiction.commands.options").run_identify(options)
     if options.json is not None:
         from stiction.basics.environment import versions
         from stiction.basics.files import write_json

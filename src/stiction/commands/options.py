@@ -170,18 +170,19 @@ class IdentifyOptions:
 
 
 def run_identify(options: IdentifyOptions) -> dict[str, Any]:
-    """Identify, print what was found and write the law; the figures, for JSON."""
+    """Identify, print the result and write it; the figures, for JSON."""
     from stiction.basics.checks import InputError
     from stiction.data.presets import parse_body
-    from stiction.fit.identify import identify_from
+    from stiction.fit.identify import IdentifySettings, identify_to_file
 
-    if not options.body:
+    if not options.body and options.mjcf is None:
         raise InputError("Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints.")
-    body = parse_body(options.body, options.mass, options.scale)
+    if options.body and options.mjcf is not None:
+        raise InputError("--mjcf describes the whole part: leave out --body.")
+    body = parse_body(options.body, options.mass, options.scale) if options.body else None
     command = " ".join(["stiction", *sys.argv[1:]])
-    how = {"tosses": options.tosses, "residual": options.residual, "seed": options.seed, "command": command}
-    how |= {"plot": options.plot}
-    return identify_from(options.data, body, options.out, **how).law.info
+    settings = IdentifySettings(options.tosses, options.residual, seed=options.seed, command=command)
+    return identify_to_file(settings, options.data, body, options.mjcf, options.out, options.plot).figures
 
 
 # Options of `stiction import`: plain values only, so that help does not wait for numpy.

@@ -51,15 +51,17 @@ def train_material(
         law = material.on(stiction.Body.prism(5, 0.2, 0.2, mass=2.0))  # any other body
     """
     checks.choice("through", through, WAYS)
-    how = {"seed": checks.count("seed", seed, 0), "held_out": held_out, "progress": progress}
+    seed = checks.count("seed", seed, 0)
+    if not 0 < held_out < 1:
+        raise checks.InputError(f"held_out must be a share between 0 and 1, got {held_out:g}.")
     recorded = is_recorded(data)
     if through == "rollouts" or (through == "auto" and recorded):
-        return learned_from_windows(cut(recorded_poses(data, body)), **how)
+        return learned_from_windows(cut(recorded_poses(data, body)), seed=seed, held_out=held_out, progress=progress)
     if recorded:
         raise checks.InputError('Poses alone tell no impulses of single steps: learn from them through="rollouts".')
     if body is not None:
         raise checks.InputError("body is for recorded poses; a data set knows its own.")
-    return learned_from_contacts(opened(data), **how)
+    return learned_from_contacts(opened(data), seed=seed, held_out=held_out, progress=progress)
 
 
 # `stiction train --law material`: learn a material, tell what was chosen and why, and draw it.
@@ -89,7 +91,7 @@ def run(
     taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - began:.0f} s"
     print(f"Learned from {taken}. Wrote {out}.")
     if find_spec("matplotlib") is not None:
-        from stiction.fit.material_plot import plot_material
+        from stiction.fit.report import plot_material
 
         picture = out.with_suffix(".png")
         plot_material(material, picture)

@@ -6,10 +6,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics import checks
+from stiction.basics import checks, splits
 from stiction.data.instances import contact_instances
 from stiction.fit.friction_structure import FEW_SPLINES, Model, Structure
-from stiction.fit.material_choice import FOLDS, Choice, Chooser, Progress, Ranges, covariance, held_out_throws, minimise
+from stiction.fit.material_choice import FOLDS, Choice, Chooser, FrictionProblem, Progress, Ranges
 from stiction.fit.observed import observe, seen_ranges
 from stiction.fit.pose_windows import Windows
 from stiction.laws.material import Material
@@ -33,7 +33,7 @@ def learned_from_windows(windows: Windows, *, seed: int, held_out: float, progre
         raise checks.InputError(
             f"Through rollouts, a material needs at least {_FEWEST_THROWS} throws with contacts, got {throws}."
         )
-    is_held = np.isin(windows.throw, held_out_throws(windows.throw, held_out, rng))
+    is_held = splits.held_out(windows.throw, held_out, rng, n_kept=2)
     few = _some(_telling(windows.part(~is_held), Material.coulomb(_FIRST_GUESS)), _CHOOSING, rng)
     choice = _chosen(few, seed, progress)
     model, best = choice.best.model, choice.best.theta
@@ -43,7 +43,7 @@ def learned_from_windows(windows: Windows, *, seed: int, held_out: float, progre
     figures = _judged(windows.part(is_held), model.material(theta))
     every = _some(_telling(windows, model.material(theta)), _FITTING, rng)
     every, theta = _alternated(every, model, theta, choice.smoothness)
-    own = model.covariance(covariance(every, model, theta, choice.smoothness))
+    own = model.covariance(FrictionProblem(every, model, choice.smoothness).covariance(theta))
     progress("parameters", 1.0)
     info = {
         "origin": "learned from poses",
@@ -52,7 +52,7 @@ def learned_from_windows(windows: Windows, *, seed: int, held_out: float, progre
         "throws": throws,
         "windows": len(windows),
         "seed": seed,
-        **choice.told({"chosen_by": "rollouts", "chosen_from": len(few)}),
+        **choice.info({"chosen_by": "rollouts", "chosen_from": len(few)}),
         "held_out": {"rollouts": figures},
         "warning": _warning(figures),
     }
@@ -71,7 +71,7 @@ def _telling(windows: Windows, material: Material) -> Windows:
 
 
 def _some(windows: Windows, most: int, rng: np.random.Generator) -> Windows:
-    return windows.part(np.sort(rng.permutation(len(windows))[:most]))
+    return windows.part(splits.drawn(len(windows), most, rng))
 
 
 def _alternated(
@@ -82,7 +82,7 @@ def _alternated(
     found = windows.refined(begin, _START_ROUNDS)
     theta = model.start(found.typical()) if theta is None else theta
     for _ in range(_ROUNDS):
-        theta = minimise(found, model, theta, smoothness=smoothness, iterations=_ITERATIONS)[-1]
+        theta = FrictionProblem(found, model, smoothness).fit(theta, _ITERATIONS)[-1]
         found = windows.refined(model.material(theta), _START_ROUNDS)
     return found, theta
 
@@ -109,15 +109,17 @@ def _chosen(few: Windows, seed: int, progress: Progress) -> Choice:
     windows, theta = _alternated(few, Model(constant, (0.0, 1.0), (0.0, 1.0)), None, _SMOOTHNESS)
     progress("structure", 0.1)
     ranges = _ranges(windows, Material.coulomb(float(np.exp(theta[0]))))
-    how = {"iterations": _ITERATIONS, "slow": True, "seed": seed, "progress": progress}
-    chooser = Chooser(windows, ranges, **how)
-    choice = chooser.grow(chooser.begun(constant, theta))
+
+    def chooser(some: Windows) -> Chooser:
+        return Chooser(some, ranges, iterations=_ITERATIONS, slow=True, seed=seed, progress=progress)
+
+    choice = chooser(windows).grow(chooser(windows).single(constant, theta))
     progress("structure", 0.5)
     rivals = []
     for structure in _switched(choice.best.structure):
         model = Model(structure, *ranges)
         own, found = _alternated(few, model, model.start(float(np.exp(theta[0]))), choice.smoothness)
-        rivals.append(Chooser(replace(own, scale=windows.scale), ranges, **how).begun(structure, found).best)
+        rivals.append(chooser(replace(own, scale=windows.scale)).single(structure, found).best)
     progress("structure", 1.0)
     return choice.against(rivals)
 

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics import checks
+from stiction.basics import checks, splits
 from stiction.bodies.state import Mode
 from stiction.fit.friction_structure import Model
-from stiction.fit.material_choice import FOLDS, Choice, Chooser, Progress, covariance, held_out_throws, minimise
-from stiction.fit.material_points import KINDS, Patches, drawn_patches, joined_points, sliding_points
+from stiction.fit.material_choice import FOLDS, Choice, Chooser, FrictionProblem, Progress
+from stiction.fit.material_points import KINDS, Patches, SlidingPoints, drawn_patches, joined_points, sliding_points
 from stiction.fit.observed import Observed, observe, seen_ranges
 from stiction.laws.material import Material
 
@@ -112,7 +112,7 @@ _FEW_THROWS = 64  # below which patches of all kinds are asked as well whether f
 _FEW_PATCHES, _PATCHES = 500, 2500  # by which the structure is chosen, and the parameters are found
 _FEWEST_THROWS = 4  # with sliding contacts
 _AS_GOOD = 0.02  # share of the held-out error that is only chance
-_POINT_ITERATIONS, _PATCH_ITERATIONS, _ITERATIONS = 8, 4, 8
+_ITERATIONS = 8
 
 
 def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progress: Progress) -> Material:
@@ -125,16 +125,16 @@ def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progre
     few = drawn_patches(taught, _PATCHES, rng)
     test = drawn_patches(held, _PATCHES, rng)
     progress("parameters", 0.1)
-    path = minimise(few, model, best.theta, smoothness=choice.smoothness, iterations=_ITERATIONS)
+    path = FrictionProblem(few, model, choice.smoothness).fit(best.theta, _ITERATIONS)
     stopped = _stopped(path, test, model)
     progress("parameters", 0.5)
     figures = judge(model.material(path[stopped]), held)
     every = drawn_patches(parts, _PATCHES, rng)
-    theta = minimise(every, model, path[stopped], smoothness=choice.smoothness, iterations=stopped)[-1]
+    problem = FrictionProblem(every, model, choice.smoothness)
+    theta = problem.fit(path[stopped], stopped)[-1]
     progress("parameters", 1.0)
-    own = covariance(every, model, theta, choice.smoothness)
-    info = {**_about(sets, parts, seed), **choice.told(basis), "held_out": figures, "warning": warning(figures)}
-    return replace(model.material(theta), covariance=model.covariance(own), info=info)
+    info = {**_about(sets, parts, seed), **choice.info(basis), "held_out": figures, "warning": warning(figures)}
+    return replace(model.material(theta), covariance=model.covariance(problem.covariance(theta)), info=info)
 
 
 def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tuple[list[Observed], list[Observed]]:
@@ -145,7 +145,7 @@ def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tup
             f"A material is learned from sliding contacts of at least {_FEWEST_THROWS} throws; only {len(sliding)} "
             f"throws have any."
         )
-    held = held_out_throws(np.concatenate([part.throw for part in parts]), share, rng)
+    held = splits.held_out_groups(np.concatenate([part.throw for part in parts]), share, rng, n_kept=2)
     if len(np.setdiff1d(sliding, held)) < _FEWEST_THROWS - 1:
         held = held[:1]  # so many are left to learn from, at least
     marks = [np.isin(part.throw, held) for part in parts]
@@ -160,15 +160,17 @@ def _choose(
     points = joined_points([sliding_points(part) for part in parts])
     enough = len(points) >= _FEWEST_POINTS and len(np.unique(points.throw)) >= FOLDS
     if enough:
-        problem = points.part(np.sort(rng.permutation(len(points))[:_POINTS]))
+        problem = points.part(splits.drawn(len(points), _POINTS, rng))
     else:
         problem = drawn_patches(parts, _FEW_PATCHES, rng)
-    how = {"iterations": _POINT_ITERATIONS if enough else _PATCH_ITERATIONS, "slow": not enough}
-    choice = Chooser(problem, ranges, **how, seed=seed, progress=progress).choose()
+
+    def chooser(some: SlidingPoints | Patches, slow: bool) -> Chooser:
+        return Chooser(some, ranges, iterations=4 if slow else 8, slow=slow, seed=seed, progress=progress)
+
+    choice = chooser(problem, not enough).choose()
     if enough and len(np.unique(points.throw)) < _FEW_THROWS:
         patches = drawn_patches(parts, _FEW_PATCHES, rng)
-        patch_how = {"iterations": _PATCH_ITERATIONS, "slow": True, "seed": seed, "progress": progress}
-        choice = Chooser(patches, ranges, **patch_how).grow(choice)
+        choice = chooser(patches, True).grow(choice)
     return choice, {"chosen_by": "sliding points" if enough else "all patches", "chosen_from": len(problem)}
 
 

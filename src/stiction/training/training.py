@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from stiction.basics import checks
+from stiction.basics.splits import drawn, held_out
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
 from stiction.laws.approximators import Approximator, Network
@@ -17,7 +18,7 @@ from stiction.laws.material import Material
 from stiction.simulation.motion import Setting
 from stiction.training import fitters as fit
 from stiction.training.examples import Examples, Instances, make_examples, usable
-from stiction.training.fitters import Checkpoint, FitOptions, fit_regressor, held_out, loss_of
+from stiction.training.fitters import Checkpoint, FitOptions, fit_regressor, loss_of
 from stiction.training.settings import Switches
 
 # The Coulomb guess that suits the data: its cone and its coefficients, and with them the symmetry of the law.
@@ -30,8 +31,7 @@ _ALIKE = 0.02  # coefficients that differ by less are one
 def fit_guess(body: Body, instances: Instances, setting: Setting, seed: int = 0) -> tuple[Inputs, float]:
     """Inputs with the best guess for sliding contacts and the symmetry that it has, and its relative error."""
     sliding = np.flatnonzero(instances.mode == Mode.DYNAMIC)
-    chosen = np.random.default_rng(seed).permutation(sliding)[:MOST_INSTANCES]
-    few = instances[np.sort(chosen)]
+    few = instances[drawn(sliding, MOST_INSTANCES, seed)]
 
     def error(mu_x: float, mu_y: float, cone: str) -> float:
         return guess_error(body, few, setting, Inputs(fold="none", friction=(mu_x, mu_y), cone=cone))
@@ -130,7 +130,7 @@ def choose_absolute(
 def _few(instances: Instances, seed: int) -> Instances:
     """Some of the sliding contacts."""
     sliding = np.flatnonzero(instances.mode == Mode.DYNAMIC)
-    return instances[np.sort(np.random.default_rng(seed).permutation(sliding)[:_FEW])]
+    return instances[drawn(sliding, _FEW, seed)]
 
 
 def _loss(

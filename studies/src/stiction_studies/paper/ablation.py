@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from stiction.basics.splits import held_out
 from stiction.data.collecting import carry_out
 from stiction.data.ground_truth import GroundTruth
 from stiction.data.plan import Plan
@@ -22,7 +23,7 @@ from stiction.laws.inputs import Inputs
 from stiction.laws.learned import HIDDEN, KINDS
 from stiction.simulation.motion import Setting
 from stiction.training.examples import Instances, make_examples
-from stiction.training.fitters import FitOptions, held_out
+from stiction.training.fitters import FitOptions
 from stiction.training.from_data import read_instances
 from stiction.training.training import find_inputs, train
 from stiction_studies import figures
