@@ -11,8 +11,8 @@ mujoco = pytest.importorskip("mujoco")
 from stiction import InputError, load
 from stiction.cli import main
 from stiction.fit.forecast import dense_regions_hold
+from stiction.fit.identified_part import identify_part
 from stiction.fit.identify import IdentifySettings
-from stiction.fit.jointed import identify_part
 from stiction.fit.jointed_fit import (
     calibrated_spread,
     contact_parameters,

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from stiction.data.external_instances import instances
     from stiction.evaluation.evaluate import evaluate
     from stiction.fit.identify import identify
-    from stiction.fit.material import train_material
     from stiction.fit.report import plot_material
+    from stiction.fit.train_material import train_material
     from stiction.laws.contacts import Contacts
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.law import Law
@@ -115,7 +115,7 @@ _HOME = {
     "Stepper": "stiction.simulation.rollout",
     "train": "stiction.training.from_data",
     "plot_material": "stiction.fit.report",
-    "train_material": "stiction.fit.material",
+    "train_material": "stiction.fit.train_material",
 }
 _MODULES = ("dart", "gym", "mujoco", "recordings")
 # What names cannot be imported without: where it is missing, help() and dir() leave them out.

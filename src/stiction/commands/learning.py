@@ -65,7 +65,7 @@ def train(
         require("`stiction train --law material`", "pyarrow")
         load("stiction.basics.files").check_writable(json)
         own = None if body is None else load("stiction.data.presets").parse_body(body, mass)
-        load("stiction.fit.material").run(data, out, through=through, body=own, seed=seed, json=json)
+        load("stiction.fit.train_material").run(data, out, through=through, body=own, seed=seed, json=json)
         return
     if through != "auto" or body is not None:
         raise stiction.InputError("--through and --body are for a material.")

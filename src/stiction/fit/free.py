@@ -31,7 +31,6 @@ from stiction.fit.toss_objective import (
 )
 from stiction.laws.impact import INCREMENTS, ImpactLaw, ImpactMaterial
 from stiction.recordings.flight_estimate import RATIOS, Shape, flight_estimate, inertia_told, shaped
-from stiction.recordings.mechanics_checks import lowest
 from stiction.recordings.tosses import Toss, Tosses
 
 # Gravity and drag of planar tosses, from all their pieces of free flight.
@@ -78,6 +77,8 @@ def flight_in_plane(tosses: Tosses, body: Body) -> dict[str, tuple[float, float]
 
 def _pieces(toss: Toss, timestep: float, body: Body) -> list[tuple[NDArray, NDArray, float]]:
     """Return velocity and acceleration (3,) of (x, z, radius of gyration x angle) in each piece, and its misfit."""
+    from stiction.recordings.mechanics_checks import lowest  # which loads all readers of recordings
+
     radius = float(np.sqrt(body.inertia[1, 1] / body.mass))
     path = np.stack([*toss.position.T[[0, 2]], radius * angles_in_plane(toss.quaternion)], axis=1)
     width = float(np.ptp(body.vertices, axis=0)[[0, 2]].mean())

@@ -17,7 +17,6 @@ from stiction.bodies.body import Body
 from stiction.fit.forecast import calibrated, coverage, law_errors, still_errors
 from stiction.fit.free import Chosen, Fitted, choose
 from stiction.fit.identified import Identified, IdentifiedBody, body_figures, loads_seen
-from stiction.fit.residual import fit_residual
 from stiction.fit.toss_objective import width_of
 from stiction.laws.impact import ImpactLaw, Residual
 from stiction.recordings.tosses import Recordings, Tosses, check_plane, split
@@ -89,7 +88,7 @@ def identify_with(settings: IdentifySettings, recordings: Any, body: Body | None
         return _identify_body(settings, recordings, body)
     if body is not None:
         raise checks.InputError("mjcf describes the whole part: leave out body.")
-    from stiction.fit.jointed import identify_part  # needs MuJoCo
+    from stiction.fit.identified_part import identify_part  # needs MuJoCo
 
     return identify_part(settings, recordings, mjcf)
 
@@ -175,6 +174,8 @@ def identify_tosses(
     law = chosen.fitted.law(tosses.timestep)
     about_residual: dict[str, Any] = {}
     if settings.residual:
+        from stiction.fit.residual import fit_residual
+
         shown = lambda done, total: report("Residual", done, total)  # noqa: E731
         law, about_residual = fit_residual(law, tosses, width, groups=groups, progress=shown)
     shares: dict[float, float] = {}

@@ -12,7 +12,6 @@ from stiction.basics import checks
 from stiction.basics.environment import check_memory
 from stiction.bodies.state import State, Trajectory
 from stiction.laws.law import Law, as_law, checked_gravity, checked_substeps, checked_timestep
-from stiction.laws.modelfile import load
 from stiction.simulation.motion import Motion, Setting, check_finite, check_start, shaped, to_motion
 
 _AT_A_TIME = 2048  # bodies between two moves of the progress bar, for each thread
@@ -116,7 +115,11 @@ def _simulate(
 
 def law_of(law: Any) -> Law:
     """A law, or the one in a model file of this name or path."""
-    return as_law(load(law) if isinstance(law, str | Path) else law)
+    if isinstance(law, str | Path):
+        from stiction.laws.modelfile import load  # which imports every type of law
+
+        law = load(law)
+    return as_law(law)
 
 
 def setting_of(law: Law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stiction.basics.splits import drawn
+from stiction.fit.identified_part import IdentifiedPart, identify_part
 from stiction.fit.identify import IdentifySettings
-from stiction.fit.jointed import IdentifiedPart, identify_part
 from stiction.fit.jointed_fit import AFTER_TOUCH, Build, Judged, jointed_model, judge, part_parameters, with_material
 from stiction.fit.jointed_flight import Prepared
 from stiction.fit.toss_objective import fit
