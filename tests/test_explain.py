@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction import Body, State, rollout
+from stiction import Body, State, load, rollout
 from stiction.basics.checks import InputError
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
@@ -171,3 +171,15 @@ def test_summary_says_plainly_that_forecasts_are_poor():
     assert "no better than a body that stays where it first touches (9.0 %)" in told(10.0, 9.0)
     assert "These forecasts are poor" in told(60.0, 150.0)
     assert "poor" not in told(6.0, 150.0) and "no better than a body" not in told(6.0, 150.0)
+
+
+def test_results_are_sampled_written_and_exported(tmp_path):
+    found = identified()
+    few = found.sample(4, seed=1)
+    assert [one.law.material.friction for one in found.sample(4, seed=1)] == [one.law.material.friction for one in few]
+    assert np.std([one.values["friction"] for one in few]) > 0 and few[0].law.spread == found.law.spread
+    assert found.material is None and found.body is found.law.body and found.report == found.summary()
+    (path,) = found.save(tmp_path / "law.safetensors")
+    assert load(path).material == found.law.material
+    pytest.importorskip("mujoco")
+    assert "<freejoint/>" in found.mjcf()

@@ -8,6 +8,7 @@ from elbow_tosses import DT, ELBOW, FRAMES, GRAVITY, LINKS, TRUTH, toss, write
 
 mujoco = pytest.importorskip("mujoco")
 
+import stiction
 from stiction import InputError, load
 from stiction.cli import main
 from stiction.fit.forecast import dense_regions_hold
@@ -293,3 +294,20 @@ def test_a_frame_that_is_nowhere_is_left_out_as_missing(tmp_path, part, poses):
     assert 3 not in tosses.tosses[0].frame and len(tosses.tosses[0].frame) == FRAMES - 1
     with pytest.raises(InputError, match="has 0 frames without missing numbers"):
         read_jointed(write(tmp_path / "b.npz", nowhere), part)
+
+
+def test_a_part_is_identified_like_a_body(part, poses, tmp_path, monkeypatch):
+    """The public call, and all that its result offers."""
+    monkeypatch.setattr("stiction.fit.jointed_fit.STAGES", (Stage((3,), 8.0, 1),))
+    monkeypatch.setattr("stiction.fit.jointed_fit.REGION_SAMPLES", 4)
+    data = write(tmp_path / "tosses.npz", poses[:5, :60])
+    found = stiction.identify(data, mjcf=ELBOW, progress=False)
+    assert found.law is found.material and found.body.joints == ("hinge",) and found.figures["fitted_tosses"] == 4
+    assert found.report == str(found) and "Friction is" in found.report and "held-out tosses" in found.report
+    assert mujoco.MjModel.from_xml_string(found.mjcf()).nv == 7
+    few = found.sample(3)
+    assert len(few) == 3 and len({one.material.scale for one in few}) == 3
+    found.plot(tmp_path / "part.png")
+    assert (tmp_path / "part.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(InputError, match="mjcf describes the whole part: leave out body"):
+        stiction.identify(data, stiction.Body.box((0.1, 0.1, 0.1), 1.0), mjcf=ELBOW)

@@ -1,5 +1,8 @@
 """A contact law for real bodies: impacts bounce, and friction follows the slip while an impact builds up.
 
+It is a model of its own beside `Material`: friction and restitution act on the patch as a whole, with spin, lag and
+lever of its own, and the results for recorded tosses rest on that; a material acts at single points.
+
 Algorithm 1 stays as it is. The law says how vertices bounce, always slides unless the body comes to rest, and its
 regressor R is the friction of greatest dissipation of the patch as a whole: core/laws/impact.hpp.
 """
