@@ -306,7 +306,7 @@ def test_a_part_is_identified_like_a_body(part, poses, tmp_path, monkeypatch):
     assert found.report == str(found) and "Friction is" in found.report and "held-out tosses" in found.report
     assert mujoco.MjModel.from_xml_string(found.mjcf()).nv == 7
     few = found.sample(3)
-    assert len(few) == 3 and len({one.material.scale for one in few}) == 3
+    assert len(few) == 3 and len({one.law.scale for one in few}) == 3
     found.plot(tmp_path / "part.png")
     assert (tmp_path / "part.png").read_bytes()[:4] == b"\x89PNG"
     with pytest.raises(InputError, match="mjcf describes the whole part: leave out body"):

@@ -69,14 +69,24 @@ def build_material(values: Mapping[str, float]) -> Material:
     restitution: at RESTITUTION_SPEED, threshold included
     """
     rise, fall = values.get("friction_rise", 0.0), values.get("friction_fall", 0.0)
-    speed = lambda v: np.maximum(1 + rise * np.log10(np.clip(v, 0.02, 10.0) / SLIP_SPEED), 0.1)  # noqa: E731
-    load = lambda n: (np.clip(n, 0.1, 1e4) / 10.0) ** -fall  # noqa: E731
+
+    def speed(v: float) -> float:
+        return np.maximum(1 + rise * np.log10(np.clip(v, 0.02, 10.0) / SLIP_SPEED), 0.1)
+
+    def load(n: float) -> float:
+        return (np.clip(n, 0.1, 1e4) / 10.0) ** -fall
+
     threshold = values.get("restitution_threshold", 0.0)
     kept = 1 - threshold / RESTITUTION_SPEED
     e0 = min(1.0, max(0.0, values.get("restitution", 0.0)) / kept)
     bounce = Restitution(e0, values.get("restitution_fall", 0.0), threshold)
-    curves = {"speed": speed if rise else None, "load": load if fall else None}
-    return Material.of(values["friction"], restitution=bounce, parts=INCREMENTS, **curves)
+    return Material.of(
+        values["friction"],
+        speed=speed if rise else None,
+        load=load if fall else None,
+        restitution=bounce,
+        parts=INCREMENTS,
+    )
 
 
 # The model of tosses.
