@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction import Body, State, rollout
+from stiction import Body, State, load, rollout
 from stiction.basics.checks import InputError
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
 from stiction.fit.gauss_newton import Solution
-from stiction.fit.identified import Identified, loads_seen, print_identified
+from stiction.fit.identified import IdentifiedBody, loads_seen
+from stiction.fit.report import print_identified
 from stiction.fit.toss_objective import body_parameters, law_parameters
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings.importing import import_recordings
@@ -25,19 +26,19 @@ def identified(
     *,
     error: float = 0.02,
     fixed: dict[str, float] | None = None,
-    untold: str = "",
-) -> Identified:
+    unobserved: str = "",
+) -> IdentifiedBody:
     """As if fitted: parameters at their starts but for `values`, all errors this share of their scales."""
     values, fixed = values or {}, fixed or {}
     parameters = [p for p in body_parameters(BOX) + law_parameters() if p.name not in fixed]
     found = np.array([values.get(p.name, p.start) for p in parameters])
     covariance = np.diag([(error * p.scale) ** 2 for p in parameters])
-    told = np.array([0.1 if p.name == untold else 1.0 for p in parameters])
-    fitted = Fitted(BOX, parameters, Solution(found, covariance, told), fixed, 8, (9.81, 0.01))
+    observed = np.array([0.1 if p.name == unobserved else 1.0 for p in parameters])
+    fitted = Fitted(BOX, parameters, Solution(found, covariance, observed), fixed, 8, (9.81, 0.01))
     law = fitted.law(0.007).with_spread((0.05, 0.15, 0.05))
     doubt = {"restitution": 0.01, "error": 0.012, "gain": 0.0, "gain_error": 0.1, "kept": False}
     tried = {"impacts": {"friction builds up": 0.1, "friction at once": 0.3}, **({"bounce": doubt} if fixed else {})}
-    return Identified(law, fitted, (30, 8), None, {}, {0.5: 0.5, 0.9: 0.875}, tried, {}, 1.0)
+    return IdentifiedBody(law, fitted, (30, 8), None, {}, {0.5: 0.5, 0.9: 0.875}, tried, {}, 1.0)
 
 
 def test_summary_says_what_was_fitted():
@@ -45,25 +46,25 @@ def test_summary_says_what_was_fitted():
     text = identified({"restitution": 0.05, **body, **same}).summary()
     assert "Friction is about 0.30" in text and "(certain)" in text
     assert "bounces with 5.2 ± 0.2 % of its speed at 1 m/s" in text
-    assert "centre of mass lies 4.0 ± 0.1 mm from where it was given (0.0, 0.0, 4.0 mm" in text
+    assert "centre of mass is 4.0 ± 0.1 mm from the given one (0.0, 0.0, 4.0 mm" in text
     assert (
         "Size is 2.0 ± 0.1 % smaller than given" in text
-        and "inertia cannot be told from what was given (+0.0 ± 0.4 %)" in text
+        and "inertia does not differ significantly from the given one (+0.0 ± 0.4 %)" in text
     )
     assert "90% regions hold 87.5%" in text
 
 
 def test_summary_says_what_is_uncertain():
-    text = identified({"restitution": 0.05}, error=1.0, untold="spin").summary()
+    text = identified({"restitution": 0.05}, error=1.0, unobserved="spin").summary()
     assert "uncertain" in text and "(certain)" not in text
-    assert "Not told by these tosses, kept near the start: spin." in text
+    assert "Not observable in these tosses, kept near the start: spin." in text
 
 
 def test_friction_is_told_for_the_loads_that_were_seen():
     steep = {"friction": 0.3, "friction_loaded": 0.1, "friction_load": 8.0}
     text = replace(identified(steep), loads=(3.14, 424.0)).summary()
     assert "when it slides under its own weight, 3.6 N, and 0.10" in text and "in impacts of 424 N" in text
-    assert "are effective numbers, those that forecast best where these tosses slip: mostly under 3.1 to 420 N" in text
+    assert "are effective values, those that forecast best where these tosses slip, mostly under 3.1 to 420 N" in text
 
 
 def test_loads_are_those_under_which_a_body_slips(tmp_path):
@@ -106,7 +107,7 @@ def test_the_table_says_what_its_names_mean(capsys):
 
 def test_summary_says_that_nothing_bounces():
     text = identified(fixed=NO_BOUNCE).summary()
-    assert "It does not bounce: a law that may (1.0 ± 1.2 %) forecasts" in text
+    assert "It does not bounce: a law with restitution (1.0 ± 1.2 %) forecasts" in text
     assert str(identified(fixed=NO_BOUNCE)) == text
 
 
@@ -157,9 +158,9 @@ def test_worse_forecasts_get_wider_regions(tmp_path):
     tosses = import_recordings(write_npz(tmp_path / "a.npz", record(12, seed=2, frames=60)), BODY).tosses
     good, _ = calibrated(LAW, [(LAW, tosses)])
     off = LAW.with_material(friction_loaded=0.2, restitution=0.3)
-    wide, about = calibrated(LAW, [(off, tosses)])
+    wide, shares = calibrated(LAW, [(off, tosses)])
     assert wide.spread[0] > 1.5 * good.spread[0]
-    assert about["coverage"][0.9] > coverage(off.with_spread(good.spread), tosses)[0.9]
+    assert shares[0.9] > coverage(off.with_spread(good.spread), tosses)[0.9]
 
 
 def test_summary_says_plainly_that_forecasts_are_poor():
@@ -167,6 +168,18 @@ def test_summary_says_plainly_that_forecasts_are_poor():
         errors = TossErrors(np.array([position]), np.array([8.0]), np.array([20.0]))
         return replace(identified(), held_out=errors, still={"position": still}).summary()
 
-    assert "no better than a part that stays where it first touches (9.0 %)" in told(10.0, 9.0)
+    assert "no better than a body that stays where it first touches (9.0 %)" in told(10.0, 9.0)
     assert "These forecasts are poor" in told(60.0, 150.0)
-    assert "poor" not in told(6.0, 150.0) and "no better than a part" not in told(6.0, 150.0)
+    assert "poor" not in told(6.0, 150.0) and "no better than a body" not in told(6.0, 150.0)
+
+
+def test_results_are_sampled_written_and_exported(tmp_path):
+    found = identified()
+    few = found.sample(4, seed=1)
+    assert [one.law.material.friction for one in found.sample(4, seed=1)] == [one.law.material.friction for one in few]
+    assert np.std([one.values["friction"] for one in few]) > 0 and few[0].law.spread == found.law.spread
+    assert found.material is None and found.body is found.law.body and found.report == found.summary()
+    (path,) = found.save(tmp_path / "law.safetensors")
+    assert load(path).material == found.law.material
+    pytest.importorskip("mujoco")
+    assert "<freejoint/>" in found.mjcf()

@@ -8,24 +8,29 @@ from elbow_tosses import DT, ELBOW, FRAMES, GRAVITY, LINKS, TRUTH, toss, write
 
 mujoco = pytest.importorskip("mujoco")
 
+import stiction
 from stiction import InputError, load
 from stiction.cli import main
-from stiction.fit.jointed import identify_jointed
+from stiction.fit.forecast import dense_regions_hold
+from stiction.fit.identified_part import identify_part
+from stiction.fit.identify import IdentifySettings
 from stiction.fit.jointed_fit import (
+    calibrated_spread,
     contact_parameters,
-    fit_jointed,
+    ends,
     forecasts_without,
+    jointed_model,
     judge,
     part_parameters,
-    predictor,
+    shares_held,
+    tosses_held,
     with_material,
 )
 from stiction.fit.jointed_flight import prepare
 from stiction.fit.jointed_part import JointedPart
 from stiction.fit.jointed_recording import read_jointed
-from stiction.fit.jointed_regions import calibrated_scale, dense_regions_hold, ends, shares_held
 from stiction.fit.jointed_starts import SUBSTEPS, frames_of
-from stiction.fit.toss_objective import Stage
+from stiction.fit.toss_objective import Stage, fit
 from stiction.mujoco import Simulation
 
 
@@ -50,7 +55,7 @@ def test_a_synthetic_recording_gives_its_numbers_back(part, poses, tmp_path):
     def build(values, timestep):
         return with_material(part)({**fixed, **values}, timestep)
 
-    solution = fit_jointed(ready.fitted, build, known, stages=(Stage((5, 10), 5.0, 5),))
+    solution = fit(jointed_model(part, build), known, ready.fitted, stages=(Stage((5, 10), 5.0, 5),))
     for p, value, error in zip(known, solution.values, solution.errors):
         assert abs(value - TRUTH[p.name]) < 3 * error + 0.02 * p.scale, (p.name, value, error)
         assert error < 1.5 * p.scale
@@ -117,7 +122,7 @@ def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, pose
     """The flight is simulated without contact, and remembered: the forecast is that of one motion from the start on."""
     ready = prepare(write(tmp_path / "tosses.npz", poses), part)
     values, steps = {**TRUTH, "gravity": GRAVITY}, np.full(len(ready.held_out), 40)
-    found = predictor(part, with_material(part))(values, ready.held_out, steps)
+    found = jointed_model(part, with_material(part)).predict(values, ready.held_out, steps)
     free = part.model(values, DT / SUBSTEPS, contact=False)
     model, roll = with_material(part)(values, DT / SUBSTEPS)
     whole = frames_of(roll, model, ready.held_out.states(free), steps)
@@ -131,7 +136,7 @@ def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, pose
 def test_a_part_that_repeats_is_given_narrow_regions(part, poses, tmp_path):
     ready = prepare(write(tmp_path / "tosses.npz", poses[:8, :60]), part)
     forecasts = [(ready.fitted, {**TRUTH, "gravity": GRAVITY})]
-    scale, tried = calibrated_scale(forecasts, with_material(part), samples=6)
+    scale, tried = calibrated_spread(forecasts, with_material(part), samples=6)
     assert scale < 0.5 and list(tried) == sorted(tried)
 
 
@@ -143,7 +148,7 @@ def test_forecasts_for_calibration_use_numbers_fitted_to_other_tosses(part, pose
     def build(values, timestep):
         return with_material(part)({**TRUTH, "gravity": GRAVITY, **values}, timestep)
 
-    found = forecasts_without(ready.fitted, build, few, values, most=6)
+    found = forecasts_without(ready.fitted, build, few, values, n_tosses=6, seed=0)
     assert [len(some) for some, _ in found] == [3, 3]
     names = [{toss.name for toss in some.tosses} for some, _ in found]
     assert not names[0] & names[1]
@@ -158,7 +163,7 @@ def test_regions_of_a_right_model_without_spread_are_points_and_with_much_hold_a
     samples = ends(ready.held_out, build, values, 1.0, samples=6)
     assert samples.shape == (6, len(ready.held_out), 3)
     assert samples.std(axis=0).min() > 0
-    held = shares_held(ready.held_out, samples, (0.5, 0.999))
+    held = shares_held(tosses_held(ready.held_out, samples, (0.5, 0.999)), (0.5, 0.999))
     assert held["position"][0.999] >= held["position"][0.5]
 
 
@@ -213,7 +218,8 @@ def test_bad_inputs_are_refused_in_one_sentence(part, poses, tmp_path):
 
 def test_a_model_and_a_material_are_written_that_run_together(part, poses, tmp_path):
     data = write(tmp_path / "tosses.npz", poses[:5, :60])
-    found = identify_jointed(data, part, stages=(Stage((3,), 8.0, 1),), spread=False, progress=False)
+    settings = IdentifySettings(regions=False, progress=False)
+    found = identify_part(settings, data, part, stages=(Stage((3,), 8.0, 1),))
     model_file, material_file = found.save(tmp_path / "found")
     material = load(material_file)
     assert material.info["fitted_tosses"] == 4 and set(material.info["held_out"]) == {"touch", "whole"}
@@ -228,7 +234,7 @@ def test_the_command_says_what_it_needs(poses, tmp_path, capsys):
     out = str(tmp_path / "found")
     for more, sentence in (
         ([], "Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints."),
-        (["--mjcf", str(ELBOW), "--body", "box:1,1,1"], "--mjcf tells the whole part"),
+        (["--mjcf", str(ELBOW), "--body", "box:1,1,1"], "--mjcf describes the whole part"),
         (["--mjcf", "nowhere.xml"], "There is no MJCF file nowhere.xml."),
     ):
         assert main(["identify", data, "--out", out, *more]) != 0
@@ -288,3 +294,20 @@ def test_a_frame_that_is_nowhere_is_left_out_as_missing(tmp_path, part, poses):
     assert 3 not in tosses.tosses[0].frame and len(tosses.tosses[0].frame) == FRAMES - 1
     with pytest.raises(InputError, match="has 0 frames without missing numbers"):
         read_jointed(write(tmp_path / "b.npz", nowhere), part)
+
+
+def test_a_part_is_identified_like_a_body(part, poses, tmp_path, monkeypatch):
+    """The public call, and all that its result offers."""
+    monkeypatch.setattr("stiction.fit.jointed_fit.STAGES", (Stage((3,), 8.0, 1),))
+    monkeypatch.setattr("stiction.fit.jointed_fit.REGION_SAMPLES", 4)
+    data = write(tmp_path / "tosses.npz", poses[:5, :60])
+    found = stiction.identify(data, mjcf=ELBOW, progress=False)
+    assert found.law is found.material and found.body.joints == ("hinge",) and found.figures["fitted_tosses"] == 4
+    assert found.report == str(found) and "Friction is" in found.report and "held-out tosses" in found.report
+    assert mujoco.MjModel.from_xml_string(found.mjcf()).nv == 7
+    few = found.sample(3)
+    assert len(few) == 3 and len({one.law.scale for one in few}) == 3
+    found.plot(tmp_path / "part.png")
+    assert (tmp_path / "part.png").read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(InputError, match="mjcf describes the whole part: leave out body"):
+        stiction.identify(data, stiction.Body.box((0.1, 0.1, 0.1), 1.0), mjcf=ELBOW)

@@ -10,7 +10,7 @@ import pytest
 from stiction import AugmentedLaw, Body, CoulombLaw, InputError, evaluate, rollout
 from stiction.bodies.trajectory import columns_of
 from stiction.cli import main
-from stiction.fit.identify import coverage_of_regions
+from stiction.fit.forecast import coverage_of_regions
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings.folder import load_recordings, save_recordings
 from stiction.recordings.importing import import_recordings

@@ -10,8 +10,9 @@ from safetensors.numpy import load_file
 
 from conftest import random_states
 from stiction import Body, InputError, Material, State, Stepper, load, rollout
-from stiction.fit.folds import FOLDS, clustered_mean, fold_of
-from stiction.fit.residual import PARTS, Form, fit_residual
+from stiction.basics.splits import fold_of
+from stiction.fit.gauss_newton import clustered_mean
+from stiction.fit.residual import FOLDS, PARTS, Form, fit_residual
 from stiction.fit.toss_objective import width_of
 from stiction.laws.curves import Curve
 from stiction.laws.impact import ImpactLaw, ImpactMaterial, Residual
@@ -200,7 +201,7 @@ def test_few_tosses_are_not_asked(tmp_path):
 
 def test_folds_keep_throws_together():
     throw = np.repeat(np.arange(20), 3)
-    fold = fold_of(throw, 0)
+    fold = fold_of(throw, FOLDS, 0)
     assert all(len(set(fold[throw == k])) == 1 for k in range(20)) and set(fold) == set(range(FOLDS))
     values = np.random.default_rng(0).normal(size=20)
     assert clustered_mean(np.repeat(values, 3), throw)[1] == pytest.approx(values.std(ddof=1) / 20**0.5)

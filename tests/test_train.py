@@ -11,11 +11,11 @@ from conftest import random_states, same_parts
 pytest.importorskip("torch", reason="torch is not installed")
 
 from stiction import AugmentedLaw, CoulombLaw, InputError, Material, Mode, State, load, rollout
+from stiction.basics.splits import held_out
 from stiction.laws.inputs import Inputs
 from stiction.simulation.motion import Motion, Setting, contacts_at
 from stiction.training.choose_inputs import find_inputs, fit_guess
 from stiction.training.examples import Instances, TrainingData, usable
-from stiction.training.fitters import held_out
 from stiction.training.settings import Switches, TrainSettings
 from stiction.training.training import train_law
 

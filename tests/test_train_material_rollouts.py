@@ -138,7 +138,7 @@ def test_contacts_of_consecutive_steps_are_poses_too(run):
     ("how", "message"),
     [
         ({}, "give the stiction.Body as body"),
-        ({"body": BOX, "through": "steps"}, "Poses alone tell no impulses"),
+        ({"body": BOX, "through": "steps"}, "Poses alone have no impulses"),
         ({"body": BOX, "through": "poses"}, "through"),
         ({"body": BOX, "held_out": 1.5}, "held_out must be a share"),
     ],
@@ -160,7 +160,7 @@ def test_flight_alone_tells_nothing():
 
 
 def test_a_data_set_knows_its_body(run):
-    with pytest.raises(InputError, match="a data set knows its own"):
+    with pytest.raises(InputError, match="a data set has its own"):
         train_material(Contacts(run), body=BOX)
 
 

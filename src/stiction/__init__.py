@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from stiction.data.external_instances import instances
     from stiction.evaluation.evaluate import evaluate
     from stiction.fit.identify import identify
-    from stiction.fit.material import train_material
-    from stiction.fit.material_plot import plot_material
+    from stiction.fit.report import plot_material
+    from stiction.fit.train_material import train_material
     from stiction.laws.contacts import Contacts
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.law import Law
@@ -81,8 +81,8 @@ _NAMES = {
     "data.external_instances": ("instances",),
     "evaluation.evaluate": ("evaluate",),
     "fit.identify": ("identify",),
-    "fit.material": ("train_material",),
-    "fit.material_plot": ("plot_material",),
+    "fit.report": ("plot_material",),
+    "fit.train_material": ("train_material",),
     "laws.contacts": ("Contacts",),
     "laws.coulomb": ("CoulombLaw",),
     "laws.law": ("Law",),

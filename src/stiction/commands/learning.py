@@ -124,7 +124,7 @@ def _train_material(options: TrainOptions) -> None:
     with loading():
         from stiction.basics.files import check_writable
         from stiction.data.presets import parse_body
-        from stiction.fit.material import run
+        from stiction.fit.train_material import run
     check_writable(options.json)
     body = None if options.body is None else parse_body(options.body, options.mass)
     run(options.data, options.out, through=options.through, body=body, seed=options.seed, json=options.json)
@@ -229,26 +229,17 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
     check_writable(options.json, options.plot)
     if options.mjcf is not None:
         require("`stiction identify --mjcf`", "mujoco")
-        with loading():
-            from stiction.fit.jointed import run
-        figures = run(options)
-    else:
-        with loading():
-            from stiction.data.presets import parse_body
-            from stiction.fit.identify import identify_from
-        if not options.body:
-            raise InputError("Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints.")
-        found = identify_from(
-            options.data,
-            parse_body(options.body, options.mass, options.scale),
-            options.out,
-            tosses=options.tosses,
-            residual=options.residual,
-            seed=options.seed,
-            command=" ".join(["stiction", *sys.argv[1:]]),
-            plot=options.plot,
-        )
-        figures = found.law.info
+    with loading():
+        from stiction.data.presets import parse_body
+        from stiction.fit.identify import IdentifySettings, identify_to_file
+    if not options.body and options.mjcf is None:
+        raise InputError("Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints.")
+    if options.body and options.mjcf is not None:
+        raise InputError("--mjcf describes the whole part: leave out --body.")
+    body = parse_body(options.body, options.mass, options.scale) if options.body else None
+    command = " ".join(["stiction", *sys.argv[1:]])
+    settings = IdentifySettings(options.tosses, options.residual, seed=options.seed, command=command)
+    figures = identify_to_file(settings, options.data, body, options.mjcf, options.out, options.plot).figures
     if options.json is not None:
         write_json(options.json, {**figures, "versions": versions("numpy", "scipy")})
         print(f"Wrote {options.json}")

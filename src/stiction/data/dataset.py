@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.console import Console
 from rich.table import Table
 
-from stiction.basics import checks
+from stiction.basics import checks, splits
 from stiction.basics.files import digest, new_folder, path_of, read_bytes, write_whole
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
@@ -90,9 +90,8 @@ class DataSet:
             raise checks.InputError(
                 f"A split needs at least 2 throws and a held_out share below 1, got {throws} throws and {share:g}."
             )
-        number = min(max(round(share * throws), 1), throws - 1)
-        order = np.random.default_rng(checks.count("seed", seed, 0)).permutation(throws)
-        return np.sort(order[number:]), np.sort(order[:number])
+        out = splits.held_out(np.arange(throws), share, checks.count("seed", seed, 0), n_kept=1)
+        return np.flatnonzero(~out), np.flatnonzero(out)
 
     def stream(
         self,

@@ -1,4 +1,9 @@
-"""How good a law's forecasts of recorded tosses are: errors along the way, and coverage of its own regions."""
+"""Forecasts of recorded tosses: their errors, the regions of their ends, and the calibration of these regions.
+
+A region of level L, such as 90 %, is to hold the share L of the ends of further tosses. Samples of a forecast differ in
+parameters and start; their spread has the right proportions but an unknown scale. Calibration finds the scale for which
+the regions hold as many tosses as they should, among tosses to which the parameters were not fitted.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,24 +12,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics import checks
 from stiction.bodies.state import State
 from stiction.fit.toss_objective import Motions, horizon, roll_law
 from stiction.laws.impact import ImpactLaw
 from stiction.recordings.start_noise import draw, moved
-from stiction.recordings.tosses import Tosses
+from stiction.recordings.tosses import Recordings, Tosses, check_body
 from stiction.recordings.tosses import errors as pose_errors
-from stiction.simulation.rollout import rollout
+from stiction.simulation.rollout import law_of, rollout
 
 REGIONS = (0.5, 0.9)
 SAMPLES = 64
-FLOOR_DRAWS = 8  # of each start
-USUAL_SPREAD = (0.05, 0.15, 0.05)  # friction and restitution (relative) from toss to toss, turn of friction [rad]
-SCALES = (0.6, 1.0, 1.6, 2.5, 4.0)
 
 
 @dataclass(frozen=True)
 class TossErrors:
-    """Means over the time of each toss, shape (n,), and the error at its end.
+    """Mean errors over the time of each toss, shape (n,), and the error at its end.
 
     position, final: [% of the body's width]; rotation: [degrees]
     """
@@ -34,18 +37,18 @@ class TossErrors:
     final: NDArray[np.float64]
 
     def means(self) -> dict[str, float]:
-        """Means over the tosses."""
+        """Return the means over the tosses."""
         return {name: float(np.mean(value)) for name, value in vars(self).items()}
 
     def medians(self) -> dict[str, float]:
-        """Medians over the tosses: where a last bounce decides on which side a body ends, means say little."""
+        """Return the medians, which a last bounce that decides on which side a body ends does not move."""
         return {name: float(np.median(value)) for name, value in vars(self).items()}
 
 
 def toss_errors(tosses: Tosses, motions: Motions, width: float, window: int | None = None) -> TossErrors:
-    """Errors of predicted motions; `width` is the length [m] in percent of which positions count.
+    """Return the errors of predicted motions; `width` is the length [m] in percent of which positions count.
 
-    window: only up to so many frames after the first touch
+    window: frames after the first touch up to which errors count; None: all
     """
     rows = []
     for toss, (position, quaternion) in zip(tosses.tosses, motions, strict=True):
@@ -58,16 +61,16 @@ def toss_errors(tosses: Tosses, motions: Motions, width: float, window: int | No
 def law_errors(
     law: ImpactLaw, tosses: Tosses, width: float, states: State | None = None, *, window: int | None = None
 ) -> TossErrors:
-    """Errors of a law's forecasts, from `states` (n,), by default from what the flight of each toss tells.
+    """Return the errors of a law's forecasts, from `states` (n,), by default those that the flights indicate.
 
-    window: only up to so many frames after the first touch
+    window: frames after the first touch up to which errors count; None: all
     """
     start = tosses.states(law.body, law.gravity, law.drag) if states is None else states
     return toss_errors(tosses, roll_law(law, start, horizon(tosses, (window,))), width, window)
 
 
 def still_errors(tosses: Tosses, width: float) -> TossErrors:
-    """Errors of saying that a body flies as recorded and then stays where it first touches: what any law must beat."""
+    """Return the errors of a body that flies as recorded and then stays where it first touches: a baseline."""
     motions: Motions = []
     for toss in tosses.tosses:
         at = np.minimum(np.searchsorted(toss.frame, np.arange(toss.steps + 1)), np.searchsorted(toss.frame, toss.touch))
@@ -75,11 +78,11 @@ def still_errors(tosses: Tosses, width: float) -> TossErrors:
     return toss_errors(tosses, motions, width)
 
 
-def start_floor(law: ImpactLaw, tosses: Tosses, width: float, *, draws: int = FLOOR_DRAWS, seed: int = 0) -> TossErrors:
-    """What the start alone costs, as well as the flight can tell it: no law can be known to be better than that.
+def start_floor(law: ImpactLaw, tosses: Tosses, width: float, *, draws: int = 8, seed: int = 0) -> TossErrors:
+    """Return the errors due to the uncertain start alone: no law can be shown to be better than that.
 
-    Starts are drawn from what the flight leaves open; errors are those of the law's motions from there against its own
-    from the best start, means over the draws.
+    Starts are drawn from their covariance; errors are those of the law's motions from there against its own from the
+    best start, means over the draws.
     """
     steps = horizon(tosses, (None,))
     best = as_tosses(tosses, roll_law(law, tosses.states(law.body, law.gravity, law.drag), steps))
@@ -89,12 +92,15 @@ def start_floor(law: ImpactLaw, tosses: Tosses, width: float, *, draws: int = FL
 
 
 def as_tosses(tosses: Tosses, motions: Motions) -> Tosses:
-    """Predicted motions in place of the recorded ones, at the same frames."""
+    """Return predicted motions in place of the recorded ones, at the same frames."""
     seen = [
         replace(toss, position=position[toss.frame], quaternion=quaternion[toss.frame])
         for toss, (position, quaternion) in zip(tosses.tosses, motions, strict=True)
     ]
     return Tosses(seen, tosses.timestep)
+
+
+# Regions of the ends of tosses.
 
 
 def coverage(
@@ -106,69 +112,127 @@ def coverage(
     seed: int = 0,
     levels: Sequence[float] = REGIONS,
 ) -> dict[float, float]:
-    """Share of the tosses that end inside the law's own regions, by the region's content.
+    """Return the share of the tosses that end inside the law's regions, by level.
 
-    Samples differ in what the law leaves open and in their start, which the flight tells only so well.
-
-    A region is the ellipse, from the covariance of the samples' final (x, y), that would hold this share of further
-    samples.
+    Samples differ in the law's spread and in their start, within its covariance. A region is an ellipse of the samples'
+    final (x, y).
     """
     start = tosses.states(law.body, law.gravity, law.drag) if states is None else states
     errors = draw(tosses.start_covariances(law.body, law.gravity, law.drag), samples, np.random.default_rng([seed, 1]))
-    inside = {region: 0 for region in levels}
+    inside = []
     for i, toss in enumerate(tosses.tosses):
         run = rollout(law, moved(start[i], errors[:, i]), toss.steps, samples=1, seed=seed + i, finite=False)
-        for region, holds in zip(levels, regions_hold(run.position[0, :, -1, :2], toss.position[-1, :2], levels)):
-            inside[region] += holds
-    return {region: number / len(tosses) for region, number in inside.items()}
+        inside.append(ellipses_hold(run.position[0, :, -1, :2], toss.position[-1, :2], levels))
+    return {level: number / len(tosses) for level, number in zip(levels, np.sum(inside, axis=0).tolist())}
 
 
-def regions_hold(ends: NDArray[np.float64], actual: NDArray[np.float64], levels: Sequence[float]) -> list[bool]:
-    """Whether the regions of these levels, told by samples (n, k), hold what has happened (k,)."""
-    samples, k = ends.shape
-    centre = ends.mean(axis=0)
-    precision = np.linalg.inv(np.cov(ends.T).reshape(k, k) + 1e-12 * np.eye(k))
-    away = _to_the_others(_distance(ends - centre, precision))
-    own = _distance((actual - centre)[np.newaxis], precision)[0]
-    return [bool(own <= np.quantile(away, min(1.0, region * (1 + 1 / samples)))) for region in levels]
+def coverage_of_regions(
+    law: Any,
+    recordings: Recordings,
+    levels: Sequence[float] = REGIONS,
+    *,
+    samples: int = SAMPLES,
+    seed: int = 0,
+) -> dict[float, float]:
+    """Return the share of tosses that end in the regions where a law expects them, by level.
+
+    For each toss, `samples` motions are drawn from the law, from the start that its flight indicates. The region of a
+    level is the ellipse of their final (x, y) that would hold this share of further samples. A calibrated law has
+    shares like its levels; smaller ones mean that it is overconfident.
+
+    law: one with a spread, such as an identified one, or its name or path
+    levels: shares that the regions should hold, each between 0 and 1
+
+        stiction.recordings.coverage("cube", recordings, (0.5, 0.9))  # such as {0.5: 0.55, 0.9: 0.875}
+    """
+    known: Any = law_of(law)
+    if not isinstance(recordings, Recordings):
+        raise checks.InputError(f"recordings must come from stiction.recordings.read, got {type(recordings).__name__}.")
+    if not any(getattr(known, "spread", (1.0,))):
+        raise checks.InputError(
+            f"{known!r} has no spread, so that its forecasts have no regions: use an identified law."
+        )
+    check_body(recordings.body, known.body)
+    if abs(known.timestep / recordings.timestep - 1) > 0.01:
+        raise checks.InputError(
+            f"The law is for steps of {known.timestep:.4g} s, but frames are {recordings.timestep:.4g} s apart."
+        )
+    shares = [checks.positive("A level", level) for level in levels]
+    if not shares or max(shares) >= 1:
+        raise checks.InputError(f"levels must lie between 0 and 1, got {checks.shown(levels)}.")
+    samples = checks.count("samples", samples, 8)
+    return coverage(known, recordings.tosses, samples=samples, seed=checks.count("seed", seed, 0), levels=shares)
+
+
+def ellipses_hold(samples: NDArray[np.float64], actual: NDArray[np.float64], levels: Sequence[float]) -> list[bool]:
+    """Return whether the ellipse of samples (n, k) holds the recorded end (k,), at each level.
+
+    A sample pulls the mean and covariance of all towards itself, which the recorded end does not: distances of samples
+    are those to the ellipse of all others, in closed form.
+    """
+    n, k = samples.shape
+    centre = samples.mean(axis=0)
+    precision = np.linalg.inv(np.cov(samples.T).reshape(k, k) + 1e-12 * np.eye(k))
+    share = np.einsum("ni,ij,nj->n", samples - centre, precision, samples - centre) / (n - 1)
+    away = (n / (n - 1)) ** 2 * (n - 2) * share / (1 - n / (n - 1) * share)
+    off = (actual - centre)[np.newaxis]
+    own = np.einsum("ni,ij,nj->n", off, precision, off)[0]
+    return [bool(own <= np.quantile(away, min(1.0, level * (1 + 1 / n)))) for level in levels]
+
+
+def dense_regions_hold(
+    samples: NDArray, actual: NDArray, levels: Sequence[float], width: NDArray, period: NDArray
+) -> list[bool]:
+    """Return whether the densest regions of samples (n, k) hold the recorded end (k,), at each level.
+
+    A hinge may come to rest at angles far apart, which no interval describes. The density is that of Gaussian kernels
+    of this `width` (k,) about the samples; numbers that differ by a `period` (k,) above 0 are the same.
+    """
+    n = len(samples)
+
+    def kernels(off: NDArray) -> NDArray[np.float64]:
+        off = off - period * np.round(np.divide(off, period, out=np.zeros_like(off), where=period > 0))
+        return np.exp(-0.5 * ((off / width) ** 2).sum(axis=-1))
+
+    others = (kernels(samples[:, np.newaxis] - samples).sum(axis=1) - 1) / (n - 1)  # at a sample, without itself
+    own = kernels(samples - actual).mean()
+    return [bool(own >= np.quantile(others, max(0.0, 1 - level * (1 + 1 / n)))) for level in levels]
+
+
+# Calibration of the regions.
+
+
+def calibrated_scale(
+    scales: Sequence[float], shares: NDArray[np.float64], levels: Sequence[float], n_tosses: int, n_grid: int
+) -> tuple[float, NDArray[np.float64]]:
+    """Return the scale at which regions hold as many tosses as they should, and the shares (regions,) there.
+
+    Minimises sum_k (share_k - wanted_k)^2 / (level_k (1 - level_k)), misses in units of their variance, over a grid of
+    scales, between which shares are interpolated.
+    shares: held at each scale (scales, regions); levels: of the regions
+    """
+    fine = np.linspace(np.log(scales[0]), np.log(scales[-1]), n_grid)
+    between = np.array([np.interp(fine, np.log(scales), column) for column in shares.T])
+    level = np.array(levels)[:, np.newaxis]
+    # The next toss is one more: few tosses must lie inside more often than the level, or the next one will not.
+    wanted = np.minimum(1.0, level * (1 + 1 / n_tosses))
+    best = int(((between - wanted) ** 2 / (level * (1 - level))).sum(axis=0).argmin())
+    return round(float(np.exp(fine[best])), 3), between[:, best]
 
 
 def calibrated(
     law: ImpactLaw, forecasts: Sequence[tuple[ImpactLaw, Tosses]], *, seed: int = 0
-) -> tuple[ImpactLaw, dict[str, Any]]:
-    """The law with the spread for which regions hold as many tosses as they should.
+) -> tuple[ImpactLaw, dict[float, float]]:
+    """Return the law with a calibrated spread, and the shares of tosses that its regions then hold, by level.
 
-    forecasts: laws of the same kind, each with tosses to forecast, best those that it was not fitted to
+    forecasts: laws of the same type, each with tosses to forecast, best those that it was not fitted to
     """
-    number = sum(len(tosses) for _, tosses in forecasts)
-    found = []
-    for scale in SCALES:
-        inside = np.zeros(len(REGIONS))
+    usual = np.array((0.05, 0.15, 0.05))  # friction and restitution between tosses (relative), its direction [rad]
+    scales, number = (0.6, 1.0, 1.6, 2.5, 4.0), sum(len(tosses) for _, tosses in forecasts)
+    found = np.zeros((len(scales), len(REGIONS)))
+    for row, scale in enumerate(scales):
         for other, tosses in forecasts:
-            wide = other.with_spread(np.array(USUAL_SPREAD) * scale)
-            shares = coverage(wide, tosses, samples=SAMPLES // 2, seed=seed)
-            inside += [shares[region] * len(tosses) for region in REGIONS]
-        found.append(inside / number)
-    # Coverage grows steadily with the spread: between the scales that were tried, by interpolation.
-    fine = np.linspace(np.log(SCALES[0]), np.log(SCALES[-1]), 101)
-    between = np.array([np.interp(fine, np.log(SCALES), column) for column in np.array(found).T])
-    # The toss to come is one more: of few, more must lie inside than the region's share, or the next one will not.
-    wanted = np.minimum(1.0, np.array(REGIONS) * (1 + 1 / number))[:, np.newaxis]
-    # In units of their chance: a miss of the 90 % region by a few tosses says more than one of the 50 % region.
-    chance = np.array([region * (1 - region) for region in REGIONS])[:, np.newaxis]
-    best = int(((between - wanted) ** 2 / chance).sum(axis=0).argmin())
-    scale = round(float(np.exp(fine[best])), 3)
-    shares = {region: float(share) for region, share in zip(REGIONS, between[:, best])}
-    return law.with_spread(np.array(USUAL_SPREAD) * scale), {"scale": scale, "coverage": shares}
-
-
-def _to_the_others(distance) -> NDArray[np.float64]:
-    """Squared distances (n,) of samples to the ellipse of all, as distances to that of all others: a sample pulls the
-    ellipse towards itself, which what is to be forecast does not."""
-    n = len(distance)
-    share = distance / (n - 1)
-    return (n / (n - 1)) ** 2 * (n - 2) * share / (1 - n / (n - 1) * share)
-
-
-def _distance(offset, precision) -> NDArray[np.float64]:
-    return np.einsum("ni,ij,nj->n", offset, precision, offset)
+            shares = coverage(other.with_spread(usual * scale), tosses, samples=SAMPLES // 2, seed=seed)
+            found[row] += [shares[level] * len(tosses) for level in REGIONS]
+    scale, shares = calibrated_scale(scales, found / number, REGIONS, number, n_grid=101)
+    return law.with_spread(usual * scale), dict(zip(REGIONS, shares.tolist()))

@@ -1,4 +1,4 @@
-"""Which form a friction map has, and a material as a list of numbers that can be fitted."""
+"""The structure of a friction map, and a material as a vector of parameters that can be fitted."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,13 @@ from stiction.laws.curves import Curve
 from stiction.laws.material import Material
 
 SPLINES, FEW_SPLINES = 24, 12  # coefficients of a curve; of a rough one
-HARMONICS = 4  # of direction; a box has four directions, for which two harmonics do
-_MOST_LOG = 7.0  # of a coefficient: a fit that runs away stays among numbers
-_STRETCH = 2.0  # greatest logarithm of the stretch along an axis
 
 Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Structure:
-    """The form of a friction map: its switches, and what friction depends on.
+    """The structure of a friction map: its switches, and what friction depends on.
 
     cone, limit, axes: as in Material
     stretch: an elliptic cone; direction: a Fourier series of the direction instead
@@ -37,36 +34,36 @@ class Structure:
 
     @property
     def harmonics(self) -> int:
-        """Number of harmonics of direction."""
-        return 0 if not self.direction else HARMONICS if self.cone == "round" else 2
+        """Number of harmonics of direction; two suffice for the four directions of a box."""
+        return 0 if not self.direction else 4 if self.cone == "round" else 2
 
     @property
     def complexity(self) -> int:
-        """Number of parameters: of two structures that do as well, the one with fewer is taken."""
+        """Number of parameters: among equally good structures, the one with fewest is chosen."""
         curves = self.splines * (self.speed + self.load)
         return 1 + 2 * self.harmonics + curves + self.viscosity + self.stretch
 
     @property
     def depends_on(self) -> str:
-        """What friction depends on, in words."""
+        """What friction depends on, as text."""
         named = {"direction": self.direction, "ellipse": self.stretch, "speed": self.speed, "load": self.load}
         names = [name for name, is_so in {**named, "viscosity": self.viscosity}.items() if is_so]
         return " + ".join(names) or "constant"
 
     @property
     def switches(self) -> str:
-        """Cone, limit and axes, in words."""
+        """Cone, limit and axes, as text."""
         directed = self.direction or self.stretch or self.cone == "box"
         return f"{self.cone} cone, {self.limit} limit" + (f", {self.axes} axes" if directed else "")
 
 
 @dataclass(frozen=True)
 class Model:
-    """A structure with the ranges of its curves: from parameters (p,) to a material, and back to its covariance.
+    """A structure with the ranges of its curves: from parameters (p,) to a material, and to its covariance.
 
-    The parameters are ln scale, cosines, sines, coefficients of speed and of load, viscosity, ln stretch: those of them
-    that the structure has.
-    speeds, loads: ranges of ln speed and ln load that were seen
+    The parameters are ln scale, cosines, sines, coefficients of speed and of load, viscosity and ln stretch, as far as
+    the structure has them.
+    speeds, loads: ranges of ln speed and ln load in the data
     """
 
     structure: Structure
@@ -79,13 +76,13 @@ class Model:
         return self.structure.complexity
 
     def start(self, friction: float) -> NDArray[np.float64]:
-        """Parameters of the same friction everywhere."""
+        """Return the parameters of constant friction."""
         theta = np.zeros(self.size)
         theta[0] = np.log(friction)
         return theta
 
     def material(self, theta: NDArray[np.float64]) -> Material:
-        """The material with these parameters."""
+        """Return the material with these parameters."""
         s, n = self.structure, self.structure.harmonics
         parts = np.split(theta, np.cumsum([1, n, n, s.splines * s.speed, s.splines * s.load, int(s.viscosity)]))
         scale, cosines, sines, speed, load, viscosity, stretch = parts
@@ -104,17 +101,17 @@ class Model:
         )
 
     def bounded(self, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The nearest parameters that are allowed."""
-        s, result = self.structure, np.clip(theta, -_MOST_LOG, _MOST_LOG)
+        """Return the nearest parameters within the bounds, which keep a diverging fit finite."""
+        s, result = self.structure, np.clip(theta, -7.0, 7.0)
         if s.stretch:
-            result[-1] = np.clip(theta[-1], -_STRETCH, _STRETCH)
+            result[-1] = np.clip(theta[-1], -2.0, 2.0)
         if s.viscosity:
             at = self.size - 1 - s.stretch
             result[at] = max(theta[at], 0.0)
         return result
 
     def roughness(self) -> NDArray[np.float64]:
-        """The matrix P (p, p) for which theta P theta is how much the curves bend; stretch and viscosity are free."""
+        """Return P (p, p), for which theta P theta is the roughness of the curves; stretch and viscosity are free."""
         s, n, splines = self.structure, self.structure.harmonics, self.structure.splines
         P = np.zeros((self.size, self.size))
         bend = np.diff(np.eye(splines), 2, axis=0)
@@ -129,7 +126,7 @@ class Model:
         return P
 
     def covariance(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Covariance of the parameters in the order of Material.covariance, from that of the model's own (p, p)."""
+        """Return the covariance in the order of Material.covariance, from that of the model's parameters (p, p)."""
         s = self.structure
-        shared = own[: self.size - s.stretch, : self.size - s.stretch]  # that of the ellipse has no place there
+        shared = own[: self.size - s.stretch, : self.size - s.stretch]  # which has no ellipse
         return shared if s.viscosity else np.pad(shared, (0, 1))

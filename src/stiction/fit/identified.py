@@ -1,67 +1,127 @@
-"""What identification hands back: the law, how it was found, how good it is, in figures, in words and as a picture."""
+"""The result of `stiction.identify`: one interface for bodies in space, bodies in a plane and jointed parts."""
 
-import sys
-from dataclasses import dataclass
-from importlib.util import find_spec
-from math import isinf
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+from numpy.typing import NDArray
 
-from stiction.basics.environment import needs
+from stiction.bodies.body import Body
 from stiction.bodies.state import Mode
 from stiction.fit.forecast import TossErrors
-from stiction.fit.free import FLIGHT_UNITS, Fitted
-from stiction.fit.toss_objective import width_of
-from stiction.laws.impact import RESTITUTION_SPEED, SLIP_SPEED, ImpactLaw
-from stiction.recordings.tosses import Recordings, Tosses
+from stiction.fit.free import Fitted
+from stiction.fit.gauss_newton import Parameter, Solution
+from stiction.laws.impact import ImpactLaw
+from stiction.laws.material import Material
+from stiction.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
 
-# The loads that recorded tosses press with while they slip: only there do they tell friction.
 
+class Identified(ABC):
+    """A body or part and its contact, as identified from recordings.
 
-Loads = tuple[float, float]
-OF_MOST = (0.05, 0.95)  # shares of all normal impulse while it slips
-MOST_TOSSES = 100
-
-
-def loads_seen(law: ImpactLaw, tosses: Tosses) -> Loads | None:
-    """Normal forces [N], from and to, by which nearly all impulse comes while the body slips; None if it never does.
-
-    They are those of the law's own forecasts of the tosses; of an impact, over a part of a frame, as the law counts it.
+    law: a law of the body's own, for `rollout` and `laws=` of `stiction.mujoco.Simulation`; for a part, its material
+    material: for any geom and time step; None for a single body, whose law acts on the whole patch
+    body: with the fitted mass properties and shape; for a part, its description
+    parameters, solution: what was fitted
+    tosses: numbers of fitted and of held-out tosses; seconds: that it took
     """
-    some = tosses[range(min(len(tosses), MOST_TOSSES))]
-    timestep = law.timestep / law.substeps
-    starts, steps = some.states(law.body, law.gravity, law.drag), law.substeps * max(toss.steps for toss in some.tosses)
-    run = rollout(law, starts, steps, timestep=timestep, finite=False)
-    force = run.impulse[..., 2][run.mode == Mode.DYNAMIC] / timestep
-    force = np.sort(force[force > 0])
-    if not len(force):
-        return None
-    share = np.cumsum(force) / force.sum()  # of the impulse that acts under at most this force
-    low, high = (force[np.searchsorted(share, part)] for part in OF_MOST)
-    return float(low), float(high)
+
+    law: Any
+    parameters: Sequence[Parameter]
+    solution: Solution
+    tosses: tuple[int, int]
+    seconds: float
+
+    @property
+    @abstractmethod
+    def material(self) -> Material | None: ...
+    @property
+    @abstractmethod
+    def body(self) -> Any: ...
+    @abstractmethod
+    def mjcf(self) -> str:
+        """Return a MuJoCo model of the body or part, with the fitted mass properties and shape."""
+
+    @abstractmethod
+    def with_values(self, values: NDArray[np.float64]) -> "Identified":
+        """Return the same with other parameters (p,)."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return the result and its uncertainty in sentences, one a line; standard errors follow ±."""
+
+    @abstractmethod
+    def plot(self, path: str | Path) -> None:
+        """Draw friction and restitution with their bands, as a .png file."""
+
+    @abstractmethod
+    def save(self, path: str | Path) -> tuple[Path, ...]:
+        """Write the result, and return the paths of the files."""
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Fitted parameters by name."""
+        return {p.name: float(v) for p, v in zip(self.parameters, self.solution.values)}
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """All figures, as `stiction identify --json` writes them: parameters, standard errors, held-out errors."""
+        return self.law.info
+
+    @property
+    def report(self) -> str:
+        """The same as `summary()`."""
+        return self.summary()
+
+    @property
+    def unobserved(self) -> list[str]:
+        """Parameters that these tosses do not determine: less than 70 % of the information comes from the data."""
+        return [p.name for p, share in zip(self.parameters, self.solution.observed) if share < 0.7]
+
+    def sample(self, n: int, seed: int = 0) -> "list[Identified]":
+        """Return n results with parameters drawn from their standard errors and correlations, within their bounds."""
+        rng = np.random.default_rng(seed)
+        return [self.with_values(row) for row in drawn_values(self.parameters, self.solution, n, rng)]
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"Identified({self.law!r}, from {self.tosses[0]} tosses)"
 
 
-UNTOLD = 0.7  # share of the knowledge that must come from the data; below it, they cannot tell
+def drawn_values(
+    parameters: Sequence[Parameter], solution: Solution, n: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return parameters (n, p) drawn from a solution's covariance, within their bounds."""
+    # By eigenvectors, since unobserved parameters make the covariance nearly singular.
+    sizes, axes = np.linalg.eigh(solution.covariance)
+    normal = rng.standard_normal((n, len(solution.values)))
+    rows = solution.values + normal * np.sqrt(np.maximum(sizes, 0.0)) @ axes.T
+    return np.clip(rows, [p.low for p in parameters], [p.high for p in parameters])
 
 
-@dataclass(frozen=True)
-class Identified:
-    """A law, how it was found and how good it is.
+def parameter_figures(parameters: Sequence[Parameter], solution: Solution) -> dict[str, dict[str, float]]:
+    """Return value, standard error and observed share of each parameter."""
+    rows = zip(parameters, solution.values, solution.errors, solution.observed, strict=True)
+    return {p.name: {"value": float(v), "error": float(e), "from_data": float(o)} for p, v, e, o in rows}
 
-    fitted: parameters and their standard errors; tosses: how many were fitted, and held out
-    held_out: errors of forecasts of tosses that were held out
-    effects: change of (position, rotation) error if one parameter is put back to where the fit began
-    coverage: share of the held-out tosses inside the law's regions, by their content
-    tried: what was compared to choose the kind of law, see choose.py
-    residual: what was learned of what the law leaves, see residual_fit.py; empty if that was not tried
-    still: mean errors on held-out tosses if the body just stayed where it first touches
-    loads: normal forces [N] from which and up to which these tosses tell friction, see loads.py
+
+@dataclass(frozen=True, repr=False)
+class IdentifiedBody(Identified):
+    """A free or planar body and its impact law.
+
+    held_out: errors of forecasts of held-out tosses
+    effects: change of (position, rotation) error if one parameter is reset to where the fit started
+    coverage: share of the held-out tosses inside the law's regions, by level
+    tried: what was compared to choose the type of law, see free.py
+    residual: what was compared to learn the law's residual, see residual.py; empty if it was not learned
+    still: mean errors on held-out tosses of a body that stays where it first touches
+    loads: range of normal forces [N] for which these tosses determine friction
     """
 
     law: ImpactLaw
@@ -74,60 +134,70 @@ class Identified:
     residual: dict[str, Any]
     seconds: float
     still: dict[str, float] | None = None
-    loads: Loads | None = None
+    loads: tuple[float, float] | None = None
 
     @property
-    def untold(self) -> list[str]:
-        """Parameters that the tosses do not decide."""
-        return [p.name for p, told in zip(self.fitted.parameters, self.fitted.solution.told) if told < UNTOLD]
+    def material(self) -> None:
+        return None
 
     @property
-    def figures(self) -> dict[str, Any]:
-        """What `stiction identify --json` writes: parameters with their standard errors, errors on held-out tosses."""
-        return self.law.info
+    def body(self) -> Body:
+        return self.law.body
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:  # type: ignore[override]
+        return self.fitted.parameters
+
+    @property
+    def solution(self) -> Solution:  # type: ignore[override]
+        return self.fitted.solution
+
+    def mjcf(self) -> str:
+        from stiction.mujoco import to_mjcf  # needs MuJoCo
+
+        return to_mjcf(self.law)
+
+    def with_values(self, values: NDArray[np.float64]) -> "IdentifiedBody":
+        fitted = replace(self.fitted, solution=replace(self.solution, values=values))
+        law = fitted.law(self.law.timestep).with_residual(self.law.residual).with_spread(self.law.spread)
+        law.info.update(self.law.info)
+        return replace(self, law=law, fitted=fitted)
 
     def summary(self) -> str:
-        """What was found, in words, and how certain it is; standard errors behind ±."""
-        from stiction.fit.report import summary
+        from stiction.fit.report import body_summary
 
-        return summary(self)
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __repr__(self) -> str:
-        return f"Identified({self.law!r}, from {self.tosses[0]} tosses)"
+        return body_summary(self)
 
     def plot(self, path: str | Path) -> None:
-        """Draw friction and restitution with their bands, as a .png file."""
         from stiction.fit.report import plot_identified
 
         plot_identified(self, path)
 
+    def save(self, path: str | Path) -> tuple[Path, ...]:
+        self.law.save(path)
+        return (Path(path),)
 
-def describe(found: Identified, recordings: Recordings, chosen, held, command: str) -> dict[str, Any]:
-    """What the law's file says about where it comes from."""
+
+def body_figures(found: IdentifiedBody, command: str, source: dict[str, Any]) -> dict[str, Any]:
+    """Return what the law's file holds about its origin. source: of the recordings"""
     fitted = found.fitted
-    solution, (gravity, error) = fitted.solution, fitted.gravity
-    rows = {
-        p.name: {"value": float(v), "error": float(e), "told": float(t)}
-        for p, v, e, t in zip(fitted.parameters, solution.values, solution.errors, solution.told)
-    }
-    rows |= {name: {"value": value, "error": error, "told": 1.0} for name, (value, error) in fitted.shape.items()}
+    gravity, error = fitted.gravity
+    rows = parameter_figures(fitted.parameters, fitted.solution)
+    rows |= {name: {"value": value, "error": error, "from_data": 1.0} for name, (value, error) in fitted.shape.items()}
     content: dict[str, Any] = {
         "command": command,
-        "source": recordings.source,
-        "fitted_tosses": len(chosen),
-        "held_out_tosses": len(held),
+        "source": source,
+        "fitted_tosses": found.tosses[0],
+        "held_out_tosses": found.tosses[1],
         "parameters": rows,
         "fixed": fitted.fixed,
         "kind": {"bounces": fitted.bounces, "memory": fitted.memory, **found.tried},
         "gravity": {"value": gravity, "error": error if np.isfinite(error) else None},
         "flight": {name: {"value": value, "error": error} for name, (value, error) in fitted.slowed.items()},
         "loads": list(found.loads) if found.loads else None,
-        "losses": solution.losses,
+        "losses": fitted.solution.losses,
         "residual": found.residual,
-        "coverage": {str(region): share for region, share in found.coverage.items()},
+        "coverage": {str(level): share for level, share in found.coverage.items()},
         "summary": found.summary(),
     }
     if found.held_out is not None:
@@ -136,54 +206,20 @@ def describe(found: Identified, recordings: Recordings, chosen, held, command: s
     return content
 
 
-# What `stiction identify` prints and draws: the table of parameters, the summary in words, the picture.
+def loads_seen(law: ImpactLaw, tosses: Tosses) -> tuple[float, float] | None:
+    """Return the range of normal forces [N] that hold 90 % of the impulse while the body slips; None: it never does.
 
-
-_CAPTION = (
-    "size and inertia are factors on those of the body as given, inertia_y and inertia_z further ones on two of its "
-    "moments; com is the centre of mass in the body frame; restitution is that at {restitution:g} m/s, friction that "
-    "at {slip:g} m/s without load, friction_loaded that under any great load. Position and rotation: by how much "
-    "forecasts of the {tosses} tosses get worse if this parameter alone is put back, in % of the width (the mean "
-    "extent of the body along its axes, {width:.0f} mm) and in degrees."
-)
-
-
-def print_identified(found: Identified) -> None:
-    """The table of parameters, and what was found in words."""
-    # A file or a pipe has no width of its own; rich would take 80 columns and cut the names.
-    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
-    title = f"Fitted to {found.tosses[0]} tosses"
-    fitted, held = found.tosses
-    caption = _CAPTION.format(
-        restitution=RESTITUTION_SPEED,
-        slip=SLIP_SPEED,
-        tosses=f"{held} held-out" if held else f"{fitted} fitted",
-        width=1e3 * width_of(found.fitted.body),
-    )
-    table = Table(
-        title=title, title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD, padding=(0, 1)
-    )
-    for name in ("parameter", "value", "standard error", "unit", "if put back to", "position", "rotation"):
-        table.add_column(name, justify="left" if name in ("parameter", "unit") else "right", no_wrap=True)
-    for name, (value, error) in found.fitted.flight.items():
-        unit = FLIGHT_UNITS.get(name, "")
-        told = ("not told", unit, "") if isinf(error) else (f"{error:.2g}", unit, "free flight")
-        table.add_row(name, f"{value:.4g}", *told, "", "")
-    solution = found.fitted.solution
-    for p, value, error in zip(found.fitted.parameters, solution.values, solution.errors):
-        dp, dr = found.effects.get(p.name, (float("nan"),) * 2)
-        scale, unit = (1e3, "mm") if p.unit == "m" else (1.0, p.unit)
-        cells = (f"{scale * value:.4g}", "not told" if p.name in found.untold else f"{scale * error:.2g}", unit)
-        table.add_row(p.name, *cells, f"{scale * p.start:.4g}", f"{dp:+.2f} %", f"{dr:+.2f} deg")
-    console.print(table)
-    console.print(found.summary())
-    console.print(f"Took {found.seconds:.0f} s.")
-
-
-def draw(found: Identified, path: str | Path) -> None:
-    """Draw what was found, if that can be done."""
-    if find_spec("matplotlib") is None:
-        print(needs("A plot of it", "matplotlib"))
-        return
-    found.plot(path)
-    print(f"Wrote {path}")
+    Only for these loads do tosses determine friction. The forces are those of the law's forecasts of 100 tosses at
+    most; in an impact, they are averages over a part of a frame, as the law has them.
+    """
+    some = tosses[range(min(len(tosses), 100))]
+    timestep = law.timestep / law.substeps
+    starts, steps = some.states(law.body, law.gravity, law.drag), law.substeps * max(toss.steps for toss in some.tosses)
+    run = rollout(law, starts, steps, timestep=timestep, finite=False)
+    force = run.impulse[..., 2][run.mode == Mode.DYNAMIC] / timestep
+    force = np.sort(force[force > 0])
+    if not len(force):
+        return None
+    share = np.cumsum(force) / force.sum()  # of the impulse that acts under at most this force
+    low, high = (force[np.searchsorted(share, part)] for part in (0.05, 0.95))
+    return float(low), float(high)

@@ -1,31 +1,31 @@
-"""Fit a jointed part and its contact to whole motions: with a material of ours, or any other contact."""
+"""The fit of a jointed part and its contact: its parameters, its model of tosses, errors and regions of forecasts.
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+The contact is a material, or anything else that a `Build` moves the part with.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.fit.gauss_newton import Parameter, Residuals, Solution
-from stiction.fit.jointed_part import JointedPart
+from stiction.basics.splits import folds
+from stiction.fit.forecast import REGIONS, calibrated_scale, dense_regions_hold, ellipses_hold
+from stiction.fit.gauss_newton import Parameter, Residuals
+from stiction.fit.jointed_part import POSE, JointedPart
 from stiction.fit.jointed_recording import JointedToss, rest_heights
 from stiction.fit.jointed_starts import SUBSTEPS, Roll, Starts, differences, frames_of, roll_with
-from stiction.fit.toss_objective import Stage, fit, frames_seen, horizon, in_windows
+from stiction.fit.toss_objective import Progress, Stage, TossModel, Values, fit, frames_seen, horizon, in_windows
 from stiction.laws.curves import Restitution
-from stiction.laws.material import SPEEDS, Material
+from stiction.laws.impact import INCREMENTS, RESTITUTION_SPEED, SLIP_SPEED
+from stiction.laws.material import Material
 
-# What is not known of a jointed part and of its contact, and a material of the numbers that were found.
-
-
-_SLIP = 0.3  # [m/s] at which `friction` is stated
-_LEAST = 0.1  # share of friction that any slip and load leave
-PARTS = 8  # in which an impact builds up
-RESTITUTION_SPEED = 0.5  # [m/s] at which `restitution` is stated
+# Parameters.
 
 
 def part_parameters(part: JointedPart, gravity: float) -> list[Parameter]:
-    """Masses, shape, joints and ground of a part that someone has measured. gravity: [m/s^2] that its flights show"""
+    """Return masses, shape, joints and ground of a part that was measured by hand. gravity: of its flights [m/s^2]"""
     size = part.length
     found = []
     for number, link in enumerate(part.links):
@@ -35,7 +35,7 @@ def part_parameters(part: JointedPart, gravity: float) -> list[Parameter]:
         found += [Parameter(f"{link.name}.inertia_{axis}", "", 1.0, 0.1, 0.02, 0.6, 1.6) for axis in "yz"]
         if number:
             found.append(Parameter(f"{link.name}.mass", "", 1.0, 0.1, 0.02, 0.2, 5.0))
-    # What gravity does to a whole link, over its length, is the measure of what a joint may do.
+    # Torques of a joint are of the order of the torque of gravity on a link.
     torque = part.links[0].mass * 9.81 * size
     for name in part.joints:
         found.append(Parameter(f"{name}.damping", "N m s", 1e-3 * torque, 1e-3 * torque, 2e-4 * torque, 0.0, torque))
@@ -50,7 +50,7 @@ def part_parameters(part: JointedPart, gravity: float) -> list[Parameter]:
 
 
 def contact_parameters() -> list[Parameter]:
-    """Of a material: friction, how it changes with slip and load, and how it bounces."""
+    """Return the parameters of a material: friction, its change with slip and load, and restitution."""
     return [
         Parameter("friction", "", 0.2, 0.1, 0.01, 0.01, 2.0),
         Parameter("friction_rise", "", 0.0, 0.1, 0.03, -0.6, 1.0),
@@ -62,39 +62,48 @@ def contact_parameters() -> list[Parameter]:
 
 
 def build_material(values: Mapping[str, float]) -> Material:
-    """The material with numbers as fitted.
+    """Return the material with these parameters.
 
-    friction: coefficient of a slip of 0.3 m/s under 10 N; it grows by the share friction_rise with each factor of ten
-    in slip, and falls with the power friction_fall of the load
-    restitution: at 0.5 m/s, threshold and all
+    friction: coefficient at a slip of SLIP_SPEED under 10 N; it grows by the share friction_rise with each factor of
+    ten in slip, and falls with the power friction_fall of the load
+    restitution: at RESTITUTION_SPEED, threshold included
     """
-    more = {}
-    if rise := values.get("friction_rise", 0.0):
-        more["speed"] = lambda v: np.maximum(1 + rise * np.log10(np.clip(v, 0.02, 10.0) / _SLIP), _LEAST)
-    if fall := values.get("friction_fall", 0.0):
-        more["load"] = lambda n: (np.clip(n, 0.1, 1e4) / 10.0) ** -fall
+    rise, fall = values.get("friction_rise", 0.0), values.get("friction_fall", 0.0)
+
+    def speed(v: float) -> float:
+        return np.maximum(1 + rise * np.log10(np.clip(v, 0.02, 10.0) / SLIP_SPEED), 0.1)
+
+    def load(n: float) -> float:
+        return (np.clip(n, 0.1, 1e4) / 10.0) ** -fall
+
     threshold = values.get("restitution_threshold", 0.0)
     kept = 1 - threshold / RESTITUTION_SPEED
     e0 = min(1.0, max(0.0, values.get("restitution", 0.0)) / kept)
     bounce = Restitution(e0, values.get("restitution_fall", 0.0), threshold)
-    return Material.of(values["friction"], restitution=bounce, parts=PARTS, **more)
+    return Material.of(
+        values["friction"],
+        speed=speed if rise else None,
+        load=load if fall else None,
+        restitution=bounce,
+        parts=INCREMENTS,
+    )
 
 
-assert SPEEDS[0] < 0.02  # the curve covers the slips at which it is held
+# The model of tosses.
 
 
-# Short windows only: an impact that is off by a little is off by much later, and whole tosses say little more. The wide
-# loss in the end lets tosses count that are forecast badly, too: what is judged is a mean over all of them.
+# Short windows only: small errors of an impact grow quickly, and whole tosses add little. The wide loss of the last
+# stage gives weight to tosses with poor forecasts as well: results are judged by means over all of them.
 STAGES = (
     Stage((6, 12), 8.0, 8, 160),
     Stage((8, 16), 30.0, 6),
 )
-# From numbers and a time step, the model to move and how to move it.
+# From parameters and a time step to the model and the way to move it.
 Build = Callable[[Mapping[str, float], float], tuple[Any, Roll]]
 
 
 def with_material(part: JointedPart) -> Build:
-    """Contact by our material, at MuJoCo's points."""
+    """Return how to build a part with a material at MuJoCo's contact points."""
     links = tuple(link.name for link in part.links)
 
     def build(values: Mapping[str, float], timestep: float) -> tuple[Any, Roll]:
@@ -103,13 +112,13 @@ def with_material(part: JointedPart) -> Build:
     return build
 
 
-def predictor(part: JointedPart, build: Build):
-    """Predict tosses from the starts that their flights tell with the same numbers.
+def jointed_model(part: JointedPart, build: Build) -> TossModel[Starts, list[NDArray]]:
+    """Return the model that predicts tosses from the starts that their flights indicate for the same parameters.
 
-    Where the ground is known only from where a toss comes to rest, it is where this part would rest there.
+    Where the height of the ground is known only from where a toss comes to rest, it is that of this part at rest there.
     """
 
-    def predict(values: Mapping[str, float], starts: Starts, steps: NDArray[np.int64]) -> list[NDArray]:
+    def predict(values: Values, starts: Starts, steps: NDArray[np.int64]) -> list[NDArray]:
         timestep = starts.timestep / SUBSTEPS
         model, roll = build(values, timestep)
         flown = starts.flown(part.model(values, timestep, contact=False))
@@ -121,68 +130,22 @@ def predictor(part: JointedPart, build: Build):
             motion[:, 2] += height
         return [np.concatenate([before[:-1], motion]) for before, motion in zip(flown.qpos, motions)]
 
-    return predict
+    return TossModel(predict, part.length, _compare, STAGES)
 
 
-def compare(starts: Starts, motions: Sequence[NDArray], windows: Sequence[int | None], width: float) -> Residuals:
-    """Residuals of motions in all windows; `width` is the part's own length."""
+def _compare(starts: Starts, motions: list[NDArray], windows: Sequence[int | None], width: float) -> Residuals:
     frames = frames_seen(starts, windows)
     at = np.concatenate([motion[toss.frame[:n]] for motion, toss, n in zip(motions, starts.tosses, frames)])
     recorded = np.concatenate([toss.qpos[:n] for toss, n in zip(starts.tosses, frames)])
     return in_windows(starts, differences(starts.part, at, recorded), windows)
 
 
-def fit_jointed(
-    starts: Starts,
-    build: Build,
-    parameters: Sequence[Parameter],
-    *,
-    stages: Sequence[Stage] = STAGES,
-    **options: Any,
-) -> Solution:
-    """Find the parameters with which `build` moves like the tosses; options as of `identify.fit`."""
-    part = starts.part
-    return fit(predictor(part, build), parameters, starts, part.length, compare=compare, stages=stages, **options)
+def predicted(starts: Starts, build: Build, values: Mapping[str, float]) -> list[NDArray[np.float64]]:
+    """Return the motions of whole tosses."""
+    return jointed_model(starts.part, build).predict(values, starts, horizon(starts, (None,)))
 
 
-# Forecasts of tosses with numbers that were fitted without them.
-
-
-FOLDS = 2
-_FEWEST = 8  # tosses: of fewer, a half tells too little
-Forecast = tuple[Starts, dict[str, float]]  # tosses, and numbers by name
-
-
-def forecasts_without(
-    starts: Starts,
-    build: Build,
-    parameters: Sequence[Parameter],
-    values: NDArray[np.float64],
-    *,
-    most: int,
-    seed: int = 0,
-) -> list[Forecast]:
-    """Some of the tosses, `most` at most, each with the numbers of a fit to other ones.
-
-    values: (p,) fitted to all tosses. From there, one step of Gauss-Newton leads to the fit without a fold, to first
-    order.
-    """
-    if len(starts) < _FEWEST:
-        return [(starts, {p.name: float(v) for p, v in zip(parameters, values)})]
-    last = STAGES[-1]
-    once = Stage(last.windows, last.width, 1)
-    order = np.random.default_rng(seed).permutation(len(starts))
-    found = []
-    for k in range(FOLDS):
-        fold = order[k::FOLDS]
-        others = starts[np.setdiff1d(order, fold)]
-        moved = fit_jointed(others, build, parameters, values=values, stages=(once,), errors=False).values
-        some = starts[np.sort(fold[: most // FOLDS])]
-        found.append((some, {p.name: float(v) for p, v in zip(parameters, moved)}))
-    return found
-
-
-# How far forecasts of a jointed part are from recorded motions, over two horizons.
+# Errors of forecasts, over two horizons.
 
 
 AFTER_TOUCH = 16  # frames of the short horizon
@@ -190,7 +153,7 @@ AFTER_TOUCH = 16  # frames of the short horizon
 
 @dataclass(frozen=True)
 class Judged:
-    """Errors of each toss (n,), means over its time.
+    """Errors of each toss (n,), averaged over its time.
 
     position: of the base [% of the part's length]; rotation: of the base [degrees]; joints: mean over the joints
     [degrees, or % of the length for slides]
@@ -201,22 +164,21 @@ class Judged:
     joints: NDArray[np.float64]
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Mean and median over the tosses."""
+        """Return mean and median over the tosses."""
         return {
             name: {"mean": float(np.mean(rows)), "median": float(np.median(rows))} for name, rows in vars(self).items()
         }
 
 
 def judge(starts: Starts, build: Build, values: Mapping[str, float]) -> dict[str, Judged]:
-    """Errors of forecasts; see `motion_errors`."""
-    motions = predictor(starts.part, build)(values, starts, horizon(starts, (None,)))
-    return motion_errors(starts.part, starts.tosses, motions)
+    """Return the errors of forecasts; see `motion_errors`."""
+    return motion_errors(starts.part, starts.tosses, predicted(starts, build, values))
 
 
 def motion_errors(
     part: JointedPart, tosses: Sequence[JointedToss], motions: Sequence[NDArray[np.float64]]
 ) -> dict[str, Judged]:
-    """Errors over the first 16 frames from the touch on ("touch"), and from the start to the end ("whole").
+    """Return errors over the first 16 frames from the touch on ("touch"), and over whole tosses ("whole").
 
     motions: qpos of each toss by frame, (frames, nq)
     """
@@ -233,7 +195,119 @@ def motion_errors(
 
 
 def _joints(part: JointedPart, off: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the joints; a hinge that is off by a whole turn is right."""
+    """Return the mean over the joints; whole turns of a hinge do not count."""
     if not part.joints:
         return np.zeros(len(off))
     return np.abs(np.where(part.hinges, (off + 180) % 360 - 180, off)).mean(axis=1)
+
+
+# Regions of the ends of tosses. A sample of a forecast has its own friction, restitution, ground and start; one scale
+# of their spreads is calibrated (forecast.py).
+
+
+REGION_SAMPLES = 32
+SCALES = (0.1, 0.4, 1.0, 1.8, 3.0)  # from a part that repeats as well as it is tracked to one that chance moves
+USUAL = {"friction": 0.3, "restitution": 0.2}  # relative, from toss to toss, at a scale of 1
+Forecast = tuple[Starts, dict[str, float]]  # tosses, and parameters by name
+
+
+def forecasts_without(
+    starts: Starts, build: Build, parameters: Sequence[Parameter], values: NDArray[np.float64], n_tosses: int, seed: int
+) -> list[Forecast]:
+    """Return some of the tosses, `n_tosses` at most, in two folds, each with parameters fitted to the other fold.
+
+    values: (p,) fitted to all tosses. One step of Gauss-Newton from there leads to the fit without a fold, to first
+    order.
+    """
+    if len(starts) < 8:  # half of them would be too few
+        return [(starts, {p.name: float(v) for p, v in zip(parameters, values)})]
+    once = (replace(STAGES[-1], iterations=1),)
+    found = []
+    for fold in folds(len(starts), 2, seed):
+        others = starts[np.setdiff1d(np.arange(len(starts)), fold)]
+        refitted = fit(jointed_model(starts.part, build), parameters, others, values=values, stages=once, errors=False)
+        numbers = {p.name: float(v) for p, v in zip(parameters, refitted.values)}
+        found.append((starts[np.sort(fold[: n_tosses // 2])], numbers))
+    return found
+
+
+def sampled(
+    starts: Starts,
+    build: Build,
+    values: Mapping[str, float],
+    scale: float,
+    *,
+    samples: int = REGION_SAMPLES,
+    seed: int = 0,
+    spreads: Mapping[str, float] = USUAL,
+) -> Iterator[list[NDArray[np.float64]]]:
+    """Yield the motions of all tosses, one sample after the other. spreads: of the logarithms of parameters"""
+    rng, length = np.random.default_rng(seed), starts.part.length
+    for _ in range(samples):
+        drawn = dict(values)
+        for name, spread in spreads.items():
+            drawn[name] = values[name] * float(np.exp(scale * spread * rng.standard_normal()))
+        if "restitution" in drawn:
+            drawn["restitution"] = min(drawn["restitution"], 0.95)
+        drawn["ground"] = values.get("ground", 0.0) + scale * 0.01 * length * float(rng.standard_normal())
+        yield predicted(starts.shaken(scale * 0.5, rng), build, drawn)
+
+
+def ends(
+    starts: Starts,
+    build: Build,
+    values: Mapping[str, float],
+    scale: float,
+    *,
+    samples: int = REGION_SAMPLES,
+    seed: int = 0,
+) -> NDArray[np.float64]:
+    """Return where samples of each toss end: x, y of the base [m], then the joints, shape (samples, n, 2 + joints)."""
+    kept = [0, 1, *range(POSE, POSE + len(starts.part.joints))]
+    last = horizon(starts, (None,)).tolist()
+    runs = sampled(starts, build, values, scale, samples=samples, seed=seed)
+    return np.array([[motion[n][kept] for motion, n in zip(motions, last)] for motions in runs])
+
+
+def tosses_held(
+    starts: Starts, samples: NDArray[np.float64], levels: Sequence[float] = REGIONS
+) -> dict[str, list[list[bool]]]:
+    """Return whether each toss ends in the regions of these levels, of the base's position and of the joints."""
+    held: dict[str, list[list[bool]]] = {"position": []} | ({"joints": []} if starts.part.joints else {})
+    width = np.where(starts.part.hinges, 0.8, 0.2 * starts.part.length)
+    turns = np.where(starts.part.hinges, 2 * np.pi, 0.0)
+    for k, toss in enumerate(starts.tosses):
+        actual = toss.qpos[-1]
+        held["position"].append(ellipses_hold(samples[:, k, :2], actual[:2], levels))
+        if starts.part.joints:
+            held["joints"].append(dense_regions_hold(samples[:, k, 2:], actual[POSE:], levels, width, turns))
+    return held
+
+
+def shares_held(
+    held: Mapping[str, list[list[bool]]], levels: Sequence[float] = REGIONS
+) -> dict[str, dict[float, float]]:
+    """Return the share of the tosses in each region, by level."""
+    return {name: dict(zip(levels, np.mean(rows, axis=0).tolist())) for name, rows in held.items()}
+
+
+def calibrated_spread(
+    forecasts: Sequence[Forecast],
+    build: Build,
+    *,
+    samples: int = REGION_SAMPLES // 2,
+    seed: int = 0,
+    progress: Progress = lambda done, total: None,
+) -> tuple[float, dict[float, dict[str, dict[float, float]]]]:
+    """Return the scale at which regions hold as many of these tosses as they should, and the shares at each scale."""
+    tried = {}
+    for number, scale in enumerate(SCALES):
+        found = [
+            tosses_held(some, ends(some, build, values, scale, samples=samples, seed=seed))
+            for some, values in forecasts
+        ]
+        tried[scale] = shares_held({name: [row for held in found for row in held[name]] for name in found[0]})
+        progress(number + 1, len(SCALES))
+    shares = np.array([[share for levels in tried[scale].values() for share in levels.values()] for scale in SCALES])
+    levels, n_tosses = REGIONS * len(tried[SCALES[0]]), sum(len(some) for some, _ in forecasts)
+    return calibrated_scale(SCALES, shares, levels, n_tosses, n_grid=201)[0], tried

@@ -1,4 +1,4 @@
-"""Which frames of a toss are in free flight: from where no hand is on the part any more, to its first touch."""
+"""Recorded tosses of a jointed part, prepared for a fit: levelled, cut to their free flights, with their starts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,23 +10,24 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
+from stiction.basics.splits import drawn
 from stiction.fit.jointed_part import POSE, JointedPart
 from stiction.fit.jointed_recording import JointedToss, JointedTosses, Places, places_of, read_jointed
 from stiction.fit.jointed_starts import SUBSTEPS, Starts
 
-NEAR = 0.005  # [m] above the ground: a frame that is lower may be after a touch between two frames
+# Free flight: from where no hand is on the part any more to its first touch.
+
+
 FEWEST = 6  # frames of flight that a start needs
-_USUAL = 14  # frames that show gravity
-_STRAY = 1e-3  # [m] rms by which a centre of mass in free flight may stray from its parabola
-_GRAVITIES = (8.0, 11.0)  # [m/s^2] that a free fall may seem to have
+_STRAY = 1e-3  # [m] rms distance of a centre of mass in free flight from its parabola
 
 
 @dataclass
 class Flights:
-    """Tosses that begin with their free flight.
+    """Tosses that start with their free flight.
 
     tosses: the usable ones; kept: their numbers (n,) among all
-    gravity: [m/s^2] with which they fall, in the median
+    gravity: median acceleration of their fall [m/s^2]
     """
 
     tosses: JointedTosses
@@ -36,18 +37,18 @@ class Flights:
 
 
 def find_flights(tosses: JointedTosses, places: Sequence[Places]) -> Flights:
-    """Cut tosses so that each begins when no hand is on it any more; leave out those without free flight."""
-    ends = [int((one.lowest < NEAR).argmax()) if (one.lowest < NEAR).any() else len(one.lowest) for one in places]
+    """Cut tosses so that each starts when no hand is on it any more; leave out those without free flight."""
+    near = [one.lowest < 0.005 for one in places]  # [m]: such a frame may follow a touch between two frames
+    ends = [int(low.argmax()) if low.any() else len(low) for low in near]
     times = [tosses.timestep * toss.frame for toss in tosses.tosses]
-    gravity = _gravity([t[max(0, n - _USUAL) : n] for t, n in zip(times, ends)],
-                       [one.com[max(0, n - _USUAL) : n] for one, n in zip(places, ends)])  # fmt: skip
+    gravity = _gravity([(t[max(0, n - 14) : n], one.com[max(0, n - 14) : n]) for t, one, n in zip(times, places, ends)])
     cut, kept, held = [], [], 0
     for number, (toss, one, t, end) in enumerate(zip(tosses.tosses, places, times, ends)):
-        begin = _begin(t[:end], one.com[:end], gravity)
-        if begin is None or len(toss.frame) - begin < end - begin + 2:
+        start = _flight_start(t[:end], one.com[:end], gravity)
+        if start is None or len(toss.frame) - start < end - start + 2:
             continue
-        held += begin > 0
-        cut.append(toss.part(begin, end - begin))
+        held += start > 0
+        cut.append(toss.part(start, end - start))
         kept.append(number)
     if len(cut) < 2:
         raise checks.InputError(
@@ -64,69 +65,56 @@ def find_flights(tosses: JointedTosses, places: Sequence[Places]) -> Flights:
     return Flights(JointedTosses(cut, tosses.timestep), np.array(kept), gravity, report)
 
 
-def _gravity(times: Sequence[NDArray], coms: Sequence[NDArray]) -> float:
-    """Median acceleration of the flights that are parabolas."""
+def _gravity(flights: Sequence[tuple[NDArray, NDArray]]) -> float:
+    """Return the median acceleration of the flights, times (n,) and centres of mass (n, 3), that are parabolas."""
     found = []
-    for t, com in zip(times, coms):
-        if len(t) < _USUAL:
+    for t, com in flights:
+        if len(t) < 14:
             continue
         design = np.stack([np.ones_like(t), t, -0.5 * t**2], axis=1)
         fit, *_ = np.linalg.lstsq(design, com, rcond=None)
         stray = np.sqrt(((design @ fit - com) ** 2).sum(axis=1).mean())
-        if stray < _STRAY / 2 and _GRAVITIES[0] < fit[2, 2] < _GRAVITIES[1]:
+        if stray < _STRAY / 2 and 8.0 < fit[2, 2] < 11.0:
             found.append(fit[2, 2])
     return float(np.median(found)) if len(found) >= 3 else 9.81
 
 
-def _begin(t: NDArray, com: NDArray, gravity: float) -> int | None:
-    """The first frame from which on the centre of mass flies on a parabola; None if it never does for long enough."""
+def _flight_start(t: NDArray, com: NDArray, gravity: float) -> int | None:
+    """Return the first frame from which the centre of mass is on a parabola; None if it never is for long enough."""
     falls = com + 0.5 * gravity * t[:, np.newaxis] ** 2 * [0.0, 0.0, 1.0]
-    begin = None
+    start = None
     for first in range(len(t) - FEWEST, -1, -1):
         design = np.stack([np.ones(len(t) - first), t[first:]], axis=1)
         fit, *_ = np.linalg.lstsq(design, falls[first:], rcond=None)
         stray = np.linalg.norm(design @ fit - falls[first:], axis=1)
-        # The newest frame must lie near the parabola, too: many good frames do not make up for a bad one.
+        # The newest frame must be near the parabola, too: many good frames do not make up for a bad one.
         if np.sqrt((stray**2).mean()) > _STRAY or stray[0] > 3 * _STRAY:
             break
-        begin = first
-    return begin
+        start = first
+    return start
 
 
-# The ground of recorded tosses: how a recorder's axes are tilted against it, and how high it is under each toss.
+# The ground: the tilt of the recorder's axes against it, and its height under each toss.
 
 
-_STILL = 0.002  # [m] that a part at rest moves in the last frames, at most
-_LAST = 6  # frames in which it must rest
-_FLAT = 0.003  # [m] from the plane that it lies on, of points that lie on it, too
-_STEEP = np.radians(8)  # more is no tilt of the recorder: the part leans
-_NEIGHBOURS, _FEWEST = 31, 5  # tosses whose median is the tilt
-_REGISTERED = 2e-4  # [m] within which the lowest points of nearly all tosses end where each was registered by itself
-_NEARLY_ALL = 0.9
-_WORTH_SAYING = np.radians(0.3)  # a lesser tilt is not worth a word
+_STEEP = np.cos(np.radians(8))  # a steeper plane is no tilt of the recorder: the part leans
+_FEWEST = 5  # tosses whose median is the tilt
+_REGISTERED = 2e-4  # [m] within which the lowest points of most tosses end where each was registered by itself
 
 
-@dataclass
-class Levelled:
-    """Tosses in axes whose z is upright on the ground, which is at z = 0.
+def level(
+    tosses: JointedTosses, places: Sequence[Places], by: NDArray[np.bool_]
+) -> tuple[JointedTosses, list[Places], list[str]]:
+    """Turn and shift tosses so that the ground is level, at z = 0, and report the findings.
 
-    tilt: of each toss's recorder (n, 2), x and y of the normal that was found [rad]
-    report: what was found, in sentences
+    by: tosses (n,) from which the tilt may be found
     """
-
-    tosses: JointedTosses
-    tilt: NDArray[np.float64]
-    report: list[str] = field(default_factory=list)
-
-
-def level(tosses: JointedTosses, places: Sequence[Places], by: NDArray[np.bool_]) -> tuple[Levelled, list[Places]]:
-    """Turn and shift tosses so that the ground is level, at z = 0. by: tosses (n,) that may decide on the tilt"""
-    still = np.array([_lies_still(one) for one in places])
+    still = np.array([_is_at_rest(one) for one in places])
     normals = [_normal(one) if rests and may else None for one, rests, may in zip(places, still, by)]
     tilt = _median_of_neighbours(np.array([toss.place for toss in tosses.tosses]), normals)
     turns = Rotation.from_rotvec(np.stack([tilt[:, 1], -tilt[:, 0], np.zeros(len(tilt))], axis=1))
     ends = np.array([one.lowest[-1] for one in places])
-    registered = bool((np.abs(ends - np.median(ends)) < _REGISTERED).mean() >= _NEARLY_ALL) and len(ends) >= _FEWEST
+    registered = bool((np.abs(ends - np.median(ends)) < _REGISTERED).mean() >= 0.9) and len(ends) >= _FEWEST
     turned = [_turned(one, turns[k]) for k, one in enumerate(places)]
     height = np.array([_height(one, bool(rests)) for one, rests in zip(turned, still)])
     if not registered:
@@ -136,23 +124,22 @@ def level(tosses: JointedTosses, places: Sequence[Places], by: NDArray[np.bool_]
         for k, toss in enumerate(tosses.tosses)
     ]
     lowered = [replace(one, points=one.points - [0, 0, z], com=one.com - [0, 0, z]) for one, z in zip(turned, height)]
-    report = _report(tilt, registered, still, height, ends)
-    return Levelled(JointedTosses(moved, tosses.timestep), tilt, report), lowered
+    return JointedTosses(moved, tosses.timestep), lowered, _report(tilt, registered, still, height, ends)
 
 
 def _report(tilt, registered, still, height, ends) -> list[str]:
-    said = []
+    report = []
     size = np.hypot(*tilt.T)
-    if (size > _WORTH_SAYING).any():
-        much = size > _WORTH_SAYING
-        said.append(
+    much = size > np.radians(0.3)
+    if much.any():
+        report.append(
             f"The recorder's axes are tilted against the ground by {np.degrees(np.median(size[much])):.1f} degrees in "
-            f"{int(much.sum())} of {len(tilt)} tosses, as parts that lie still show: these were turned upright."
+            f"{int(much.sum())} of {len(tilt)} tosses, as parts at rest show: these were turned upright."
         )
     if registered:
-        said.append(
+        report.append(
             "The ground was registered toss by toss: the lowest point ends at "
-            f"{1e3 * np.median(ends):.1f} mm in nearly every one. It was put under where each comes to rest"
+            f"{1e3 * np.median(ends):.1f} mm in nearly every one. It was moved to where each comes to rest"
             + (
                 f"; {int((~still).sum())} still move at the end, and their ground is less certain."
                 if not still.all()
@@ -160,41 +147,43 @@ def _report(tilt, registered, still, height, ends) -> list[str]:
             )
         )
     elif abs(float(np.median(height))) > _REGISTERED:
-        said.append(f"The ground is at {1e3 * float(np.median(height)):.1f} mm in the recorder's axes.")
-    return said
+        report.append(f"The ground is at {1e3 * float(np.median(height)):.1f} mm in the recorder's axes.")
+    return report
 
 
-def _lies_still(places: Places) -> bool:
-    last = places.points[-_LAST:]
-    return bool(np.linalg.norm(last - last[-1], axis=2).max() < _STILL)
+def _is_at_rest(places: Places) -> bool:
+    """Return whether no point moves by 2 mm in the last six frames."""
+    last = places.points[-6:]
+    return bool(np.linalg.norm(last - last[-1], axis=2).max() < 0.002)
 
 
 def _normal(places: Places) -> NDArray[np.float64] | None:
-    """Upward normal of the plane that the part lies on, if that can be found."""
+    """Return x and y of the upward normal of the plane that the part rests on, if that can be found."""
     points, com = places.points[-1], places.com[-1]
     try:
         hull = ConvexHull(points)
     except QhullError:  # all in one plane
         return None
-    below = hull.equations[hull.equations[:, 2] < -np.cos(_STEEP)]
+    below = hull.equations[hull.equations[:, 2] < -_STEEP]
     if not len(below):
         return None
     depth = -(below[:, :2] @ com[:2] + below[:, 3]) / below[:, 2]  # of each side under the centre of mass
     side = below[depth.argmax()]
-    near = points[np.abs(points @ side[:3] + side[3]) < _FLAT]
+    near = points[np.abs(points @ side[:3] + side[3]) < 0.003]
     slopes, _, rank, _ = np.linalg.lstsq(np.c_[near[:, :2], np.ones(len(near))], near[:, 2], rcond=1e-3)
     normal = np.array([-slopes[0], -slopes[1], 1.0]) / np.sqrt(1 + slopes[0] ** 2 + slopes[1] ** 2)
-    return normal[:2] if rank == 3 and normal[2] > np.cos(_STEEP) else None
+    return normal[:2] if rank == 3 and normal[2] > _STEEP else None
 
 
 def _median_of_neighbours(place: NDArray, normals: Sequence[NDArray | None]) -> NDArray[np.float64]:
+    """Return the median normal (n, 2) of the 31 tosses recorded next to each one; zero if there are too few."""
     known = np.array([k for k, normal in enumerate(normals) if normal is not None], dtype=np.int64)
     if len(known) < _FEWEST:
         return np.zeros((len(place), 2))
     found = np.array([normals[k] for k in known])
     tilt = np.empty((len(place), 2))
     for k, own in enumerate(place):
-        near = np.argsort(np.abs(place[known] - own), kind="stable")[:_NEIGHBOURS]
+        near = np.argsort(np.abs(place[known] - own), kind="stable")[:31]
         tilt[k] = np.median(found[near], axis=0)
     return tilt
 
@@ -205,7 +194,7 @@ def _turned(places: Places, turn: Rotation) -> Places:
 
 
 def _height(places: Places, still: bool) -> float:
-    """Of the ground: where the part lies; or, if it still moves, what its low frames show."""
+    """Return the height of the ground: where the part rests; if it still moves, that of its low frames."""
     low = places.lowest
     if still:
         return float(low[-1])
@@ -220,17 +209,14 @@ def _moved(toss: JointedToss, turn: Rotation, height: float) -> JointedToss:
     return replace(toss, qpos=qpos)
 
 
-# From a recording and an MJCF file to tosses that can be fitted: level, cut to their flights, with starts.
-
-
-_LEAST = 2  # tosses to fit
+# Both, and the starts.
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """Tosses to fit and to judge by, with their starts.
+    """Fitted and held-out tosses, with their starts.
 
-    gravity: [m/s^2] that the flights show; report: what was found and done, in sentences
+    gravity: of the flights [m/s^2]; report: findings and corrections, in sentences
     """
 
     part: JointedPart
@@ -243,24 +229,23 @@ class Prepared:
 def prepare(
     data: str | Path | JointedTosses, part: JointedPart, *, tosses: int | None = None, seed: int = 0
 ) -> Prepared:
-    """Read, level and cut recorded tosses. tosses: fit this many only, drawn with `seed`"""
+    """Read, level and cut recorded tosses. tosses: number of tosses to fit, drawn with `seed`"""
     recorded = data if isinstance(data, JointedTosses) else read_jointed(data, part)
-    if len(recorded) < _LEAST + 1:
-        raise checks.InputError(f"A fit needs {_LEAST} tosses and one to judge by, got {len(recorded)}.")
+    if len(recorded) < 3:
+        raise checks.InputError(f"A fit needs 2 tosses and one to hold out, got {len(recorded)}.")
     to_fit, to_judge = recorded.split(seed)
     number = len(to_fit)
     both = JointedTosses([*to_fit.tosses, *to_judge.tosses], recorded.timestep)
-    may_decide = np.arange(len(both)) < number  # what is held out says nothing of the recorder's tilt
-    levelled, places = level(both, places_of(part, both.tosses), may_decide)
-    flights = find_flights(levelled.tosses, places)
+    is_fitted = np.arange(len(both)) < number  # held-out tosses take no part in finding the tilt
+    levelled, places, report = level(both, places_of(part, both.tosses), is_fitted)
+    flights = find_flights(levelled, places)
     fitted, held_out = np.flatnonzero(flights.kept < number), np.flatnonzero(flights.kept >= number)
     if tosses is not None:
-        fitted = np.sort(np.random.default_rng(seed).permutation(fitted)[: checks.count("tosses", tosses, _LEAST)])
-    if len(fitted) < _LEAST or not len(held_out):
+        fitted = drawn(fitted, checks.count("tosses", tosses, 2), seed)
+    if len(fitted) < 2 or not len(held_out):
         raise checks.InputError(
-            f"A fit needs {_LEAST} tosses with a free flight and one to judge by, got {len(fitted)} and "
-            f"{len(held_out)}."
+            f"A fit needs 2 tosses with a free flight and one to hold out, got {len(fitted)} and {len(held_out)}."
         )
     free = part.model({"gravity": flights.gravity}, recorded.timestep / SUBSTEPS, contact=False)
     starts = [Starts(part, flights.tosses[some], free) for some in (fitted, held_out)]
-    return Prepared(part, starts[0], starts[1], flights.gravity, [*levelled.report, *flights.report])
+    return Prepared(part, starts[0], starts[1], flights.gravity, [*report, *flights.report])

@@ -1,7 +1,8 @@
-"""A jointed part as an MJCF file describes it, and as fitted numbers change it."""
+"""A jointed part as an MJCF file describes it, and with fitted parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,15 @@ from stiction.bodies.body import MAX_LENGTH, MAX_MASS
 from stiction.laws.law import checked_gravity
 from stiction.mujoco.mjcf import mujoco, read_by_mujoco
 
-LEAST_ROUNDING = 1e-5  # [m] of a corner: MuJoCo has no spheres without a radius
 POSE = 7  # numbers of the pose of the base in qpos: position, quaternion w x y z
 _FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 _SINGLE = tuple(int(kind) for kind in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE))
 _GEOM = mujoco.mjtGeom
-_SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class Link:
-    """A moving body as the MJCF file has it: mass [kg], centre of mass [m] and inertia about it, in body axes."""
+    """A moving body of the MJCF file: mass [kg], centre of mass [m] and inertia about it, in body axes."""
 
     name: str
     mass: float
@@ -36,7 +35,7 @@ class Link:
 class JointedPart:
     """A part with joints: one free base, hinges and slides, boxes and round geoms, and a plane to fall on.
 
-    joints: names of the hinges and slides, in the order of qpos; links: of the bodies that move, the base first
+    joints: names of the hinges and slides, in the order of qpos; links: the bodies that move, the base first
     length: [m] in percent of which position errors are stated, the longest edge of the base
     """
 
@@ -74,7 +73,7 @@ class JointedPart:
 
     @classmethod
     def read(cls, path: str | Path) -> "JointedPart":
-        """From an MJCF file."""
+        """Read an MJCF file."""
         path = path_of("An MJCF file", path)
         if not path.is_file():
             raise checks.InputError(f"There is no MJCF file {path}.")
@@ -86,7 +85,7 @@ class JointedPart:
         return f"JointedPart({len(self.links)} links, joints {', '.join(self.joints) or 'none'})"
 
     def _moving_geoms(self, spec: Any) -> list[tuple[Any, Any]]:
-        """Geoms that touch, each with its body."""
+        """Return the geoms that touch, each with its body."""
         bodies = [spec.body(link.name) for link in self.links]
         return [(body, geom) for body in bodies for geom in body.geoms if geom.contype or geom.conaffinity]
 
@@ -107,14 +106,14 @@ class JointedPart:
         return longest
 
     def spec(self, values: Mapping[str, float], timestep: float) -> Any:
-        """The part with numbers as fitted, as an MjSpec; what `values` leaves out is as the file has it.
+        """Return the part with these parameters, as an MjSpec; others stay as in the file.
 
         Boxes touch with a sphere at each corner, whose radius is the rounding: on a plane, that is a box with round
-        edges. The box itself is kept to be seen.
+        edges. The box itself stays visible.
         """
         spec = self._spec.copy()
         spec.option.timestep = timestep
-        spec.compiler.balanceinertia = True  # a fit may try inertias that no body has
+        spec.compiler.balanceinertia = True  # a fit may try inertias that violate the triangle inequality
         spec.option.gravity = [0.0, 0.0, -values.get("gravity", self.gravity)]
         for geom in spec.worldbody.geoms:
             if geom.type == _GEOM.mjGEOM_PLANE:
@@ -127,7 +126,7 @@ class JointedPart:
             damping[0] = max(0.0, values.get(f"{name}.damping", float(damping[0])))
             joint.damping = damping
             joint.frictionloss = max(0.0, values.get(f"{name}.friction", float(joint.frictionloss)))
-        size, rounding = values.get("size", 1.0), max(values.get("rounding", 0.0), LEAST_ROUNDING)
+        size, rounding = values.get("size", 1.0), max(values.get("rounding", 0.0), 1e-5)
         for body, geom in self._moving_geoms(spec):
             geom.size = np.array(geom.size) * size
             geom.pos = np.array(geom.pos) + [values.get(f"{body.name}.shift_{axis}", 0.0) for axis in "xyz"]
@@ -136,7 +135,7 @@ class JointedPart:
         return spec
 
     def model(self, values: Mapping[str, float], timestep: float, *, contact: bool = True) -> Any:
-        """The same, compiled. contact: whether anything touches"""
+        """Return the same, compiled. contact: whether contacts are enabled"""
         model = self.spec(values, timestep).compile()
         if not contact:
             model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -161,11 +160,12 @@ class JointedPart:
 
 
 def _round_corners(body: Any, geom: Any, rounding: float) -> None:
-    """Let a box touch with spheres at its corners instead."""
+    """Let a box touch with spheres at its corners instead of its own shape."""
     half = np.array(geom.size)
     radius = min(rounding, 0.99 * float(half.min()))
     turn = Rotation.from_quat(np.array(geom.quat), scalar_first=True)
-    for k, place in enumerate(turn.apply(_SIGNS * (half - radius)) + np.array(geom.pos)):
+    signs = np.array(list(product((-1.0, 1.0), repeat=3)))
+    for k, place in enumerate(turn.apply(signs * (half - radius)) + np.array(geom.pos)):
         body.add_geom(
             name=f"{geom.name}_corner{k}" if geom.name else "",  # names may not repeat
             type=_GEOM.mjGEOM_SPHERE,
@@ -178,13 +178,13 @@ def _round_corners(body: Any, geom: Any, rounding: float) -> None:
             condim=geom.condim,
             solref=geom.solref,
             solimp=geom.solimp,
-            group=3,  # which viewers do not show unless asked to
+            group=3,  # which viewers hide by default
         )
     geom.contype = geom.conaffinity = 0
 
 
 def _check_sizes(model: Any, source: str) -> None:
-    """Refuse what is beyond the limits of bodies, before anything is calculated with it."""
+    """Refuse sizes beyond the limits of bodies, before anything is computed with them."""
     lengths = (model.geom_size, model.geom_pos, model.body_pos, model.body_ipos)
     checked_gravity(model.opt.gravity)
     for what, unit, most, parts in (
@@ -198,7 +198,7 @@ def _check_sizes(model: Any, source: str) -> None:
 
 
 def _is_of_base(model: Any, body: int) -> bool:
-    """Whether the free base carries a body, or is it."""
+    """Return whether a body is the free base or is attached to it."""
     return bool(model.body_rootid[body] == model.jnt_bodyid[0])
 
 

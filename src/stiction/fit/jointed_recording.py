@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics import checks
+from stiction.basics import checks, splits
 from stiction.basics.files import path_of, read_arrays
 from stiction.data.tables import read_columns
 from stiction.fit.jointed_part import POSE, JointedPart
@@ -18,8 +18,6 @@ from stiction.recordings.readers import POSE as POSE_COLUMNS
 from stiction.recordings.tosses import Frames
 
 HELD_OUT = ("val", "validation", "test", "held_out", "1", "True")
-_SHARE = 0.2  # of the tosses that are held out where the recording does not say which
-_NORM = 0.02  # a quaternion's length may be this far from 1; it is then normalised
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +40,7 @@ class JointedToss(Frames):
     rests: bool = False
 
     def part(self, first: int, flight: int) -> "JointedToss":
-        """The toss from row `first` on, of whose frames `flight` fly."""
+        """Return the toss from row `first` on, with `flight` frames of flight."""
         return replace(self, frame=self.frame[first:] - self.frame[first], qpos=self.qpos[first:], flight=flight)
 
 
@@ -57,25 +55,24 @@ class JointedTosses:
         return len(self.tosses)
 
     def __getitem__(self, which) -> "JointedTosses":
-        """The tosses with these numbers."""
+        """Return the tosses with these numbers."""
         return JointedTosses([self.tosses[int(i)] for i in np.atleast_1d(which)], self.timestep)
 
     def split(self, seed: int = 0) -> "tuple[JointedTosses, JointedTosses]":
-        """Those to fit, and those to judge by: as the recording says, else a fifth, drawn."""
+        """Return the tosses to fit and those to hold out: as marked in the recording, else a fifth of them, drawn."""
         held = np.array([toss.held_out for toss in self.tosses])
         if not held.any() or held.all():
-            order = np.random.default_rng(seed).permutation(len(self))
-            held = np.isin(np.arange(len(self)), order[: max(1, round(_SHARE * len(self)))])
+            held = splits.held_out(np.arange(len(self)), 0.2, seed)
         return self[np.flatnonzero(~held)], self[np.flatnonzero(held)]
 
 
 def read_jointed(path: str | Path, part: JointedPart) -> JointedTosses:
-    """Recorded tosses of a part.
+    """Read recorded tosses of a part.
 
     A .npz file has `poses` (n, frames, 7 + joints): quaternion w x y z and position [m] of the base, then the joints in
-    the order of the MJCF file, NaN where a frame is missing; `dt` [s]; and, by choice, `split` (n,) with "val" for
-    tosses to judge by, and `number` (n,), the order of recording. A .csv or .parquet file has a row for each frame,
-    with the columns toss, time, x, y, z, qw, qx, qy, qz and one for each joint, by its name; by choice, split.
+    the order of the MJCF file, NaN where a frame is missing; `dt` [s]; optionally `split` (n,) with "val" for held-out
+    tosses, and `number` (n,), the order of recording. A .csv or .parquet file has a row for each frame,
+    with the columns toss, time, x, y, z, qw, qx, qy, qz and one for each joint, by its name; optionally split.
     """
     path = path_of("A recording", path)
     if not path.is_file():
@@ -148,13 +145,13 @@ def _read_table(path: Path, part: JointedPart) -> JointedTosses:
 
 
 def _toss(name: str, place: float, frame: NDArray, qpos: NDArray, held: bool, part: JointedPart) -> JointedToss:
-    """A toss without missing frames, its quaternions of length 1, its angles without jumps by whole turns."""
+    """Return a toss without missing frames, with unit quaternions and unwrapped angles."""
     there = (np.abs(qpos) < FARTHEST).all(axis=1)
     if there.sum() < 2:
         raise checks.InputError(f"{name} has {int(there.sum())} frames without missing numbers; it needs more.")
     qpos, frame = qpos[there].copy(), frame[there]
     length = np.linalg.norm(qpos[:, 3:POSE], axis=1)
-    if (np.abs(length - 1) > _NORM).any():
+    if (np.abs(length - 1) > 0.02).any():
         raise checks.InputError(
             f"{name}: quaternions must have length 1, got {length[np.abs(length - 1).argmax()]:.3g}."
         )
@@ -165,14 +162,14 @@ def _toss(name: str, place: float, frame: NDArray, qpos: NDArray, held: bool, pa
     return JointedToss(name, place, frame - frame[0], qpos, held)
 
 
-# Where the points of a jointed part that may touch are in each frame, and its centre of mass.
+# Contact points and centre of mass in each frame.
 
 
 @dataclass(frozen=True)
 class Places:
-    """Of the frames of one toss, world axes [m].
+    """Possible contact points and the centre of mass in the frames of one toss, world axes [m].
 
-    points: that may touch, (n, p, 3); radius: of each, (p,); com: centre of mass of the whole part, (n, 3)
+    points: centres of spheres, (n, p, 3); radius: of each, (p,); com: of the whole part, (n, 3)
     """
 
     points: NDArray[np.float64]
@@ -186,7 +183,7 @@ class Places:
 
 
 def places_of(part: JointedPart, tosses: list[JointedToss]) -> list[Places]:
-    """Of each toss, with the shapes and masses of the MJCF file."""
+    """Return the places of each toss, with the shapes and masses of the MJCF file."""
     model = part.model({}, 0.002)
     base = model.body(part.links[0].name).id
     touching = _Touching(model)
@@ -202,28 +199,28 @@ def places_of(part: JointedPart, tosses: list[JointedToss]) -> list[Places]:
 
 
 def rest_heights(model: Any, tosses: list[JointedToss]) -> NDArray[np.float64]:
-    """Height (n,) [m] of the lowest point of a model where each toss comes to rest; zero where that tells no ground."""
+    """Return the height (n,) [m] of a model's lowest point where each toss rests; zero where the ground is known."""
     touching = _Touching(model)
     ends = [touching.points(toss.qpos[-1])[:, 2] - touching.radius if toss.rests else np.zeros(1) for toss in tosses]
     return np.array([end.min() for end in ends])
 
 
 class _Touching:
-    """The points of a model that may touch: centres of balls, and both ends of capsules. radius: of each (p,)"""
+    """Possible contact points of a model: centres of spheres, and both ends of capsules. radius: of each (p,)"""
 
     def __init__(self, model: Any) -> None:
         self.model, self.data = model, mujoco.MjData(model)
         touches = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
         touches &= model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
-        is_stick = model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE
-        self._balls, self._sticks = np.flatnonzero(touches & ~is_stick), np.flatnonzero(touches & is_stick)
-        self.radius = model.geom_size[np.concatenate([self._balls, self._sticks, self._sticks]), 0]
+        is_capsule = model.geom_type == mujoco.mjtGeom.mjGEOM_CAPSULE
+        self._spheres, self._capsules = np.flatnonzero(touches & ~is_capsule), np.flatnonzero(touches & is_capsule)
+        self.radius = model.geom_size[np.concatenate([self._spheres, self._capsules, self._capsules]), 0]
 
     def points(self, qpos: NDArray[np.float64]) -> NDArray[np.float64]:
-        """World coordinates (p, 3) [m]."""
-        data, sticks = self.data, self._sticks
+        """Return their world coordinates (p, 3) [m]."""
+        data, capsules = self.data, self._capsules
         data.qpos[:] = qpos
         mujoco.mj_kinematics(self.model, data)
-        along = data.geom_xmat[sticks].reshape(-1, 3, 3)[:, :, 2] * self.model.geom_size[sticks, 1:2]
-        middle = data.geom_xpos[sticks]
-        return np.concatenate([data.geom_xpos[self._balls], middle - along, middle + along])
+        along = data.geom_xmat[capsules].reshape(-1, 3, 3)[:, :, 2] * self.model.geom_size[capsules, 1:2]
+        middle = data.geom_xpos[capsules]
+        return np.concatenate([data.geom_xpos[self._spheres], middle - along, middle + along])

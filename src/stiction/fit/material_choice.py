@@ -1,7 +1,7 @@
-"""Which form of friction map the data call for: the simplest one whose held-out error is as good as the best.
+"""The choice of a friction map's structure: the simplest one whose held-out error is as good as the best.
 
-First the switches (cone, limit, axes), each with all that friction may depend on; then how smooth the curves are; then
-what friction depends on.
+First the switches (cone, limit, axes) are chosen, each with all that friction may depend on; then the smoothness of the
+curves; then what friction depends on.
 """
 
 from collections.abc import Callable
@@ -12,152 +12,114 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics import checks
-from stiction.fit.folds import FOLDS, clustered_mean, fold_of
+from stiction.basics.splits import fold_of
 from stiction.fit.friction_structure import FEW_SPLINES, SPLINES, Model, Range, Structure
+from stiction.fit.gauss_newton import (
+    FRICTION_STEPS,
+    NormalEquations,
+    clustered_mean,
+    minimise,
+    sum_covariance,
+    sums_by,
+)
 
-# Robust Gauss-Newton for the parameters of a friction map, whatever the residuals come from.
+# The problem of fitting a friction map.
 
 
-_HUBER = 2.0  # residuals longer than this many typical ones count less
-_LEAST = 1e-5  # a typical residual is at least so long: below, everything fits
-_DAMPING = (0.0, 1e-3, 1e-1, 10.0)  # tried one after another until the objective falls
-_RIDGE = 1e-9  # share of the greatest curvature: parameters that nothing tells of stay where they are
-_SMALL = 1e-3  # relative gain of an iteration that is the last one
-_FARTHEST = 1.5  # that any parameter moves in one iteration
-
-
-class Problem(Protocol):
+class Observations(Protocol):
     """Observations that a friction map is to explain: residuals (n, k) and their derivatives (n, k, p)."""
 
     @property
     def throw(self) -> NDArray[np.int64]: ...
     def __len__(self) -> int: ...
-    def part(self, which: NDArray[np.bool_]) -> "Problem": ...
+    def part(self, which: NDArray[np.bool_]) -> "Observations": ...
     def typical(self) -> float: ...
     def residuals(self, model: Model, theta: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def jacobian(self, model: Model, theta: NDArray[np.float64], residuals: NDArray) -> NDArray[np.float64]: ...
 
 
-@dataclass(frozen=True)
-class Normal:
-    """The normal equations of one place: H (p, p), its part from the data, the gradient, and that of each row."""
-
-    H: NDArray[np.float64]
-    data: NDArray[np.float64]
-    gradient: NDArray[np.float64]
-    each: NDArray[np.float64]
-
-
-def minimise(
-    problem: Problem, model: Model, theta: NDArray[np.float64], *, smoothness: float, iterations: int
-) -> list[NDArray[np.float64]]:
-    """Parameters after each iteration, from `theta` on, which comes first; the last ones are the best.
+class FrictionProblem:
+    """Huber's loss of each observation, whose edge is two median residuals, and the roughness of the curves as penalty.
 
     smoothness: weight of the penalty against the mean squared residual
     """
-    path = [model.bounded(theta)]
-    residuals = problem.residuals(model, path[0])
-    for _ in range(iterations):
-        here = path[-1]
-        typical = typical_size(residuals)
-        before = _objective(residuals, typical, model, here, smoothness)
-        normal = normal_equations(problem, model, here, residuals, typical, smoothness)
-        found = None
-        for damping in _DAMPING:
-            trial = model.bounded(here + _step(normal, damping))
-            again = problem.residuals(model, trial)
-            after = _objective(again, typical, model, trial, smoothness)
-            if after < before:
-                found = trial, again, after
-                break
-        if found is None:
-            break
-        path.append(found[0])
-        residuals = found[1]
-        if before - found[2] < _SMALL * before:
-            break
-    return path
+
+    def __init__(self, observations: Observations, model: Model, smoothness: float) -> None:
+        self.observations, self.model, self.smoothness = observations, model, smoothness
+        self.penalty = smoothness * model.roughness()
+        self.scale = np.ones(model.size)
+        self.edge = np.inf  # of Huber's loss
+
+    def on(self, observations: Observations) -> "FrictionProblem":
+        """Return the same problem for other observations."""
+        return FrictionProblem(observations, self.model, self.smoothness)
+
+    def bounded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the nearest parameters within the bounds."""
+        return self.model.bounded(x)
+
+    def residuals(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the residuals (n, k) of all observations."""
+        return self.observations.residuals(self.model, x)
+
+    def reweigh(self, residuals: NDArray[np.float64]) -> None:
+        """Set the edge of the loss by the median residual, which outliers do not move, but at least at 2e-5."""
+        self.edge = 2.0 * max(float(np.median(np.linalg.norm(residuals, axis=1))), 1e-5)
+
+    def objective(self, x: NDArray[np.float64], residuals: NDArray[np.float64]) -> float:
+        """Return the mean loss, with the penalty."""
+        size, edge = np.linalg.norm(residuals, axis=1), self.edge
+        loss = np.where(size <= edge, size**2, edge * (2 * size - edge)).mean()
+        return float(loss + self.smoothness * x @ self.model.roughness() @ x)
+
+    def normal_equations(self, x: NDArray[np.float64], residuals: NDArray[np.float64]) -> NormalEquations:
+        """Linearise; H and gradient are half those of the objective."""
+        J = self.observations.jacobian(self.model, x, residuals)
+        size = np.linalg.norm(residuals, axis=1)
+        weight = np.minimum(1.0, self.edge / np.maximum(size, 1e-300)) / len(residuals)
+        flat = (np.sqrt(weight)[:, np.newaxis, np.newaxis] * J).reshape(-1, J.shape[-1])
+        data = flat.T @ flat
+        each = np.einsum("n,nk,nkp->np", weight, residuals, J)
+        return NormalEquations(data + self.penalty, each.sum(axis=0) + self.penalty @ x, data, each)
+
+    def fit(self, x: NDArray[np.float64], iterations: int) -> list[NDArray[np.float64]]:
+        """Return the parameters after each iteration, from `x` on, which comes first; the best ones come last."""
+        return minimise(self, x, FRICTION_STEPS, iterations).path
+
+    def covariance(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the covariance (p, p) of the parameters at a minimum.
+
+        Three terms: the sandwich over throws, since contacts of one throw are correlated; the prior variance that the
+        penalty stands for, where data do not determine a parameter; and the bias by which the penalty moves the curves.
+        """
+        residuals = self.residuals(x)
+        self.reweigh(residuals)
+        normal = self.normal_equations(x, residuals)
+        inverse, penalty = _inverse(normal.H), normal.H - normal.data
+        sums = sums_by(normal.each, self.observations.throw)
+        spread, throws = sum_covariance(sums), len(sums)
+        # One unit of the objective: the variance between throws over the number of parameters that data determine.
+        determined = max(float(np.trace(inverse @ normal.data)), 1e-300)
+        unit = float(np.trace(inverse @ spread)) / determined
+        few = throws / max(throws - min(determined, throws - 1), 1.0)
+        bias = inverse @ penalty @ x
+        total = inverse @ spread @ inverse + unit * inverse @ penalty @ inverse
+        return few * 0.5 * (total + total.T) + np.outer(bias, bias)
 
 
-def typical_size(residuals: NDArray[np.float64]) -> float:
-    """The length of a usual residual: the median, which outliers do not move."""
-    return max(float(np.median(np.linalg.norm(residuals, axis=1))), _LEAST)
-
-
-def normal_equations(
-    problem: Problem, model: Model, theta, residuals: NDArray, typical: float, smoothness: float
-) -> Normal:
-    """The normal equations at `theta`, weighted as Huber's loss has it."""
-    J = problem.jacobian(model, theta, residuals)
-    weight = _weights(residuals, typical) / len(residuals)
-    flat = (np.sqrt(weight)[:, np.newaxis, np.newaxis] * J).reshape(-1, J.shape[-1])
-    data = flat.T @ flat
-    each = np.einsum("n,nk,nkp->np", weight, residuals, J)
-    P = smoothness * model.roughness()
-    return Normal(data + P, data, each.sum(axis=0) + P @ theta, each)
-
-
-def inverse(H: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The inverse of H, in which parameters that nothing tells of do not vary."""
+def _inverse(H: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the pseudo-inverse of H, in which unobservable parameters have no variance."""
     scale = np.sqrt(np.maximum(np.diag(H), 1e-12 * max(H.max(), 1e-300)))
     values, vectors = np.linalg.eigh(H / np.outer(scale, scale))
-    told = values > _RIDGE * values[-1]
-    vectors = vectors[:, told] / scale[:, np.newaxis]
-    return (vectors / values[told]) @ vectors.T
+    seen = values > FRICTION_STEPS.ridge * values[-1]
+    vectors = vectors[:, seen] / scale[:, np.newaxis]
+    return (vectors / values[seen]) @ vectors.T
 
 
-def _step(normal: Normal, damping: float) -> NDArray[np.float64]:
-    curvature = np.diag(normal.H)
-    scale = np.sqrt(np.maximum(curvature, 1e-12 * max(float(curvature.max()), 1e-300)))
-    H = normal.H / np.outer(scale, scale) + (damping + _RIDGE) * np.eye(len(scale))
-    move = -np.linalg.solve(H, normal.gradient / scale) / scale
-    return move * min(1.0, _FARTHEST / max(float(np.abs(move).max()), 1e-300))
+# Held-out errors of a structure, in folds over whole throws.
 
 
-def _weights(residuals: NDArray, typical: float) -> NDArray[np.float64]:
-    size = np.linalg.norm(residuals, axis=1)
-    return np.minimum(1.0, _HUBER * typical / np.maximum(size, 1e-300))
-
-
-def _objective(residuals: NDArray, typical: float, model: Model, theta: NDArray, smoothness: float) -> float:
-    size, edge = np.linalg.norm(residuals, axis=1), _HUBER * typical
-    loss = np.where(size <= edge, size**2, edge * (2 * size - edge)).mean()
-    return float(loss + smoothness * theta @ model.roughness() @ theta)
-
-
-# Error bars: the covariance of a friction map's parameters.
-
-
-def covariance(problem: Problem, model: Model, theta: NDArray[np.float64], smoothness: float) -> NDArray[np.float64]:
-    """Covariance (p, p) of the parameters at a minimum.
-
-    Three parts: how much the parameters differ with the throws that happened to be made (a sandwich with throws as its
-    clusters, since contacts of one throw are alike), the spread that the penalty takes for likely where data do not
-    tell, and how far the penalty pulls the curves from where the data alone would have them.
-    """
-    residuals = problem.residuals(model, theta)
-    normal = normal_equations(problem, model, theta, residuals, typical_size(residuals), smoothness)
-    inverse_H = inverse(normal.H)
-    _, number = np.unique(problem.throw, return_inverse=True)
-    sums = np.zeros((number.max() + 1, len(theta)))
-    np.add.at(sums, number, normal.each)
-    sums -= sums.mean(axis=0)
-    throws = len(sums)
-    spread = sums.T @ sums * (throws / max(throws - 1, 1))
-    # What one unit of the objective is worth: the variance that the throws show over that of as many free numbers.
-    free = max(float(np.trace(inverse_H @ normal.data)), 1e-300)
-    unit = float(np.trace(inverse_H @ spread)) / free
-    few = throws / max(throws - min(free, throws - 1), 1.0)
-    pull = inverse_H @ (normal.H - normal.data) @ theta
-    total = inverse_H @ spread @ inverse_H + unit * inverse_H @ (normal.H - normal.data) @ inverse_H
-    return few * 0.5 * (total + total.T) + np.outer(pull, pull)
-
-
-# Held-out errors of a form of the friction map: folds over whole throws, since contacts of one throw are alike.
-
-
-_MOST = 1.0  # an error counts no more than this: one contact that goes astray says little
+FOLDS = 4
 
 
 @dataclass(frozen=True)
@@ -168,9 +130,9 @@ class Score:
     throw: NDArray[np.int64]
 
     @classmethod
-    def of(cls, problem: Problem, residuals: NDArray[np.float64]) -> "Score":
-        """Errors of residuals (n, k)."""
-        return cls(np.minimum(np.linalg.norm(residuals, axis=1), _MOST), problem.throw)
+    def of(cls, problem: Observations, residuals: NDArray[np.float64]) -> "Score":
+        """Return the errors of residuals (n, k), capped at 1: a single outlier holds little information."""
+        return cls(np.minimum(np.linalg.norm(residuals, axis=1), 1.0), problem.throw)
 
     @property
     def mean(self) -> float:
@@ -178,11 +140,11 @@ class Score:
         return float(self.errors.mean())
 
     def excess(self, other: "Score") -> tuple[float, float]:
-        """By how much the mean error is greater than the other's, and the standard error of that, over throws."""
+        """Return the excess of the mean error over the other's, and its standard error over throws."""
         return clustered_mean(self.errors - other.errors, self.throw)
 
     def log_excess(self, other: "Score", floor: float) -> tuple[float, float]:
-        """The same of ln(error + floor), which sees many small gains that a few great errors would hide."""
+        """Return the same of ln(error + floor), which reveals many small gains that a few great errors would hide."""
         return clustered_mean(np.log((self.errors + floor) / (other.errors + floor)), self.throw)
 
     @property
@@ -191,37 +153,27 @@ class Score:
         return clustered_mean(self.errors, self.throw)[1]
 
 
-def held_out_throws(throw: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Numbers of the throws to hold out, this share of those that observations belong to: one at least, not all."""
-    if not 0 < share < 1:
-        raise checks.InputError(f"held_out must be a share between 0 and 1, got {share:g}.")
-    throws = np.unique(throw)
-    return rng.permutation(throws)[: min(max(round(share * len(throws)), 1), len(throws) - 2)]
-
-
 def cross_validate(
-    problem: Problem, model: Model, theta: NDArray[np.float64], *, smoothness: float, iterations: int, seed: int
+    problem: FrictionProblem, theta: NDArray[np.float64], iterations: int, seed: int
 ) -> tuple[Score, NDArray[np.float64]]:
-    """Held-out errors of all observations, and the parameters from all of them, from `theta` on."""
-    fold = fold_of(problem.throw, seed)
-    how = {"smoothness": smoothness, "iterations": iterations}
-    whole = minimise(problem, model, theta, **how)[-1]
-    residuals = problem.residuals(model, whole)
+    """Return the held-out errors of all observations, and the parameters from all of them, from `theta` on."""
+    observations, model = problem.observations, problem.model
+    fold = fold_of(observations.throw, FOLDS, seed)
+    whole = problem.fit(theta, iterations)[-1]
+    residuals = problem.residuals(whole)
     for k in range(FOLDS):
         held = fold == k
         if held.any():
-            fitted = minimise(problem.part(~held), model, whole, **how)[-1]
-            residuals[held] = problem.part(held).residuals(model, fitted)
-    return Score.of(problem, residuals), whole
+            fitted = problem.on(observations.part(~held)).fit(whole, iterations)[-1]
+            residuals[held] = observations.part(held).residuals(model, fitted)
+    return Score.of(observations, residuals), whole
 
 
 SMOOTHNESS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 _FIRST_SMOOTHNESS = 1e-4
-_ERRORS = 2.0  # standard errors within which two structures do equally well ...
-_SHARE = 0.02  # ... or within this share of the error ...
-_FLOOR = 5e-4  # ... or if they differ by less than this share of friction, which nothing notices
-_PERFECT = 1e-5  # an error that is only rounding
-_HOPELESS = 2.0  # times the least error on the data themselves: more will not be made good by held-out ones
+# Two structures are equally good within two standard errors, or within this share of the error, or within this share of
+# friction, which no motion depends on.
+_SHARE, _FLOOR = 0.02, 5e-4
 
 Ranges = tuple[Range, Range]
 Progress = Callable[[str, float], None]
@@ -240,7 +192,7 @@ class Candidate:
         return self.model.structure
 
     def row(self) -> dict[str, Any]:
-        """What the info of a material tells of it."""
+        """Return its row in the info of a material."""
         return {
             "switches": self.structure.switches,
             "depends_on": self.structure.depends_on,
@@ -252,10 +204,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen, from what.
+    """The chosen candidate and the smoothness of its curves.
 
-    best: the candidate; smoothness: of its curves
-    switches, structures: what the info tells of all that were tried
+    switches, structures: rows of the info for all that were tried
     """
 
     best: Candidate
@@ -264,12 +215,12 @@ class Choice:
     structures: list[dict[str, Any]]
 
     def against(self, rivals: list[Candidate]) -> "Choice":
-        """The same choice, or the rival with other switches that does as well as the best and is the simplest."""
+        """Return the same choice, or the simplest rival with other switches that is as good as the best."""
         best = simplest([self.best, *rivals])
         return replace(self, best=best, switches=_rows([self.best, *rivals], best))
 
-    def told(self, basis: dict[str, Any]) -> dict[str, Any]:
-        """What was chosen, and from what, as the info of a material tells it."""
+    def info(self, basis: dict[str, Any]) -> dict[str, Any]:
+        """Return the choice as the info of a material has it. basis: the data it was based on"""
         model = self.best.model
         seen = {"speeds": model.speeds, "loads": model.loads}
         return {
@@ -284,40 +235,40 @@ class Chooser:
     """Tries structures on one set of observations.
 
     ranges: of ln speed and ln load that were seen
-    slow: the observations take long to explain, so that not all structures are tried to the end
+    slow: the residuals are expensive, so that structures with poor fits are not cross-validated
     """
 
     def __init__(
-        self, problem: Problem, ranges: Ranges, *, iterations: int, slow: bool, seed: int, progress: Progress
+        self, problem: Observations, ranges: Ranges, *, iterations: int, slow: bool, seed: int, progress: Progress
     ) -> None:
         self.problem, self.ranges, self.iterations, self.seed = problem, ranges, iterations, seed
         self.slow, self.progress = slow, progress
 
     def choose(self) -> Choice:
-        """The structure and smoothness that the data call for."""
+        """Return the structure and smoothness that the data call for."""
         switches = self._try("switches", _all_switches(), _FIRST_SMOOTHNESS)
         switched = simplest(switches)
         structures = _dependences(switched.structure)
         smoothness = self._smoothness(self._candidate(structures[-1], _FIRST_SMOOTHNESS))
         tried = self._try("structure", structures, smoothness)
-        told = _rows(switches, switched), _rows(tried, best := simplest(tried))
+        rows = _rows(switches, switched), _rows(tried, best := simplest(tried))
         finest = self._smoothness(best)
         if finest != smoothness:
             best = self._candidate(best.structure, finest, best.theta)
-        return Choice(best, finest, *told)
+        return Choice(best, finest, *rows)
 
-    def begun(self, structure: Structure, theta: NDArray[np.float64]) -> Choice:
-        """One structure alone, with parameters to begin from."""
+    def single(self, structure: Structure, theta: NDArray[np.float64]) -> Choice:
+        """Return one structure alone, fitted from these parameters on."""
         best = self._candidate(structure, _FIRST_SMOOTHNESS, theta)
         return Choice(best, SMOOTHNESS[0], _rows([best], best), _rows([best], best))
 
     def grow(self, choice: Choice) -> Choice:
-        """The same choice with what these observations call for besides, one dependence after another.
+        """Return the same choice with further dependences that these observations call for, one after another.
 
-        Points alone may not tell: in few throws, hardly one of them slides as slowly as the surfaces do.
+        Points alone may not show them: in few throws, hardly one of them slides as slowly as the surfaces do.
         """
-        begun = self._candidate(choice.best.structure, choice.smoothness, choice.best.theta)
-        best, told = begun, list(choice.structures)
+        first = self._candidate(choice.best.structure, choice.smoothness, choice.best.theta)
+        best, rows = first, list(choice.structures)
         while True:
             error = Score.of(self.problem, self.problem.residuals(best.model, best.theta)).mean
             fits = [(more, *self._fit(more, _FIRST_SMOOTHNESS)) for more in _one_more(best.structure)]
@@ -325,46 +276,47 @@ class Chooser:
             tried = [self._candidate(more, _FIRST_SMOOTHNESS, theta) for more, theta in hopeful]
             better = simplest([best, *tried])
             if better is best:
-                return choice if best is begun else Choice(best, self._smoothness(best), choice.switches, told)
+                return choice if best is first else Choice(best, self._smoothness(best), choice.switches, rows)
             best = better
-            told = [{**row, "chosen": False} for row in told] + _rows(tried, best)
+            rows = [{**row, "chosen": False} for row in rows] + _rows(tried, best)
 
     def _try(self, part: str, structures: list[Structure], smoothness: float) -> list[Candidate]:
-        """Candidates of all structures; of those that are slow to try, none that the same data show to be far off."""
-        begins: list[NDArray | None] = [None] * len(structures)
+        """Return candidates of all structures; if slow, only of those that fit the data half as well as any."""
+        starts: list[NDArray | None] = [None] * len(structures)
         if self.slow:
             fits = [self._fit(structure, smoothness) for structure in structures]
-            enough = _HOPELESS * min(error for _, error in fits) + _FLOOR
+            enough = 2.0 * min(error for _, error in fits) + _FLOOR
             structures = [s for s, (_, error) in zip(structures, fits) if error <= enough]
-            begins = [theta for theta, error in fits if error <= enough]
+            starts = [theta for theta, error in fits if error <= enough]
         tried = []
-        for k, (structure, begin) in enumerate(zip(structures, begins)):
+        for k, (structure, start) in enumerate(zip(structures, starts)):
             self.progress(part, k / len(structures))
-            tried.append(self._candidate(structure, smoothness, begin))
+            tried.append(self._candidate(structure, smoothness, start))
         self.progress(part, 1.0)
         return tried
 
     def _fit(self, structure: Structure, smoothness: float) -> tuple[NDArray[np.float64], float]:
-        """Parameters from all data, and their mean error on the same data."""
-        model = Model(structure, *self.ranges)
-        begin = model.start(self.problem.typical())
-        theta = minimise(self.problem, model, begin, smoothness=smoothness, iterations=self.iterations)[-1]
-        return theta, Score.of(self.problem, self.problem.residuals(model, theta)).mean
+        """Return parameters from all data, and their mean error on the same data."""
+        problem = self._problem(structure, smoothness)
+        theta = problem.fit(problem.model.start(self.problem.typical()), self.iterations)[-1]
+        return theta, Score.of(self.problem, problem.residuals(theta)).mean
 
     def _candidate(self, structure: Structure, smoothness: float, theta: NDArray | None = None) -> Candidate:
-        model = Model(structure, *self.ranges)
-        begin = model.start(self.problem.typical()) if theta is None else theta
-        how = {"smoothness": smoothness, "iterations": self.iterations, "seed": self.seed}
-        score, found = cross_validate(self.problem, model, begin, **how)
-        return Candidate(model, found, score)
+        problem = self._problem(structure, smoothness)
+        start = problem.model.start(self.problem.typical()) if theta is None else theta
+        score, found = cross_validate(problem, start, self.iterations, self.seed)
+        return Candidate(problem.model, found, score)
+
+    def _problem(self, structure: Structure, smoothness: float) -> FrictionProblem:
+        return FrictionProblem(self.problem, Model(structure, *self.ranges), smoothness)
 
     def _smoothness(self, candidate: Candidate) -> float:
-        """The smoothness that predicts best; of those that predict perfectly, the greatest."""
+        """Return the smoothness that predicts best; among perfect ones, the greatest."""
         if not (candidate.structure.speed or candidate.structure.load or candidate.structure.direction):
             return SMOOTHNESS[0]
         tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
         errors = [one.score.mean for one in tried]
-        return next(s for s, error in zip(SMOOTHNESS, errors) if error <= min(errors) + _PERFECT)
+        return next(s for s, error in zip(SMOOTHNESS, errors) if error <= min(errors) + 1e-5)
 
 
 def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
@@ -372,7 +324,7 @@ def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
 
 
 def simplest(candidates: list[Candidate]) -> Candidate:
-    """The candidate with the fewest parameters, of those as good as the best one; the first of equals."""
+    """Return the candidate with the fewest parameters among those as good as the best one; the first of equals."""
     order = sorted(candidates, key=lambda c: c.model.size)
     best = min(order, key=lambda c: c.score.mean).score
     return next(candidate for candidate in order if _is_as_good(candidate.score, best))
@@ -381,12 +333,12 @@ def simplest(candidates: list[Candidate]) -> Candidate:
 def _is_as_good(score: Score, best: Score) -> bool:
     excess, error = score.excess(best)
     log_excess, log_error = score.log_excess(best, _FLOOR)
-    as_good = excess <= max(_ERRORS * error, _SHARE * best.mean, _FLOOR)
-    return as_good and log_excess <= max(_ERRORS * log_error, _SHARE)
+    as_good = excess <= max(2.0 * error, _SHARE * best.mean, _FLOOR)
+    return as_good and log_excess <= max(2.0 * log_error, _SHARE)
 
 
 def _all_switches() -> list[Structure]:
-    """All cones, limits and axes, each with everything that friction may depend on."""
+    """Return all cones, limits and axes, each with everything that friction may depend on."""
     rich = Structure(speed=True, load=True, viscosity=True, splines=FEW_SPLINES)
     result = []
     for cone, limit, axes in product(("round", "box"), ("actual", "frictionless"), ("world", "body")):
@@ -398,13 +350,13 @@ def _all_switches() -> list[Structure]:
 
 
 def _one_more(structure: Structure) -> list[Structure]:
-    """Structures with one dependence more; those on direction need axes that are already chosen."""
+    """Return structures with one more dependence; those on direction need axes that are already chosen."""
     names = ["speed", "load", "viscosity"] + ["direction"] * (not structure.stretch)
     return [replace(structure, **{name: True}) for name in names if not getattr(structure, name)]
 
 
 def _dependences(rich: Structure) -> list[Structure]:
-    """All that friction may depend on, with the switches of `rich`."""
+    """Return all combinations of dependences, with the switches of `rich`."""
     names = ["stretch" if rich.stretch else "direction", "speed", "load", "viscosity"]
     result = []
     for some in product((False, True), repeat=len(names)):

@@ -1,35 +1,154 @@
-"""Contact patches of all kinds: what a material's law makes of them, by the native solver, beside what was seen."""
+"""Observed contacts from which a material is learned: single sliding points, and patches of all kinds.
 
+At a sliding point friction is observed directly: its size over the load is the coefficient. The friction of a patch is
+compared with that of a material's law by the native solver.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiction import _core
+from stiction.basics import checks
+from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
-from stiction.bodies.state import Kind, Mode
-from stiction.fit.friction_structure import Model, Structure
-from stiction.fit.observed import Observed, joined
+from stiction.bodies.state import Kind, Mode, State
+from stiction.fit.friction_structure import Model, Range, Structure
 from stiction.laws.material import Material
+from stiction.simulation.motion import Motion, Setting, contacts_at, to_motion
 
-# Sliding contacts of a single point, where friction shows at once: its size over the load is the coefficient.
+_COLUMNS = ("position", "quaternion", "twist", "impulse", "after", "mode", "kind", "throw", "step")
 
 
-_LEAST_COEFFICIENT = 0.2  # of the usual coefficient: friction below it is not measured in shares of itself
-_NONE = 1e-6  # share of the usual coefficient below which a point has no friction: a guard of the physics took it
-_STUCK = 1e-4  # slip, in shares of the speed that the impulse can change, below which a point holds but yields a little
-_TURN = 1e-5  # finite difference of ln stretch
+@dataclass(frozen=True)
+class Observed:
+    """Contacts of one body in one setting, n of them, at its centre of mass.
+
+    twist, after: before and after the step, (n, 6); impulse: (n, 6)
+    mode, kind, throw, step: (n,); throws of different data sets have different numbers; step -1: of no trajectory
+    """
+
+    body: Body
+    setting: Setting
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    twist: NDArray[np.float64]
+    impulse: NDArray[np.float64]
+    after: NDArray[np.float64]
+    mode: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    throw: NDArray[np.int64]
+    step: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.mode)
+
+    def __getitem__(self, which: NDArray) -> "Observed":
+        """Return some of the contacts, by index or by mask."""
+        return replace(self, **{name: getattr(self, name)[which] for name in _COLUMNS})
+
+    def sliding(self) -> "Observed":
+        """Return those that slide under at least a hundredth of the weight; others hardly change the motion."""
+        weight = self.body.mass * float(np.linalg.norm(self.setting.gravity)) * self.setting.timestep
+        return self[(self.mode == Mode.DYNAMIC) & (self.impulse[:, 2] > 1e-2 * weight)]
+
+    def contacts(self) -> _core.Contacts:
+        """Return all contacts as laws take them."""
+        return contacts_at(self.body, Motion(self.position, self.quaternion, self.twist), self.setting)
+
+
+def joined(parts: Sequence[Observed]) -> Observed:
+    """Return the contacts of several parts of one body in one setting together."""
+    return replace(parts[0], **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
+
+
+def opened(data: Any) -> list[Any]:
+    """Return one or many data sets as a list, each opened if it is the path of its folder."""
+    several = data if isinstance(data, Sequence) and not isinstance(data, str | Path) else [data]
+    sets = []
+    for one in several:
+        if isinstance(one, str | Path):
+            from stiction.data.dataset import DataSet  # needs pyarrow, which opened data do not
+
+            one = DataSet(one)
+        if not all(hasattr(one, name) for name in ("body", "setting", "read")):
+            raise checks.InputError(f"A material is learned from data sets or their folders, got {checks.shown(one)}.")
+        sets.append(one)
+    if not sets:
+        raise checks.InputError("A material is learned from at least one data set, got none.")
+    return sets
+
+
+def observe(sets: Sequence[Any]) -> list[Observed]:
+    """Return the contacts of data sets that touch at their recorded poses; too few of them are refused."""
+    parts, first = [], 0
+    for one in sets:
+        part = _read(one, first)
+        first = int(part.throw.max(initial=first - 1)) + 1
+        parts.append(part)
+    throws = len(np.unique(np.concatenate([part.throw for part in parts])))
+    if throws < 4:
+        raise checks.InputError(f"A material needs at least 4 throws with contacts, got {throws}.")
+    sliding = sum(len(part.sliding()) for part in parts)
+    if sliding < 40:
+        raise checks.InputError(
+            f"A material needs at least 40 sliding contacts, got {sliding}: throw the body more often, or faster."
+        )
+    return parts
+
+
+def _read(data: Any, first: int) -> Observed:
+    """Return the contacts of one data set; its throws are numbered from `first` on."""
+    rows = data.read(_COLUMNS)
+    motion = to_motion(data.body, State(rows["position"], rows["quaternion"]))
+    numbers: dict[str, Any] = {name: np.asarray(rows[name], np.float64) for name in ("twist", "impulse", "after")}
+    numbers |= {name: np.asarray(rows[name], np.int64) for name in ("mode", "kind", "throw", "step")}
+    numbers["throw"] = numbers["throw"] + first
+    part = Observed(data.body, data.setting, motion.position, motion.quaternion, **numbers)
+    record: Any = part.contacts().record
+    return part[record.index]
+
+
+def seen_ranges(parts: list[Observed]) -> tuple[Range, Range]:
+    """Return the ranges of ln slip speed [m/s] and of ln load [N] of sliding contacts.
+
+    Beyond them, friction stays constant. The points of a patch share its load. Speeds below 1 mm/s count as that.
+    """
+    speeds, loads = zip(*(_speeds_and_loads(part.sliding()) for part in parts))
+    return _range(np.maximum(np.concatenate(speeds), 1e-3)), _range(np.concatenate(loads))
+
+
+def _speeds_and_loads(sliding: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    record: Any = sliding.contacts().record
+    load = sliding.impulse[:, 2] / sliding.setting.timestep
+    slip = np.linalg.norm(_velocity(record.before, record.centre)[:, :2], axis=1)
+    return slip, load / [_core.material_points(int(n)) for n in record.count]
+
+
+def _range(values: NDArray[np.float64]) -> Range:
+    """Return the range of the logarithms without the three extreme ones, or 1 %, at either end, and a margin of 0.2."""
+    logs = np.log(values[values > 0])
+    share = min(3 / max(len(logs), 1), 1e-2)
+    low, high = np.quantile(logs, (share, 1 - share))
+    margin = max(0.2, 0.5 * (0.5 - (high - low)))  # curves need some width
+    return float(low - margin), float(high + margin)
+
+
+# Single points that slide.
 
 
 @dataclass(frozen=True)
 class SlidingPoints:
     """Single points that slide, n of them.
 
-    friction: impulse (n, 2) [N s]; slip: velocity after the step (n, 2) [m/s]; speed: of slip at its begin (n,) [m/s]
-    stuck: speed of slip after the step up to which a point holds, but for what simulators let it yield (n,) [m/s]
-    normal, frictionless: normal impulses (n,), the actual one and the one that there would be without friction [N s]
-    size: of friction, that errors are measured in (n,) [N s]
+    friction: impulse (n, 2) [N s]; slip: velocity after the step (n, 2) [m/s]; speed: of slip before it (n,) [m/s]
+    stuck: speed of slip after the step up to which a point sticks, but for the simulator's compliance (n,) [m/s]
+    normal, frictionless: normal impulses (n,), the actual one and that of frictionless contact [N s]
+    size: of friction, the unit of errors (n,) [N s]
     axis: the body's x axis seen from above, (n, 2); timestep: (n,) [s]; throw: (n,)
     """
 
@@ -48,19 +167,19 @@ class SlidingPoints:
         return len(self.speed)
 
     def part(self, which: NDArray) -> "SlidingPoints":
-        """Some of the points, by index or by mask."""
+        """Return some of the points, by index or by mask."""
         return replace(self, **{name: value[which] for name, value in vars(self).items()})
 
     def typical(self) -> float:
-        """The median coefficient."""
-        return usual_coefficient(np.linalg.norm(self.friction, axis=1) / self.normal)
+        """Return the median coefficient."""
+        return _usual_coefficient(np.linalg.norm(self.friction, axis=1) / self.normal)
 
     def loads(self, structure: Structure) -> NDArray[np.float64]:
-        """Normal impulses that limit friction (n,) [N s]."""
+        """Return the normal impulses that limit friction (n,) [N s]."""
         return self.normal if structure.limit == "actual" else self.frictionless
 
     def residuals(self, model: Model, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Error of friction over its size, (n, 2), where normal impulse and direction of slip are as observed."""
+        """Return the error of friction over its size (n, 2), for the observed normal impulse and direction of slip."""
         material, observed, error = model.material(theta), self._in_axes(self.friction, model.structure), 0.0
         slips = np.zeros((len(self), 2), dtype=np.bool_)
         for angle, along in self._pushes(model.structure, material):
@@ -69,7 +188,7 @@ class SlidingPoints:
         return np.where(slips, error - observed, 0.0) / self.size[:, np.newaxis]
 
     def jacobian(self, model: Model, theta: NDArray[np.float64], residuals: NDArray) -> NDArray[np.float64]:
-        """Derivatives (n, 2, p) of the residuals with the parameters."""
+        """Return the derivatives (n, 2, p) of the residuals with respect to the parameters."""
         structure, material = model.structure, model.material(theta)
         J = np.zeros((len(self), 2, model.size))
         own = model.size - structure.stretch
@@ -79,15 +198,15 @@ class SlidingPoints:
             J[..., :own] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
         if structure.stretch:
             moved = theta.copy()
-            moved[-1] += _TURN
-            J[..., -1] = (self.residuals(model, moved) - residuals) / _TURN
+            moved[-1] += 1e-5
+            J[..., -1] = (self.residuals(model, moved) - residuals) / 1e-5
         return J
 
     def _coefficients(self, material: Material, angle: NDArray, structure: Structure) -> NDArray[np.float64]:
         return np.asarray(material.native(angle, self.speed, self.loads(structure) / self.timestep))
 
     def _pushes(self, structure: Structure, material: Material) -> list[tuple[NDArray, NDArray]]:
-        """Directions of slip (n,) [rad], with friction (n, 2) for a coefficient of one there; they add up."""
+        """Return directions of slip (n,) [rad], with friction (n, 2) for a coefficient of one there; they add up."""
         load, slip = self.loads(structure)[:, np.newaxis], self._in_axes(self.slip, structure)
         if structure.cone == "round":
             stretched = slip * material.stretch
@@ -99,32 +218,42 @@ class SlidingPoints:
         return [(along_x, push * (1.0, 0.0)), (along_y, push * (0.0, 1.0))]
 
     def _in_axes(self, vectors: NDArray, structure: Structure) -> NDArray[np.float64]:
-        """Vectors (n, 2) of the world in the axes of the structure."""
+        """Return vectors (n, 2) of the world in the axes of the structure."""
         if structure.axes == "world":
             return vectors
         (x, y), (a, b) = vectors.T, self.axis.T
         return np.stack([a * x + b * y, a * y - b * x], axis=1)
 
 
-def sliding_points(observed: Observed) -> SlidingPoints:
-    """The sliding points among observed contacts."""
+def sliding_points(parts: list[Observed]) -> SlidingPoints:
+    """Return the sliding points among the observed contacts of several bodies, without those that have no friction."""
+    found = [_sliding_points(part) for part in parts]
+    points = SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in found]) for name in vars(found[0])})
+    usual = points.typical() * points.normal if len(points) else points.normal
+    # Errors of small friction are not relative to it; where there is none at all, a guard of the physics removed it.
+    points = replace(points, size=np.hypot(points.size, 0.2 * usual))
+    return points.part(np.linalg.norm(points.friction, axis=1) >= 1e-6 * usual)
+
+
+def _sliding_points(observed: Observed) -> SlidingPoints:
     part = observed[observed.kind == Kind.POINT].sliding()
     contacts = part.contacts()
     record: Any = contacts.record
-    part = part[record.index]
-    arm = record.centre
+    part, arm = part[record.index], record.centre
     before, free, after = (_velocity(twist, arm) for twist in (record.before, record.velocity, part.after))
     push = np.hstack([np.tile((0.0, 0.0, 1.0), (len(arm), 1)), np.cross(arm, (0.0, 0.0, 1.0))])
-    response = np.einsum("ni,nij,nj->n", push, contacts.inverse_inertia, push)
+    inverse_mass = np.einsum("ni,nij,nj->n", push, contacts.inverse_inertia, push)  # at the point
+    x = record.rotation[:, :2, 0]
+    axis = np.where((x**2).sum(axis=1, keepdims=True) < 0.01, record.rotation[:, :2, 1], x)  # y where x is vertical
     points = SlidingPoints(
         friction=part.impulse[:, :2],
         slip=after[:, :2],
         speed=np.linalg.norm(before[:, :2], axis=1),
-        stuck=_STUCK * response * np.linalg.norm(part.impulse[:, :3], axis=1),
+        stuck=1e-4 * inverse_mass * np.linalg.norm(part.impulse[:, :3], axis=1),
         normal=part.impulse[:, 2],
-        frictionless=-free[:, 2] / response,
+        frictionless=-free[:, 2] / inverse_mass,
         size=np.linalg.norm(part.impulse[:, :2], axis=1),
-        axis=_level_axis(record.rotation),
+        axis=axis / np.linalg.norm(axis, axis=1, keepdims=True),
         timestep=np.full(len(arm), part.setting.timestep),
         throw=part.throw,
     )
@@ -133,66 +262,40 @@ def sliding_points(observed: Observed) -> SlidingPoints:
 
 
 def _velocity(twist: NDArray[np.float64], arm: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Velocity (n, 3) of the points at `arm` (n, 3)."""
+    """Return the velocity (n, 3) of the points at `arm` (n, 3)."""
     return twist[:, :3] + np.cross(twist[:, 3:], arm).astype(np.float64)
 
 
-def joined_points(parts: list[SlidingPoints]) -> SlidingPoints:
-    """Points of several bodies together, without those that have no friction."""
-    points = SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
-    usual = points.typical() * points.normal if len(points) else points.normal
-    points = replace(points, size=np.hypot(points.size, _LEAST_COEFFICIENT * usual))
-    return points.part(np.linalg.norm(points.friction, axis=1) >= _NONE * usual)
-
-
-def usual_coefficient(coefficients: NDArray[np.float64]) -> float:
-    """Their median, within what is fitted: hardly any friction is some, too."""
+def _usual_coefficient(coefficients: NDArray[np.float64]) -> float:
+    """Return their median, within the bounds of the fit."""
     return float(np.clip(np.median(coefficients), 1e-3, 1e3))
 
 
-def _level_axis(rotation: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The body's x axis seen from above, (n, 2), for rotations (n, 3, 3); its y axis where x stands upright."""
-    x = rotation[:, :2, 0]
-    axis = np.where((x**2).sum(axis=1, keepdims=True) < 0.01, rotation[:, :2, 1], x)
-    return axis / np.linalg.norm(axis, axis=1, keepdims=True)
+# Patches of all kinds.
 
 
 KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
-_LEAST_SHARE = 0.05  # of the normal impulse: friction below it is not measured in shares of itself
-_STEP = 1e-4  # of finite differences
-_STATIC = 0.15  # share of static patches among those that are drawn
-_CLIP = 99.0  # percentile at which derivatives are cut off: a contact that changes its mode is no slope
 
 
-@dataclass(frozen=True)
 class _Group:
-    """Contacts of one body in one setting, with the friction (n, 3) that was observed, in units of `size` (n, 1)."""
+    """Contacts of one body in one setting, with the observed friction (n, 3) in units of `size` (n, 1)."""
 
-    body: Body
-    observed: Observed
-    contacts: _core.Contacts
-    friction: NDArray[np.float64]
-    size: NDArray[np.float64]
-    radius: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, observed: Observed) -> "_Group":
-        contacts = observed.contacts()
-        record: Any = contacts.record
+    def __init__(self, observed: Observed) -> None:
+        self.observed, self.contacts = observed, observed.contacts()
+        record: Any = self.contacts.record
         p = observed.impulse
-        size = np.hypot(np.linalg.norm(p[:, :2], axis=1), _LEAST_SHARE * np.abs(p[:, 2]))[:, np.newaxis]
-        radius = np.hypot(record.radius, 0.1 * record.diameter)
-        empty = cls(observed.body, observed, contacts, np.empty(0), np.maximum(size, 1e-300), radius)
-        return cls(observed.body, observed, contacts, empty.scaled(p), empty.size, radius)
+        size = np.hypot(np.linalg.norm(p[:, :2], axis=1), 0.05 * np.abs(p[:, 2]))[:, np.newaxis]
+        self.size, self.radius = np.maximum(size, 1e-300), np.hypot(record.radius, 0.1 * record.diameter)
+        self.friction = self.scaled(p)
 
     def scaled(self, impulse: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Friction (n, 3) of impulses (n, 6) at the patches' centres over `size`, its torque also over the radius."""
+        """Return friction (n, 3) of impulses (n, 6) at the patches' centres over `size`, its torque over the radius."""
         centre, (x, y), m = self.contacts.record["centre"], impulse[:, :2].T, impulse[:, 5]
         torque = (m - centre[:, 0] * y + centre[:, 1] * x) / self.radius
         return np.stack([x, y, torque], axis=1) / self.size
 
     def residuals(self, material: Material) -> NDArray[np.float64]:
-        law = material.on(self.body, timestep=self.observed.setting.timestep)
+        law = material.on(self.observed.body, timestep=self.observed.setting.timestep)
         return self.scaled(law.respond(self.contacts)[0]) - self.friction
 
 
@@ -200,80 +303,71 @@ class Patches:
     """Observed contacts of one or many bodies, of all kinds of patches."""
 
     def __init__(self, parts: list[Observed]) -> None:
-        self.parts = _joined([part for part in parts if len(part)])
-        self._groups = [_Group.of(part) for part in self.parts]
-        self.throw, self.kind, self.mode = (
-            np.concatenate([getattr(part, name) for part in self.parts] or [np.empty(0, dtype=np.int64)])
-            for name in ("throw", "kind", "mode")
-        )
+        same: dict[tuple[int, int], list[Observed]] = {}  # of one body and setting, which are solved together
+        for part in parts:
+            if len(part):
+                same.setdefault((id(part.body), id(part.setting)), []).append(part)
+        self.parts = [joined(some) for some in same.values()]
+        self._groups = [_Group(part) for part in self.parts]
+        self.throw = np.concatenate([part.throw for part in self.parts] or [np.empty(0, dtype=np.int64)])
 
     def __len__(self) -> int:
         return len(self.throw)
 
     def part(self, which: NDArray[np.bool_]) -> "Patches":
-        """Some of the patches, by mask."""
+        """Return some of the patches, by mask."""
         return Patches([part[mask] for part, mask in zip(self.parts, _cut(which, self.parts))])
 
     def typical(self) -> float:
-        """The median share of friction in the normal impulse, where it slides."""
+        """Return the median ratio of friction to the normal impulse, where it slides."""
         p = np.concatenate([part.impulse[part.mode == Mode.DYNAMIC] for part in self.parts])
         p = p[p[:, 2] > 0]
-        return usual_coefficient(np.linalg.norm(p[:, :2], axis=1) / p[:, 2])
+        return _usual_coefficient(np.linalg.norm(p[:, :2], axis=1) / p[:, 2])
 
     def residuals(self, model: Model, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Error of friction, a torque too, over its size, (n, 3)."""
+        """Return the error of friction, torque included, over its size, (n, 3)."""
         material = model.material(theta)
         return np.concatenate([group.residuals(material) for group in self._groups])
 
     def jacobian(self, model: Model, theta: NDArray[np.float64], residuals: NDArray) -> NDArray[np.float64]:
-        """Derivatives (n, 3, p) of the residuals with the parameters, by finite differences."""
+        """Return the derivatives (n, 3, p) of the residuals by finite differences, without those of mode changes."""
         J = np.empty((*residuals.shape, len(theta)))
         for k in range(len(theta)):
             moved = theta.copy()
-            moved[k] += _STEP
-            J[..., k] = (self.residuals(model, moved) - residuals) / _STEP
+            moved[k] += 1e-4
+            J[..., k] = (self.residuals(model, moved) - residuals) / 1e-4
             size = np.linalg.norm(J[..., k], axis=1)
-            most = np.percentile(size[size > 0], _CLIP) if (size > 0).any() else 1.0
-            J[..., k] *= np.minimum(1.0, most / np.maximum(size, 1e-300))[:, np.newaxis]
+            limit = np.percentile(size[size > 0], 99.0) if (size > 0).any() else 1.0
+            J[..., k] *= np.minimum(1.0, limit / np.maximum(size, 1e-300))[:, np.newaxis]
         return J
 
 
-def _joined(parts: list[Observed]) -> list[Observed]:
-    """The same contacts with one part for each body and setting, so that they are solved together."""
-    found: dict[tuple[int, int], list[Observed]] = {}
-    for part in parts:
-        found.setdefault((id(part.body), id(part.setting)), []).append(part)
-    return [joined(same) for same in found.values()]
-
-
-def drawn_patches(parts: list[Observed], most: int, rng: np.random.Generator) -> Patches:
-    """At most `most` patches: as many of each kind that slide, and static ones in which friction is great."""
+def drawn_patches(parts: list[Observed], n_patches: int, rng: np.random.Generator) -> Patches:
+    """Draw at most this many patches: equally many sliding ones of each kind, and 15 % static ones near slip."""
     chosen = []
     for kind in KINDS:
         of_kind = [part[part.kind == kind] for part in parts]
-        chosen += _some([part.sliding() for part in of_kind], round(most * (1 - _STATIC) / len(KINDS)), rng)
-        chosen += _near_slip(of_kind, round(most * _STATIC / len(KINDS)), rng)
+        chosen += _some([part.sliding() for part in of_kind], round(n_patches * (1 - 0.15) / len(KINDS)), rng)
+        chosen += _near_slip(of_kind, round(n_patches * 0.15 / len(KINDS)), rng)
     return Patches(chosen)
 
 
-def _some(parts: list[Observed], most: int, rng: np.random.Generator) -> list[Observed]:
-    """At most `most` of the contacts, any."""
-    total = sum(len(part) for part in parts)
-    keep = np.zeros(total, dtype=np.bool_)
-    keep[rng.permutation(total)[:most]] = True
+def _some(parts: list[Observed], n_contacts: int, rng: np.random.Generator) -> list[Observed]:
+    keep = np.zeros(sum(len(part) for part in parts), dtype=np.bool_)
+    keep[drawn(len(keep), n_contacts, rng)] = True
     return [part[mask] for part, mask in zip(parts, _cut(keep, parts))]
 
 
-def _near_slip(parts: list[Observed], most: int, rng: np.random.Generator) -> list[Observed]:
-    """At most `most` static contacts: of four times as many, those with the greatest share of friction."""
-    some = _some([part[(part.mode == Mode.STATIC) & (part.impulse[:, 2] > 0)] for part in parts], 4 * most, rng)
+def _near_slip(parts: list[Observed], n_contacts: int, rng: np.random.Generator) -> list[Observed]:
+    """Return static contacts: of four times as many, those with the greatest ratio of friction to load."""
+    some = _some([p[(p.mode == Mode.STATIC) & (p.impulse[:, 2] > 0)] for p in parts], 4 * n_contacts, rng)
     impulse = np.concatenate([part.impulse for part in some])
     share = np.linalg.norm(impulse[:, :2], axis=1) / impulse[:, 2]
     keep = np.zeros(len(share), dtype=np.bool_)
-    keep[np.argsort(-share, kind="stable")[:most]] = True
+    keep[np.argsort(-share, kind="stable")[:n_contacts]] = True
     return [part[mask] for part, mask in zip(some, _cut(keep, some))]
 
 
 def _cut(values: NDArray, parts: list[Observed]) -> list[NDArray]:
-    """Values of all contacts, cut into those of each part."""
+    """Return values of all contacts, cut into those of each part."""
     return np.split(values, np.cumsum([len(part) for part in parts])[:-1])

@@ -1,84 +1,73 @@
-"""An identified law in words: what was found, how certain that is, and what the tosses do not tell."""
+"""Reports of fits: the summary of an identified law in sentences, its table, and pictures of laws and materials."""
 
-from collections.abc import Callable
+import sys
+from math import isinf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from stiction.basics import checks, colours
 from stiction.basics.environment import require
 from stiction.basics.files import whole_file
-from stiction.fit.identified import Identified
+from stiction.fit.identified import Identified, IdentifiedBody, drawn_values
 from stiction.fit.toss_objective import width_of
-from stiction.laws.impact import SLIP_SPEED, ImpactLaw
+from stiction.laws.impact import RESTITUTION_SPEED, SLIP_SPEED
+from stiction.laws.material import Material
 
-# Friction and restitution as functions, with what the fit leaves open and with what differs from toss to toss.
-
-
-DRAWS = 400
+# The summary of a body and its law.
 
 
-class Curves:
-    """Laws that the fit may as well have found, drawn from the errors of its parameters and within their bounds.
-
-    toss to toss: each of them also with factors of friction and restitution drawn from the law's own spread
-    """
-
-    def __init__(self, found: Identified, seed: int = 0) -> None:
-        fitted, rng = found.fitted, np.random.default_rng(seed)
-        self.law = found.law
-        values, covariance = fitted.solution.values, fitted.solution.covariance
-        # From the eigenvectors, since what no toss decides makes the matrix nearly singular.
-        sizes, axes = np.linalg.eigh(covariance)
-        rows = values + rng.standard_normal((DRAWS, len(values))) * np.sqrt(np.maximum(sizes, 0.0)) @ axes.T
-        low, high = (np.array([getattr(p, side) for p in fitted.parameters]) for side in ("low", "high"))
-        names = [p.name for p in fitted.parameters]
-        drawn = [dict(zip(names, row)) for row in np.clip(rows, low, high).tolist()]
-        self.laws = [found.law.with_material(**vars(fitted.material(**row))) for row in drawn]
-        friction, restitution, _ = found.law.spread
-        self.factors = np.exp(rng.standard_normal((DRAWS, 2)) * [friction, restitution])
-
-    def restitution(self, speed: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of all draws, shape (draws, n); speed (n,) [m/s]."""
-        return self._of_each(lambda law: law.restitution_at(speed))
-
-    def friction(
-        self, speed: NDArray[np.float64], force: NDArray[np.float64], direction: NDArray[np.float64] | None = None
-    ) -> NDArray[np.float64]:
-        """Of all draws, shape (draws, n); speed (n,) [m/s], force (n,) [N], direction (n,) [rad], or all of them."""
-        return self._of_each(lambda law: law.friction_at(speed, force, direction))
-
-    def _of_each(self, curve: Callable[[ImpactLaw], NDArray[np.float64]]) -> NDArray[np.float64]:
-        return np.array([curve(law) for law in self.laws])
-
-
-HARD = 200.0  # [N] load of a hard impact
-SPEED = 1.0  # [m/s] of the bounce that is told
 CERTAIN, ROUGH = 0.1, 0.3  # relative standard errors up to which a number is certain, and known roughly
-STRAIGHT = 2.0  # standard errors below which a length or a size is not told from what was given
-POOR = 25.0, 40.0  # errors of forecasts [% of the width, degrees] that are of little use
+STRAIGHT = 2.0  # standard errors below which a difference is not significant
+FEW = 20  # tosses: below, shares are given as counts, and the reader is warned
 _RESIDUAL = {
     "direction": "friction on the direction of slip",
     "speed": "friction on the speed of slip",
     "load": "friction on the load",
     "restitution": "restitution on the speed",
 }
-FEW = 20  # tosses, of which a reader should know that they are few
 
 
-def summary(found: Identified) -> str:
-    """A few sentences, one a line."""
+class Curves:
+    """Friction and restitution of laws drawn from the standard errors of a fit, and of single tosses.
+
+    factors: of friction and restitution, drawn from the law's spread (draws, 2)
+    """
+
+    def __init__(self, found: IdentifiedBody, draws: int = 400, seed: int = 0) -> None:
+        self.law, rng = found.law, np.random.default_rng(seed)
+        names = [p.name for p in found.parameters]
+        rows = drawn_values(found.parameters, found.solution, draws, rng).tolist()
+        changes = [vars(found.fitted.material(dict(zip(names, row)))) for row in rows]
+        self.laws = [found.law.with_material(**change) for change in changes]
+        self.factors = np.exp(rng.standard_normal((draws, 2)) * found.law.spread[:2])
+
+    def restitution(self, speed: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return that of all draws, shape (draws, n); speed (n,) [m/s]."""
+        return np.array([law.restitution_at(speed) for law in self.laws])
+
+    def friction(
+        self, speed: NDArray[np.float64], force: NDArray[np.float64], direction: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
+        """Return that of all draws, (draws, n); speed (n,) [m/s], force (n,) [N], direction (n,) [rad], or its mean."""
+        return np.array([law.friction_at(speed, force, direction) for law in self.laws])
+
+
+def body_summary(found: IdentifiedBody) -> str:
+    """Return a few sentences, one a line."""
     curves = Curves(found)
-    contact = [*_friction(found, curves), _bounce(found, curves), *_slowed(found)]
-    lines = [*contact, *_body(found), *_open(found), *_forecasts(found)]
-    return "\n".join(lines)
+    contact = [*_friction(found, curves), _bounce(found, curves), *_drag(found)]
+    return "\n".join([*contact, *_body(found), *_unobserved(found), *_forecasts(found)])
 
 
-def _friction(found: Identified, curves: Curves) -> list[str]:
+def _friction(found: IdentifiedBody, curves: Curves) -> list[str]:
     weight = found.law.body.mass * -found.law.gravity[2]
-    greatest = found.loads[1] if found.loads else HARD
+    greatest = found.loads[1] if found.loads else 200.0  # a hard impact
     at, loads = np.full(2, SLIP_SPEED), np.array([weight, greatest])
     (light, hard), errors = curves.law.friction_at(at, loads), curves.friction(at, loads).std(axis=0)
     sentence = f"Friction is about {light:.2f}{_number(light, errors[0])}"
@@ -88,47 +77,46 @@ def _friction(found: Identified, curves: Curves) -> list[str]:
     return [f"{sentence}.", *_effective(found), _impacts(found)]
 
 
-def _effective(found: Identified) -> list[str]:
-    """How far the numbers of friction reach."""
+def _effective(found: IdentifiedBody) -> list[str]:
     if found.loads is None:
         return []
     low, high = (f"{float(f'{load:.2g}'):g}" for load in found.loads)  # two digits, and no powers of ten
     return [
-        "Friction and how it depends on load are effective numbers, those that forecast best where these tosses slip: "
-        f"mostly under {low} to {high} N. They need not hold under other loads, nor in another simulator."
+        "Friction and its dependence on load are effective values, those that forecast best where these tosses slip, "
+        f"mostly under {low} to {high} N. They may not hold under other loads, nor in another simulator."
     ]
 
 
-def _impacts(found: Identified) -> str:
+def _impacts(found: IdentifiedBody) -> str:
     builds_up = found.fitted.memory > 1
     how = "follows the slip as the impact builds up" if builds_up else "acts at once, against the slip after the impact"
     losses = sorted(found.tried["impacts"].values())
-    return f"In an impact, friction {how}: the loss is {losses[0]:.3g}, with the other kind of law {losses[1]:.3g}."
+    return f"In an impact, friction {how}: the loss is {losses[0]:.3g}, with the other type of law {losses[1]:.3g}."
 
 
-def _bounce(found: Identified, curves: Curves) -> str:
-    at = np.array([SPEED])
-    doubt = found.tried.get("bounce")
+def _bounce(found: IdentifiedBody, curves: Curves) -> str:
+    speed = 1.0  # [m/s]
+    at, doubt = np.array([speed]), found.tried.get("bounce")
     if not found.fitted.bounces:
         assert doubt is not None
         return (
-            f"It does not bounce: a law that may ({_share(doubt['restitution'], doubt['error'])}) forecasts tosses "
-            "that were left out no better."
+            f"It does not bounce: a law with restitution ({_share(doubt['restitution'], doubt['error'])}) forecasts "
+            "left-out tosses no better."
         )
     value, error = float(curves.law.restitution_at(at)[0]), float(curves.restitution(at).std())
-    needed = " Tosses that were left out are forecast clearly worse without." if doubt is not None else ""
-    return f"It bounces with {_share(value, error)} of its speed at {SPEED:g} m/s ({_how(value, error)}).{needed}"
+    needed = " Left-out tosses are forecast clearly worse without it." if doubt is not None else ""
+    return f"It bounces with {_share(value, error)} of its speed at {speed:g} m/s ({_how(value, error)}).{needed}"
 
 
-def _slowed(found: Identified) -> list[str]:
+def _drag(found: IdentifiedBody) -> list[str]:
     value, error = found.fitted.slowed.get("drag", (0.0, 0.0))
     if value <= STRAIGHT * error:
         return []
     rate = f"{value:.2f} ± {error:.2g} per second ({_how(value, error)})"
-    return [f"In flight it slows down, and so does its spin, at a rate of {rate}."]
+    return [f"In flight, drag slows its motion and its spin down at a rate of {rate}."]
 
 
-def _body(found: Identified) -> list[str]:
+def _body(found: IdentifiedBody) -> list[str]:
     fitted, width = found.fitted, width_of(found.fitted.body)
     axes = [0, 2] if fitted.body.planar else [0, 1, 2]
     com, errors = np.array([fitted.found(f"com_{'xyz'[k]}") for k in axes]).T
@@ -137,11 +125,11 @@ def _body(found: Identified) -> list[str]:
     error = float(np.sqrt(((off * errors) ** 2).sum()) / max(far, 1e-12)) if far > 0 else float(errors.max())
     if far < STRAIGHT * max(error, 1e-3 * width):
         off_by = f"{1e3 * far:.1f} ± {1e3 * error:.1f} mm off"
-        lines = [f"The centre of mass cannot be told from where it was given (found {off_by})."]
+        lines = [f"The centre of mass does not differ significantly from the given one (found {off_by})."]
     else:
         where = ", ".join(f"{1e3 * c:.1f}" for c in off)
         lines = [
-            f"The centre of mass lies {1e3 * far:.1f} ± {1e3 * error:.1f} mm from where it was given "
+            f"The centre of mass is {1e3 * far:.1f} ± {1e3 * error:.1f} mm from the given one "
             f"({where} mm along the body's axes; {_how(far, error)})."
         ]
     parts = [_ratio("size", *fitted.found("size")), _ratio("inertia", *fitted.found("inertia"))]
@@ -154,30 +142,31 @@ def _body(found: Identified) -> list[str]:
 def _ratio(name: str, value: float, error: float) -> str:
     percent = f"{100 * abs(value - 1):.1f} ± {100 * error:.1f} %"
     if abs(value - 1) < STRAIGHT * error:
-        return f"{name} cannot be told from what was given ({100 * (value - 1):+.1f} ± {100 * error:.1f} %)"
+        return (
+            f"{name} does not differ significantly from the given one ({100 * (value - 1):+.1f} ± {100 * error:.1f} %)"
+        )
     return f"{name} is {percent} {'greater' if value > 1 else 'smaller'} than given"
 
 
-def _open(found: Identified) -> list[str]:
-    mass = "No recording of motion tells the mass, only its ratio to the inertia."
+def _unobserved(found: IdentifiedBody) -> list[str]:
+    mass = "Recordings of motion do not determine the mass, only its ratio to the inertia."
     fitted = found.fitted
     loose = [
         p.name
         for p, value, error in zip(fitted.parameters, fitted.solution.values, fitted.solution.errors)
         if p.name in ("friction_load", "friction_rise", "spin", "lag", "restitution_fall", "restitution_threshold")
-        and p.name not in found.untold
+        and p.name not in found.unobserved
         and error > ROUGH * max(abs(value), p.scale)
     ]
     lines = [f"Uncertain: {', '.join(loose)}."] if loose else []
-    if found.untold:
-        lines.append(f"Not told by these tosses, kept near the start: {', '.join(found.untold)}. {mass}")
+    if found.unobserved:
+        lines.append(f"Not observable in these tosses, kept near the start: {', '.join(found.unobserved)}. {mass}")
     else:
         lines.append(mass)
     return lines
 
 
-def _residual(found: Identified) -> list[str]:
-    """What the parameters leave, and by how much the loss of tosses that were left out falls with it."""
+def _residual(found: IdentifiedBody) -> list[str]:
     about = found.residual
     if not about:
         return []
@@ -185,27 +174,27 @@ def _residual(found: Identified) -> list[str]:
         most = max(about["tried"].values(), key=lambda row: row["gain"])
         gain, error = about.get("gain", most["gain"]), about.get("gain_error", most["error"])
         return [
-            "The law leaves nothing that friction by direction, speed and load or restitution by speed would explain: "
-            f"of a loss of {about['loss']:.3g}, tosses that were left out gain {gain:.2g} ± {error:.2g} at most."
+            "No residual of friction (by direction, speed and load) or restitution (by speed) was found: the loss of "
+            f"left-out tosses, {about['loss']:.3g}, falls by {gain:.2g} ± {error:.2g} at most."
         ]
     what = [_RESIDUAL[part] for part in about["parts"]]
     return [
-        f"The law leaves a dependence of {', of '.join(what)}, which was learned as a map: of a loss of "
-        f"{about['loss']:.3g}, tosses that were left out gain {about['gain']:.2g} ± {about['gain_error']:.2g}."
+        f"A residual dependence of {', of '.join(what)} was learned as a map: the loss of left-out tosses, "
+        f"{about['loss']:.3g}, falls by {about['gain']:.2g} ± {about['gain_error']:.2g}."
     ]
 
 
-def _forecasts(found: Identified) -> list[str]:
+def _forecasts(found: IdentifiedBody) -> list[str]:
     fitted, held = found.tosses
     lines = []
     if fitted < FEW:
-        lines.append(f"It was fitted to {fitted} tosses only: a bounce or a size may still change with more of them.")
+        lines.append(f"It was fitted to only {fitted} tosses: restitution and size may change with more of them.")
     lines += _residual(found)
     if found.held_out is not None:
         means = found.held_out.means()
         lines.append(
-            f"{held} held-out tosses, from their free flight: {means['position']:.2f} % of the width and "
-            f"{means['rotation']:.2f} degrees on average over the toss, {means['final']:.1f} % at its end."
+            f"Mean errors of {held} held-out tosses, forecast from their free flight: {means['position']:.2f} % of the "
+            f"width and {means['rotation']:.2f} degrees over the toss, {means['final']:.1f} % at its end."
         )
         lines += _poor(means, found.still)
     if found.coverage:
@@ -216,22 +205,22 @@ def _forecasts(found: Identified) -> list[str]:
 
 
 def share_of(number: int, share: float) -> str:
-    """A share of so many tosses: of few, a percentage would look more exact than it is."""
+    """Return a share of tosses as a percentage, or as a count of few tosses, where that would look too exact."""
     return f"{share * number:.0f} of {number}" if number < FEW else f"{share:.1%}"
 
 
 def _poor(means: dict[str, float], still: dict[str, float] | None) -> list[str]:
-    """Plain words where forecasts are of little use."""
-    check = "look at the recordings, the body and its axes before you use this law."
+    """Return a warning where forecasts are of little use."""
+    check = "check the recordings, the body and its axes before you use this law."
     if still is not None and means["position"] >= still["position"]:
         return [
-            f"These forecasts are no better than a part that stays where it first touches ({still['position']:.1f} %): "
+            f"These forecasts are no better than a body that stays where it first touches ({still['position']:.1f} %): "
             f"{check}"
         ]
-    if means["position"] > POOR[0] or means["rotation"] > POOR[1]:
+    if means["position"] > 25.0 or means["rotation"] > 40.0:
         return [
-            "These forecasts are poor. Where a part tumbles until chance decides, that is all there is: see whether "
-            f"the first frames after the touch are forecast well. Else {check}"
+            "These forecasts are poor. If the body tumbles for long, its end is a matter of chance: see whether the "
+            f"first frames after the touch are forecast well. Otherwise {check}"
         ]
     return []
 
@@ -245,22 +234,68 @@ def _share(value: float, error: float) -> str:
 
 
 def _how(value: float, error: float) -> str:
-    """How certain a number is."""
     if error <= CERTAIN * abs(value):
         return "certain"
     return "known roughly" if error <= ROUGH * abs(value) else "uncertain"
 
 
-# The picture of an identified law: friction against slip speed and load, restitution against speed, with bands.
+# The table of parameters.
 
 
-_LINE = colours.as_hex(colours.STICTION)
-_BAND = (0.05, 0.95)
-_SPEEDS, _LOADS = (0.02, 2.0), (1.0, 300.0)  # [m/s, N] that are drawn
+_CAPTION = (
+    "size and inertia are factors on those of the body as given, inertia_y and inertia_z further ones on two of its "
+    "moments; com is the centre of mass in the body frame; restitution is that at {restitution:g} m/s, friction that "
+    "at {slip:g} m/s without load, friction_loaded that under very large load. Position and rotation: increase of the "
+    "errors in forecasts of the {tosses} tosses if this parameter alone is reset, in % of the width (the mean extent "
+    "of the body along its axes, {width:.0f} mm) and in degrees."
+)
 
 
-def plot_identified(found: Identified, path: str | Path) -> None:
-    """Write a PNG; dark bands are what the fit leaves open, light ones also what differs from toss to toss."""
+def print_identified(found: Identified) -> None:
+    """Print the table of parameters and the summary."""
+    # Files and pipes have no width; rich would assume 80 columns and truncate the names.
+    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
+    fitted, held = found.tosses
+    table = Table(title=f"Fitted to {fitted} tosses", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    names = ["parameter", "value", "standard error", "unit", "start"]
+    effects = found.effects if isinstance(found, IdentifiedBody) else {}
+    if isinstance(found, IdentifiedBody):
+        names += ["position", "rotation"]
+        table.caption_justify, table.caption = (
+            "left",
+            _CAPTION.format(
+                restitution=RESTITUTION_SPEED,
+                slip=SLIP_SPEED,
+                tosses=f"{held} held-out" if held else f"{fitted} fitted",
+                width=1e3 * width_of(found.fitted.body),
+            ),
+        )
+    for name in names:
+        table.add_column(name, justify="left" if name in ("parameter", "unit") else "right", no_wrap=True)
+    if isinstance(found, IdentifiedBody):
+        units = {"gravity": "m/s^2", "gravity_x": "m/s^2", "drag": "1/s"}
+        flight = {"gravity": found.fitted.gravity, **found.fitted.shape, **found.fitted.slowed}
+        for name, (value, error) in flight.items():
+            seen, source = ("not observed", "") if isinf(error) else (f"{error:.2g}", "free flight")
+            table.add_row(name, f"{value:.4g}", seen, units.get(name, ""), source)
+    for p, value, error in zip(found.parameters, found.solution.values, found.solution.errors):
+        scale, unit = (1e3, "mm") if p.unit == "m" else (1.0, p.unit)
+        seen = "not observed" if p.name in found.unobserved else f"{scale * error:.2g}"
+        more = [f"{c:+.2f}{u}" for c, u in zip(effects.get(p.name, ()), (" %", " deg"))]
+        table.add_row(p.name, f"{scale * value:.4g}", seen, unit, f"{scale * p.start:.4g}", *more)
+    console.print(table)
+    console.print(found.summary())
+    console.print(f"Took {found.seconds:.0f} s.")
+
+
+# Pictures.
+
+
+_LINE, _PALE, _TRUE = colours.as_hex(colours.STICTION), "#e3e7ec", colours.as_hex(colours.TRUTH)
+
+
+def plot_identified(found: IdentifiedBody, path: str | Path) -> None:
+    """Draw friction and restitution; dark bands: uncertainty of the fit, light ones: also spread between tosses."""
     path = checked_picture(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -272,7 +307,7 @@ def plot_identified(found: Identified, path: str | Path) -> None:
     directed = law.residual is not None and "direction" in law.residual.depends_on
     axes = figure.subplots(1, 4 if directed else 3)
     weight = found.law.body.mass * -found.law.gravity[2]
-    speed, load = (np.geomspace(*limits, 100) for limits in (_SPEEDS, _LOADS))
+    speed, load = (np.geomspace(*limits, 100) for limits in ((0.02, 2.0), (1.0, 300.0)))
     under, at = np.full(100, weight), np.full(100, SLIP_SPEED)
     _band(axes[0], speed, law.friction_at(speed, under), curves.friction(speed, under), friction)
     _band(axes[1], load, law.friction_at(at, load), curves.friction(at, load), friction)
@@ -299,7 +334,7 @@ def plot_identified(found: Identified, path: str | Path) -> None:
 
 
 def checked_picture(path: str | Path) -> Path:
-    """The path of a picture that can be drawn; anything else is refused."""
+    """Return the path of a picture that can be drawn, or refuse it."""
     require("A plot of an identified law", "matplotlib")
     if Path(path).suffix != ".png":
         raise checks.InputError(f"The plot is a .png file, got {path}.")
@@ -307,9 +342,9 @@ def checked_picture(path: str | Path) -> Path:
 
 
 def _band(axes: Any, x: NDArray, line: NDArray, drawn: NDArray, factors: NDArray) -> None:
-    """A curve (n,), 90 % of those that the fit leaves open (draws, n), and 90 % of what single tosses may show."""
-    wide = np.quantile(np.clip(drawn * factors[:, np.newaxis], 0.0, None), _BAND, axis=0)
-    narrow = np.quantile(drawn, _BAND, axis=0)
+    """Draw a curve (n,), 90 % of those within its uncertainty (draws, n), and 90 % of those of single tosses."""
+    wide = np.quantile(np.clip(drawn * factors[:, np.newaxis], 0.0, None), (0.05, 0.95), axis=0)
+    narrow = np.quantile(drawn, (0.05, 0.95), axis=0)
     axes.fill_between(x, *wide, color=_LINE, alpha=0.15, linewidth=0, label="90 % of tosses")
     axes.fill_between(x, *narrow, color=_LINE, alpha=0.35, linewidth=0, label="90 % band of the law")
     axes.plot(x, line, color=_LINE, label="identified")
@@ -322,3 +357,52 @@ def _name(axes: Any, x: str, y: str, title: str) -> None:
     axes.set_title(title)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
+
+
+def plot_material(material: Material, path: str | Path, *, truth: Any = None, title: str = "") -> None:
+    """Draw friction by direction, speed and load, as a .png file; bands are 95 %, the range of the data is shaded.
+
+    truth: the true material, or any object with its method `friction`, drawn below
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 4), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    seen = material.info.get("seen", {"speeds": [0.01, 3.0], "loads": [1.0, 100.0]})
+    speed, load = (float(np.sqrt(low * high)) for low, high in (seen["speeds"], seen["loads"]))
+    angles = np.linspace(0, 2 * np.pi, 181) + 1e-3  # exactly along an axis, only one side of a box slips
+    polar: Any = figure.add_subplot(1, 3, 1, projection="polar")
+    _material_band(polar, (material, truth), angles, angles, np.full(181, speed), np.full(181, load))
+    polar.set_title("direction of slip")
+    polar.set_ylim(0, 1.1 * polar.get_ylim()[1])
+    for place, (name, unit, limits) in enumerate(
+        (("slip speed", "m/s", seen["speeds"]), ("load", "N", seen["loads"])), start=2
+    ):
+        axes = figure.add_subplot(1, 3, place)
+        x = np.geomspace(limits[0] / 3.0, limits[1] * 3.0, 200)
+        at = (x, np.full(200, load)) if place == 2 else (np.full(200, speed), x)
+        axes.axvspan(*limits, color=_PALE, zorder=0, label="seen")
+        _material_band(axes, (material, truth), x, np.zeros(200), *at)
+        axes.set_xscale("log")
+        axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
+        axes.set_xlabel(f"{name} [{unit}]")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_title(f"at a load of {load:.3g} N" if place == 2 else f"at a speed of {speed:.3g} m/s")
+    figure.axes[1].set_ylabel("friction coefficient")
+    figure.axes[1].legend(frameon=False)
+    figure.suptitle(title, x=0.01, ha="left")
+    with whole_file(Path(path)) as temporary:
+        figure.savefig(temporary, metadata={"Software": None})
+
+
+def _material_band(axes: Any, maps: tuple[Material, Any], x: NDArray, *at: NDArray) -> None:
+    """Draw the friction of a material, with its band, and of the truth, against x (n,)."""
+    material, truth = maps
+    if truth is not None:
+        axes.plot(x, truth.friction(*at), color=_TRUE, linewidth=5, alpha=0.6, label="true")
+    mu, error = material.friction(*at), material.uncertainty(*at)
+    axes.plot(x, mu, color=_LINE, label="learned")
+    if np.isfinite(error).all():
+        factor = np.exp(1.96 * error)
+        axes.fill_between(x, mu / factor, mu * factor, color=_LINE, alpha=0.25, linewidth=0)

@@ -1,48 +1,55 @@
-"""Identification: the body as it really is, and its contact law, from recorded tosses."""
+"""The objective of all fits to recorded tosses: windows, residuals, stages, and the parameters of a body and its law.
 
-from collections.abc import Callable, Sequence
+A `TossModel` predicts the motions of tosses from the states that their free flights indicate, and compares them with
+the recording. `fit` minimises the loss of its residuals (gauss_newton.py), stage after stage. Free bodies, planar
+bodies, jointed parts and other simulators are models of this kind.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
-from stiction.fit.gauss_newton import Parameter, Residuals, Solution, minimise
-from stiction.laws.impact import RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
+from stiction.fit.gauss_newton import Parameter, Residuals, Solution, TossFit, toss_losses
+from stiction.laws.impact import INCREMENTS, RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
 from stiction.recordings.flight_estimate import shaped
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
 
-TURN = 1.0  # weight of a degree of rotation against a percent of the body's width
-ALIKE = 1.1  # tosses whose lengths differ by less than this factor are simulated together
-RIDGE = 0.2  # pull towards the start, against the loss of one toss
 SUBSTEPS = 4  # of a frame; impacts cut further
 
 Motions = list[tuple[NDArray[np.float64], NDArray[np.float64]]]  # position and quaternion of each toss, by frame
-Predict = Callable[[dict[str, float], Tosses, NDArray[np.int64]], Motions]
+Values = Mapping[str, float]  # parameters by name
+Progress = Callable[[int, int], None]  # simulations done, and at most
+T = TypeVar("T")  # of tosses
+M = TypeVar("M")  # of motions
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of the fit: windows that end so many frames after the first touch (None: with the toss).
+    """A stage of the fit.
 
+    windows: ends of the windows that are compared, in frames after the first touch; None: the end of the toss
     width: of the loss, beyond which a miss counts less and less
-    most: tosses that take part, the first ones of a seeded draw; None: all
-    later: parameters that still wait at their start
+    max_tosses: that take part, drawn with a fixed seed; None: all
+    later: parameters that still stay at their start
     """
 
     windows: tuple[int | None, ...]
     width: float
     iterations: int
-    most: int | None = None
+    max_tosses: int | None = None
     later: tuple[str, ...] = ()
 
 
-# Short windows first: whole tosses from a cold start end in a poor minimum. Few tosses find the valley, all its floor.
-# The height of the ground and the size of the body do nearly the same: the size goes first.
+# Short windows first: whole tosses from a cold start end in a poor minimum. Few tosses suffice to get near the minimum.
+# The height of the ground and the size of the body have nearly the same effect: the size is fitted first.
 STAGES = (
     Stage((12, 25), 5.0, 8, 128, ("ground",)),
     Stage((25, None), 10.0, 4, 96, ("ground",)),
@@ -51,16 +58,16 @@ STAGES = (
 
 
 def width_of(body: Body) -> float:
-    """Length [m] in percent of which position errors are stated: the mean extent of the body."""
+    """Return the mean extent of the body [m], in percent of which position errors are stated."""
     extent = np.ptp(body.vertices, axis=0)
     return float((extent[[0, 2]] if body.planar else extent).mean()) + 2 * body.rounding
 
 
 def body_parameters(body: Body, com: ArrayLike | None = None, errors: ArrayLike = np.inf) -> list[Parameter]:
-    """What is not known exactly of a body that someone has measured and weighed.
+    """Return the parameters of a body that was measured by hand.
 
-    com: where to look for the centre of mass first [m], shape (3,)
-    errors: standard errors [m] of what flights tell of it, which then weighs as much as they allow; inf: a guess
+    com: first estimate of the centre of mass [m], shape (3,)
+    errors: its standard errors [m] where flights measure it, which set its weight; inf: a guess
     """
     size = width_of(body)
     places = zip("xyz", body.com if com is None else np.asarray(com), np.broadcast_to(errors, 3))
@@ -79,10 +86,10 @@ def body_parameters(body: Body, com: ArrayLike | None = None, errors: ArrayLike 
 
 
 def law_parameters() -> list[Parameter]:
-    """What is not known of the contact.
+    """Return the parameters of the contact.
 
-    `restitution` is what a corner keeps that arrives at RESTITUTION_SPEED, threshold and all: with the material's own
-    number, which knows nothing of the threshold, a fit cannot tell one from the other.
+    `restitution` is that of a corner which arrives at RESTITUTION_SPEED, threshold included: it and the threshold would
+    not be separately observable as ImpactMaterial has them.
     """
     return [
         Parameter("restitution", "", 0.2, 0.1, 0.01, 0.0, 1.0),
@@ -98,31 +105,31 @@ def law_parameters() -> list[Parameter]:
     ]
 
 
-def fitted_body(body: Body, values: dict[str, float]) -> Body:
-    """The body with parameters as fitted; what `values` leaves out stays as it was."""
+def fitted_body(body: Body, values: Values) -> Body:
+    """Return the body with these parameters; others stay as they were."""
     com = [values.get(f"com_{axis}", float(body.com[k])) for k, axis in enumerate("xyz")]
     return body.reshaped(
         scale=values.get("size", 1.0),
         rounding=max(0.0, values.get("rounding", body.rounding)),
         com=com,
-        inertia=values.get("inertia", 1.0) * shaped(body.inertia, values),
+        inertia=values.get("inertia", 1.0) * shaped(body.inertia, dict(values)),
     )
 
 
-def build_material(values: dict[str, float], **options) -> ImpactMaterial:
-    """How body and ground touch, with parameters as fitted; what `values` leaves out is as usual."""
+def build_material(values: Values, memory: int = INCREMENTS) -> ImpactMaterial:
+    """Return the contact with these parameters; others have their defaults. memory: sub-impacts of an impact"""
     given = {p.name: values[p.name] for p in law_parameters() if p.name in values}
     if "restitution" in given:
         kept = 1 - given.get("restitution_threshold", ImpactMaterial.restitution_threshold) / RESTITUTION_SPEED
         given["restitution"] = min(1.0, given["restitution"] / kept)
-    return ImpactMaterial(**given, **options)
+    return ImpactMaterial(**given, memory=memory)
 
 
-def build_law(body: Body, values: dict[str, float], timestep: float, **options) -> ImpactLaw:
-    """The law with parameters as fitted."""
+def build_law(body: Body, values: Values, timestep: float, memory: int = INCREMENTS) -> ImpactLaw:
+    """Return the law with these parameters."""
     return ImpactLaw(
         fitted_body(body, values),
-        build_material(values, **options),
+        build_material(values, memory),
         timestep=timestep,
         substeps=SUBSTEPS,
         gravity=(values.get("gravity_x", 0.0), 0.0, -values.get("gravity", 9.81)),
@@ -131,18 +138,8 @@ def build_law(body: Body, values: dict[str, float], timestep: float, **options) 
     )
 
 
-def predictor(body: Body, gravity: float, **options) -> Predict:
-    """Predict tosses with our law; gravity [m/s^2]."""
-
-    def predict(values: dict[str, float], tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
-        law = build_law(body, {"gravity": gravity, **values}, tosses.timestep, **options)
-        return roll_law(law, tosses.states(law.body, law.gravity, law.drag), steps)
-
-    return predict
-
-
 def roll_law(law, states: State, steps: NDArray[np.int64]) -> Motions:
-    """Motions of the states (n,), each for its own number of steps (n,)."""
+    """Return the motions from states (n,), each for its number of steps (n,)."""
     motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
     for group in groups_alike(steps):
         run = rollout(law, states[group], int(steps[group].max()), finite=False)
@@ -152,11 +149,11 @@ def roll_law(law, states: State, steps: NDArray[np.int64]) -> Motions:
 
 
 def groups_alike(steps: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Numbers of the tosses, in groups of similar length."""
+    """Return the numbers of the tosses in groups of similar length, each of which is simulated together."""
     groups: list[list[int]] = []
     shortest = 0
     for i in np.argsort(steps, kind="stable").tolist():
-        if not groups or steps[i] > ALIKE * shortest:
+        if not groups or steps[i] > 1.1 * shortest:
             groups.append([])
             shortest = max(1, int(steps[i]))
         groups[-1].append(i)
@@ -164,7 +161,7 @@ def groups_alike(steps: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def residuals(tosses: Tosses, motions: Motions, windows: Sequence[int | None], width: float) -> Residuals:
-    """Residuals of all windows: position in percent of `width`, rotation in degrees, weighted."""
+    """Return the residuals of all windows: position in percent of `width`, rotation in degrees."""
     seen = frames_seen(tosses, windows)
     # All frames of all tosses at once: numpy's calls cost more than their work on one toss.
     at = [toss.frame[:n] for toss, n in zip(tosses.tosses, seen)]
@@ -174,16 +171,16 @@ def residuals(tosses: Tosses, motions: Motions, windows: Sequence[int | None], w
         np.concatenate([motion[1][k] for motion, k in zip(motions, at)]),
         np.concatenate([toss.quaternion[:n] for toss, n in zip(tosses.tosses, seen)]),
     )
-    return in_windows(tosses, np.hstack([dp * (100 / width), np.degrees(turn) * TURN]), windows)
+    return in_windows(tosses, np.hstack([dp * (100 / width), np.degrees(turn)]), windows)
 
 
 def frames_seen(tosses, windows: Sequence[int | None]) -> list[int]:
-    """How many frames of each toss are in the longest of the windows."""
+    """Return the number of frames of each toss in the longest of the windows."""
     return [toss.frames_until(last) for toss, last in zip(tosses.tosses, horizon(tosses, windows).tolist())]
 
 
 def in_windows(tosses, rows: NDArray[np.float64], windows: Sequence[int | None]) -> Residuals:
-    """Residuals of all frames that are seen, toss after toss, (n, k), as those of each toss in each window."""
+    """Return residuals of all frames in the longest window (n, k), toss after toss, as those of each window."""
     rows = np.nan_to_num(rows, nan=1e3, posinf=1e3, neginf=-1e3)
     whole = np.split(rows, np.cumsum(frames_seen(tosses, windows))[:-1])
     return [
@@ -194,75 +191,104 @@ def in_windows(tosses, rows: NDArray[np.float64], windows: Sequence[int | None])
 
 
 def last_frames(tosses, window: int | None) -> NDArray[np.int64]:
-    """The frame (n,) of each toss that is `window` frames after the first touch, or its last one."""
+    """Return the frame (n,) of each toss that is `window` frames after the first touch, or its last one."""
     return np.array([t.steps if window is None else min(t.touch + window, t.steps) for t in tosses.tosses])
 
 
 def horizon(tosses, windows: Sequence[int | None]) -> NDArray[np.int64]:
-    """Steps (n,) that each toss must be simulated for."""
+    """Return the number of steps (n,) to simulate of each toss."""
     return np.max([last_frames(tosses, window) for window in windows], axis=0)
 
 
+@dataclass(frozen=True)
+class TossModel(Generic[T, M]):
+    """A simulator of tosses.
+
+    predict: from parameters, tosses and numbers of steps (n,) to motions
+    width: length [m] in percent of which position errors count
+    compare: from tosses, motions, windows and `width` to residuals
+    stages: of its fit
+    """
+
+    predict: Callable[[Values, T, NDArray[np.int64]], M]
+    width: float
+    compare: Callable[[T, M, Sequence[int | None], float], Residuals] = residuals  # type: ignore[assignment]
+    stages: Sequence[Stage] = STAGES
+
+    def residuals(self, values: Values, tosses: T, windows: Sequence[int | None]) -> Residuals:
+        """Simulate tosses and return their residuals in all windows."""
+        motions = self.predict(values, tosses, horizon(tosses, windows))
+        return self.compare(tosses, motions, windows, self.width)
+
+    def losses(self, values: Values, tosses: T, stage: Stage) -> NDArray[np.float64]:
+        """Return the loss of each toss (n,) as that stage of the fit counts it."""
+        return toss_losses(self.residuals(values, tosses, stage.windows), stage.width, len(stage.windows))
+
+
+def law_model(body: Body, known: Values, memory: int = INCREMENTS) -> TossModel[Tosses, Motions]:
+    """Return the model of a body with an impact law. known: parameters that are not fitted"""
+
+    def predict(values: Values, tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
+        law = build_law(body, {**known, **values}, tosses.timestep, memory)
+        return roll_law(law, tosses.states(law.body, law.gravity, law.drag), steps)
+
+    return TossModel(predict, width_of(body))
+
+
 def fit(
-    predict: Callable[[dict[str, float], Any, NDArray[np.int64]], Any],
+    model: TossModel,
     parameters: Sequence[Parameter],
     tosses: Any,
-    width: float,
     *,
-    compare: Callable[[Any, Any, Sequence[int | None], float], Residuals] = residuals,
-    stages: Sequence[Stage] = STAGES,
+    stages: Sequence[Stage] | None = None,
     values: NDArray[np.float64] | None = None,
     errors: bool = True,
-    progress: Callable[[str, int, int], None] = lambda stage, done, most: None,
+    progress: Progress = lambda done, total: None,
 ) -> Solution:
-    """Fit any simulator to tosses, stage after stage.
+    """Fit a model to tosses, stage after stage.
 
-    tosses: of a body, or anything like them that `predict` and `compare` know
-    width: length [m] in percent of which position errors count
-    compare: from tosses, what `predict` gave, windows and width to residuals
-    values: where to begin, if not at the parameters' starts, shape (p,)
-    errors: also find the standard errors
-    progress: called with the stage's name, the simulations done and the most there can be
+    tosses: as the model takes them; stages: by default those of the model
+    values: where to start, if not at the parameters' starts, shape (p,)
+    errors: whether to find the standard errors
     """
     values = np.array([p.start for p in parameters]) if values is None else values.copy()
-    names = [p.name for p in parameters]
     losses: list[float] = []
-    solution = None
-    order = np.random.default_rng(0).permutation(len(tosses))
+    stages = model.stages if stages is None else stages
+    solution, free = None, np.ones(len(values), dtype=bool)
     for number, stage in enumerate(stages):
-        some = tosses if stage.most is None else tosses[np.sort(order[: stage.most])]
-        steps = horizon(some, stage.windows)
-
-        known = dict(zip(names, values.tolist()))
+        some = tosses if stage.max_tosses is None else tosses[drawn(len(tosses), stage.max_tosses, 0)]
+        known = {p.name: value for p, value in zip(parameters, values.tolist())}
         free = np.array([p.name not in stage.later for p in parameters])
         moving = [p for p, moves in zip(parameters, free) if moves]
 
-        def simulate(x, stage=stage, steps=steps, some=some, known=known, moving=moving) -> Residuals:
-            trial = known | dict(zip((p.name for p in moving), x.tolist()))
-            return compare(some, predict(trial, some, steps), stage.windows, width)
+        def simulate(x, stage=stage, some=some, known=known, moving=moving) -> Residuals:
+            return model.residuals(known | {p.name: v for p, v in zip(moving, x.tolist())}, some, stage.windows)
 
-        done = [0]
-        most = (stage.iterations + 1) * (len(moving) + 1) + 1
-
-        def advance(done=done, most=most, number=number) -> None:
-            done[0] += 1
-            progress(f"Stage {number + 1} of {len(stages)}", min(done[0], most), most)
-
-        solution = minimise(
-            simulate,
-            moving,
-            values[free],
-            width=stage.width,
-            iterations=stage.iterations,
-            ridge=RIDGE,
-            errors=errors and number == len(stages) - 1,
-            windows=len(stage.windows),
-            progress=advance,
-        )
-        progress(f"Stage {number + 1} of {len(stages)}", most, most)
+        last = errors and number == len(stages) - 1
+        options = TossFit(stage.width, stage.iterations, ridge=0.2, errors=last, windows=len(stage.windows))
+        counter = _Counter(number, len(stages), (stage.iterations + 1) * (len(moving) + 1) + 1, progress)
+        solution = options.solve(simulate, moving, values[free], counter.advance)
+        counter.finish()
         values[free] = solution.values
         losses += solution.losses
     assert solution is not None
-    covariance, told = np.full((len(values),) * 2, np.inf), np.zeros(len(values))
-    covariance[np.ix_(free, free)], told[free] = solution.covariance, solution.told
-    return Solution(values, covariance, told, losses)
+    covariance, observed = np.full((len(values),) * 2, np.inf), np.zeros(len(values))
+    covariance[np.ix_(free, free)], observed[free] = solution.covariance, solution.observed
+    return Solution(values, covariance, observed, losses)
+
+
+class _Counter:
+    """The progress of one of several stages of equal weight; its number of simulations is known at most."""
+
+    def __init__(self, stage: int, n_stages: int, most: int, progress: Progress) -> None:
+        self.done, self.stage, self.n_stages, self.most, self.progress = 0, stage, n_stages, most, progress
+
+    def advance(self) -> None:
+        """Count one simulation."""
+        self.done = min(self.done + 1, self.most)
+        self.progress(self.stage * self.most + self.done, self.n_stages * self.most)
+
+    def finish(self) -> None:
+        """Count all of them."""
+        self.done = self.most - 1
+        self.advance()

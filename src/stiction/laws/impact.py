@@ -1,7 +1,8 @@
 """A contact law for real bodies: impacts with restitution, and friction that follows the slip during an impact.
 
 It plugs into Algorithm 1: its classifier C is DYNAMIC unless the body comes to rest, and its regressor R is the
-friction of greatest dissipation of the patch as a whole: core/laws/impact.hpp.
+friction of greatest dissipation of the patch as a whole: core/laws/impact.hpp. It stays beside `Material`, which acts
+at single points, because friction, spin and restitution of the whole patch are what forecasts of real tosses rest on.
 """
 
 from dataclasses import asdict, dataclass, field, fields, replace

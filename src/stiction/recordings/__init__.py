@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stiction.fit.identify import coverage_of_regions as coverage
+    from stiction.fit.forecast import coverage_of_regions as coverage
     from stiction.recordings.folder import load_recordings as load
     from stiction.recordings.folder import save_recordings as save
     from stiction.recordings.importing import import_recordings as read
@@ -29,7 +29,7 @@ _HOME = {
     "Recordings": ("tosses", "Recordings"),
     "Toss": ("tosses", "Toss"),
     "Tosses": ("tosses", "Tosses"),
-    "coverage": ("identify", "coverage_of_regions"),
+    "coverage": ("forecast", "coverage_of_regions"),
     "load": ("folder", "load_recordings"),
     "read": ("importing", "import_recordings"),
     "save": ("folder", "save_recordings"),

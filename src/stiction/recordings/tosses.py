@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics import checks
+from stiction.basics import checks, splits
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
@@ -302,9 +302,7 @@ def split(recordings: Recordings, share: float = 0.2, seed: int = 0) -> tuple[ND
     """Numbers of the tosses to fit and to hold out: as the recording says, else drawn, groups kept together."""
     if recordings.held_out.any() and not recordings.held_out.all():
         return np.flatnonzero(~recordings.held_out), np.flatnonzero(recordings.held_out)
-    groups = np.unique(recordings.groups)
-    if len(groups) < 2:
+    if len(np.unique(recordings.groups)) < 2:
         raise checks.InputError("At least two tosses are needed, one of them to hold out.")
-    order = np.random.default_rng(seed).permutation(groups)
-    out = np.isin(recordings.groups, order[: max(1, round(share * len(groups)))])
+    out = splits.held_out(recordings.groups, share, seed)
     return np.flatnonzero(~out), np.flatnonzero(out)

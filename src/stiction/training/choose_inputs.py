@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from stiction.basics.splits import held_out
 from stiction.bodies.state import Kind
 from stiction.laws.inputs import FOLDS, Inputs
 from stiction.training.examples import TrainingData
-from stiction.training.fitters import fit_regressor, held_out, loss_of
+from stiction.training.fitters import fit_regressor, loss_of
 from stiction.training.settings import FitOptions, Switches
 
 Progress = Callable[[str, float], None]  # name of a part of the training, and the share of it that is done

@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from stiction.laws.approximators import FARTHEST, Network
 from stiction.training.settings import FitOptions
@@ -106,10 +105,3 @@ def _model(sizes: list[int], generator: torch.Generator) -> torch.nn.Sequential:
         linears[-1].weight.mul_(0.1)  # start close to the guess
     layers = [layer for linear in linears for layer in (linear, torch.nn.ReLU())]
     return torch.nn.Sequential(*layers[:-1])
-
-
-def held_out(throw: NDArray[np.int64], share: float, seed: int) -> NDArray[np.bool_]:
-    """Rows whose throw is held out: whole throws, never single instances of a training throw."""
-    throws = np.unique(throw)
-    chosen = np.random.default_rng(seed).permutation(throws)[: max(1, round(share * len(throws)))]
-    return np.isin(throw, chosen)

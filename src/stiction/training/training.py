@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stiction.basics import checks
+from stiction.basics.splits import held_out
 from stiction.bodies.state import Mode
 from stiction.laws.approximators import Approximator, Network
 from stiction.laws.inputs import Inputs
@@ -57,7 +58,7 @@ def train_law(
         options = FitOptions(
             settings.hidden or HIDDEN[kind], settings.steps, seconds, floor=settings.floor, seed=settings.seed
         )
-        held = fitters.held_out(examples[kind].throw, settings.held_share, settings.seed)
+        held = held_out(examples[kind].throw, settings.held_share, settings.seed)
         fitted = []
         for role in roles:
             name = part_name(kind, role)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from stiction.basics.splits import drawn
 from stiction.bodies.state import Mode
 from stiction.data.dataset import DataSet
 from stiction.evaluation.single_steps import Fresh, friction_error
@@ -45,7 +46,7 @@ def best_coulomb(data: DataSet, seed: int) -> tuple[CoulombLaw, dict[str, Any]]:
 def _sliding(data: DataSet, seed: int) -> Instances:
     instances = read_instances(data, 600_000, seed)
     sliding = np.flatnonzero(instances.mode == Mode.DYNAMIC)
-    return instances[np.sort(np.random.default_rng(seed).permutation(sliding)[:_MOST])]
+    return instances[drawn(sliding, _MOST, seed)]
 
 
 def _law(data: DataSet, mu: tuple[float, float], cone: str) -> CoulombLaw:

@@ -9,7 +9,7 @@ from typing import Any
 from stiction.data.collecting import collect
 from stiction.data.dataset import DataSet
 from stiction.data.plan import Plan
-from stiction.fit.material import train_material
+from stiction.fit.train_material import train_material
 from stiction.laws.coulomb import DART_SOFTNESS
 from stiction.laws.law import NativeLaw
 from stiction.laws.material import Material

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from stiction.fit.material_plot import plot_material
+from stiction.fit.report import plot_material
 from stiction_studies.materials import parts, tables
 from stiction_studies.materials.grounds import GROUNDS, ground
 from stiction_studies.materials.lab import Lab, Size

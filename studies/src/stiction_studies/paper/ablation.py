@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
+from stiction.basics.splits import held_out
 from stiction.data.collecting import run_plan
 from stiction.data.ground_truth import GroundTruth
 from stiction.data.plan import Plan
@@ -23,7 +24,6 @@ from stiction.laws.learned import HIDDEN, KINDS
 from stiction.simulation.motion import Setting
 from stiction.training.choose_inputs import find_inputs
 from stiction.training.examples import Instances, TrainingData, read_instances
-from stiction.training.fitters import held_out
 from stiction.training.settings import FitOptions, TrainSettings
 from stiction.training.training import train_law
 from stiction_studies import figures

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics.progress import parts
+from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.fit.forecast import TossErrors, toss_errors
-from stiction.fit.free import fit_law
+from stiction.fit.free import LawType, fit_law
 from stiction.fit.gauss_newton import Parameter
-from stiction.fit.identify import identify_tosses
+from stiction.fit.identify import IdentifySettings, identify_tosses
 from stiction.fit.toss_objective import Motions, fit, fitted_body, horizon, roll_law
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.modelfile import load
@@ -28,7 +29,7 @@ from stiction.recordings.importing import import_recordings
 from stiction.recordings.tosses import Recordings, Tosses
 from stiction_studies.page.section import Replay
 from stiction_studies.recordings import sysid_rival, toss_page, toss_starts
-from stiction_studies.recordings.peers import Peer, available, peer_motions, peer_parameters, peer_predictor
+from stiction_studies.recordings.peers import Peer, available, peer_model, peer_motions, peer_parameters
 from stiction_studies.recordings.toss_costs import costs
 from stiction_studies.recordings.toss_rivals import rivals
 from stiction_studies.study import Study, joined
@@ -62,16 +63,16 @@ SCALES = {
     "full": Scale(320, 320, 128, EFFICIENCY, 80, 1000, 8000),
 }
 
-# Ingredients and how each is taken away: parameters that are fixed, or options of the law.
-ABLATIONS: dict[str, dict[str, Any]] = {
-    "everything": {},
-    "no restitution": {"fixed": {"restitution": 0.0, "restitution_fall": 0.0, "restitution_threshold": 0.03}},
-    "centre of mass in the middle": {"fixed": {"com_x": 0.0, "com_y": 0.0, "com_z": 0.0}},
-    "friction without memory": {"options": {"memory": 1}},
-    "inertia as published": {"fixed": {"inertia": 1.0, "inertia_y": 1.0, "inertia_z": 1.0}},
-    "sharp corners": {"fixed": {"rounding": 0.0}},
-    "friction the same at any load": {"fixed": {"friction_load": 1e3}},
-    "friction the same at any speed": {"fixed": {"friction_rise": 0.0}},
+# Ingredients and how each is taken away: parameters that are fixed, or another type of law.
+ABLATIONS: dict[str, LawType] = {
+    "everything": LawType(),
+    "no restitution": LawType({"restitution": 0.0, "restitution_fall": 0.0, "restitution_threshold": 0.03}),
+    "centre of mass in the middle": LawType({"com_x": 0.0, "com_y": 0.0, "com_z": 0.0}),
+    "friction without memory": LawType(memory=1),
+    "inertia as published": LawType({"inertia": 1.0, "inertia_y": 1.0, "inertia_z": 1.0}),
+    "sharp corners": LawType({"rounding": 0.0}),
+    "friction the same at any load": LawType({"friction_load": 1e3}),
+    "friction the same at any speed": LawType({"friction_rise": 0.0}),
 }
 
 
@@ -144,9 +145,8 @@ class _Fits:
     def everything(self, size: Scale, progress) -> dict[str, Any]:
         """All parts of the study, as figures for JSON."""
         tosses, groups = self.some(size.ours), self.groups[self.chosen(size.ours)]
-        found = identify_tosses(
-            tosses, self.body, held_out=self.held_tosses, groups=groups, effects=False, progress=progress
-        )
+        settings = IdentifySettings(effects=False)
+        found = identify_tosses(settings, tosses, self.body, held_out=self.held_tosses, groups=groups, report=progress)
         self.law = found.law
         ours = self.figures_of_law(self.law, "stiction")
         rows = [{"model": "stiction", "fitted_tosses": len(tosses), **ours}]
@@ -179,14 +179,13 @@ class _Fits:
 
     def chosen(self, number: int, draw: int = 0) -> NDArray[np.int64]:
         """Their numbers."""
-        return np.sort(np.random.default_rng([self.seed, draw]).permutation(self.train)[:number])
+        return drawn(self.train, number, [self.seed, draw])
 
-    def identified(self, number: int, progress, name: str, fixed=None, options=None, draw: int = 0) -> ImpactLaw:
-        """Our law fitted to so many tosses, some of its parameters fixed."""
+    def identified(self, number: int, progress, name: str, law: LawType | None = None, draw: int = 0) -> ImpactLaw:
+        """Our law fitted to so many tosses, of this type."""
         tosses = self.some(number, draw)
-        how = {"fixed": fixed, "errors": False, **(options or {})}
-        found = fit_law(tosses, self.body, progress=lambda stage, done, most: progress(name, done, most), **how)
-        return found.law(tosses.timestep)
+        shown = lambda done, most: progress(name, done, most)  # noqa: E731
+        return fit_law(tosses, self.body, law, errors=False, progress=shown).law(tosses.timestep)
 
     def figures_of_law(self, law: ImpactLaw, name: str) -> dict[str, Any]:
         """Errors on the validation tosses from both starts."""
@@ -233,11 +232,10 @@ class _Fits:
         parameters: list[Parameter] = peer_parameters(peer, self.body, with_body, flight[:3])
         name = f"{peer.name}{', body too' if with_body else ''}"
         found = fit(
-            peer_predictor(peer, self.body, gravity),
+            peer_model(peer, self.body, gravity, SIDE),
             parameters,
             tosses,
-            SIDE,
-            progress=lambda stage, done, most: progress(name, done, most),
+            progress=lambda done, most: progress(name, done, most),
         )
         values = dict(zip((p.name for p in parameters), found.values.tolist()))
         fitted = fitted_body(self.body, {"rounding": 0.0, **values})
@@ -281,5 +279,5 @@ class _Fits:
 
     def ablation(self, name: str, number: int, progress) -> dict[str, Any]:
         """Our law fitted without one ingredient."""
-        law = self.identified(number, progress, name, **ABLATIONS[name])
+        law = self.identified(number, progress, name, ABLATIONS[name])
         return {"model": name, "fitted_tosses": len(self.some(number)), **self.figures_of_law(law, name)}

@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from stiction.basics.progress import parts
-from stiction.fit.jointed_fit import AFTER_TOUCH
+from stiction.fit.jointed_fit import AFTER_TOUCH, REGION_SAMPLES
 from stiction.fit.jointed_flight import Prepared, prepare
 from stiction.fit.jointed_part import JointedPart
-from stiction.fit.jointed_regions import SAMPLES
 from stiction.mujoco.mjcf import mujoco
 from stiction_studies.page.section import Section, Table
 from stiction_studies.recordings import compared, jointed_chance, jointed_models, sysid_rival
@@ -97,7 +96,7 @@ def _others(ready: Prepared, seconds: float) -> list[Fitted]:
     found = []
     with parts() as progress:
         for one in available():
-            shown = lambda stage, done, most, name=one.name: progress(f"{name}: {stage}", done, most)  # noqa: E731
+            shown = lambda done, most, name=one.name: progress(name, done, most)  # noqa: E731
             found.append(jointed_models.rival(one, ready, shown))
         if sysid_rival.is_there():
             found.append(
@@ -119,8 +118,8 @@ def _middle(ready: Prepared, models: Sequence[Fitted], scale: float, seed: int) 
 
 def _middle_table(models: Sequence[Compared]) -> Table:
     note = (
-        f"Of {SAMPLES} samples of each toss, the mean in each frame: where motions part, the best guess need not be a "
-        "motion. MuJoCo's samples differ as ours do, in friction, bounce, ground and start."
+        f"Of {REGION_SAMPLES} samples of each toss, the mean in each frame: where motions part, the best guess need "
+        "not be a motion. MuJoCo's samples differ as ours do, in friction, bounce, ground and start."
     )
     return Table("The middle of samples as a forecast", *_rows(models), note)
 

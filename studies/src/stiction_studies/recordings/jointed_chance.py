@@ -13,10 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from stiction.fit.jointed_fit import AFTER_TOUCH, Judged, motion_errors, predictor
+from stiction.basics.splits import folds
+from stiction.fit.jointed_fit import (
+    AFTER_TOUCH,
+    REGION_SAMPLES,
+    USUAL,
+    Judged,
+    jointed_model,
+    motion_errors,
+    predicted,
+    sampled,
+)
 from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_part import POSE
-from stiction.fit.jointed_regions import SAMPLES, USUAL, sampled
 from stiction.fit.jointed_starts import SUBSTEPS, Starts, differences
 from stiction.fit.toss_objective import horizon
 from stiction_studies.page.section import Table
@@ -64,7 +73,7 @@ class Chance:
 def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
     """With our model of the part."""
     held = ready.held_out
-    one = motion_errors(held.part, held.tosses, predictor(held.part, model.build)(model.values, held, _whole(held)))
+    one = motion_errors(held.part, held.tosses, predicted(held, model.build, model.values))
     _, lowest = own_numbers(held, model)
     errors = {
         "one material for all tosses": _means(one["touch"]),
@@ -79,7 +88,7 @@ def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
 def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
     """Errors of the model's motions from starts that the flight does not tell apart, against its own from the best."""
     steps, rng = _whole(starts), np.random.default_rng(seed)
-    predict = predictor(starts.part, model.build)
+    predict = jointed_model(starts.part, model.build).predict
     best = predict(model.values, starts, steps)
     tosses = [replace(toss, qpos=motion[toss.frame]) for toss, motion in zip(starts.tosses, best)]
     free = starts.part.model(model.values, _timestep(starts), contact=False)
@@ -94,7 +103,7 @@ def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
 def own_numbers(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
     """Factors (n,) of restitution and friction that suit each toss best, and errors with them soon after the touch."""
     steps = horizon(starts, (AFTER_TOUCH,))
-    predict = predictor(starts.part, model.build)
+    predict = jointed_model(starts.part, model.build).predict
     tried = [(e, mu) for e in _FACTORS["restitution"] for mu in _FACTORS["friction"]]
     losses, errors = [], []
     for e, mu in tried:
@@ -116,10 +125,9 @@ def explained(blows: NDArray[np.float64], numbers: NDArray[np.float64], seed: in
     z = np.hstack([z, z**2])
     z -= z.mean(axis=0)
     y = numbers - numbers.mean()
-    order = np.random.default_rng(seed).permutation(len(y))
     left = np.empty(len(y))
-    for k in range(_FOLDS):
-        out, rest = order[k::_FOLDS], np.setdiff1d(order, order[k::_FOLDS])
+    for out in folds(len(y), _FOLDS, seed):
+        rest = np.setdiff1d(np.arange(len(y)), out)
         weights = np.linalg.solve(z[rest].T @ z[rest] + _RIDGE * np.eye(z.shape[1]), z[rest].T @ y[rest])
         left[out] = y[out] - z[out] @ weights
     return max(0.0, 1 - float((left**2).sum() / max((y**2).sum(), 1e-12)))
@@ -133,9 +141,9 @@ def middle_errors(
     frames = _whole(starts) + 1
     for motions in sampled(starts, model.build, model.values, scale, seed=seed, spreads=spreads):
         qpos = np.concatenate([motion[:n] for motion, n in zip(motions, frames.tolist())])
-        places = places + np.nan_to_num(qpos[:, :3]) / SAMPLES
+        places = places + np.nan_to_num(qpos[:, :3]) / REGION_SAMPLES
         turns = turns + Rotation.from_quat(np.nan_to_num(qpos[:, 3:POSE], nan=0.5), scalar_first=True).as_matrix()
-        joints = joints + np.exp(1j * np.nan_to_num(qpos[:, POSE:])) / SAMPLES
+        joints = joints + np.exp(1j * np.nan_to_num(qpos[:, POSE:])) / REGION_SAMPLES
     u, _, vt = np.linalg.svd(turns)
     u[..., -1] *= np.linalg.det(u @ vt)[..., np.newaxis]
     quaternion = Rotation.from_matrix(u @ vt).as_quat(scalar_first=True)

@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stiction.fit.jointed import JointedIdentified, identify_jointed
-from stiction.fit.jointed_fit import AFTER_TOUCH, Build, Judged, fit_jointed, judge, part_parameters, with_material
+from stiction.basics.splits import drawn
+from stiction.fit.identified_part import IdentifiedPart, identify_part
+from stiction.fit.identify import IdentifySettings
+from stiction.fit.jointed_fit import AFTER_TOUCH, Build, Judged, jointed_model, judge, part_parameters, with_material
 from stiction.fit.jointed_flight import Prepared
+from stiction.fit.toss_objective import fit
 from stiction_studies.recordings import sysid_rival
 from stiction_studies.recordings.compared import Compared
 from stiction_studies.recordings.jointed_rival import JointedRival
@@ -27,19 +30,19 @@ class Fitted:
     compared: Compared
 
 
-def ours(ready: Prepared, seed: int, command: str) -> tuple[Fitted, JointedIdentified]:
+def ours(ready: Prepared, seed: int, command: str) -> tuple[Fitted, IdentifiedPart]:
     """Our material, as `stiction identify --mjcf` finds it, with its regions."""
     began = time.process_time()
-    found = identify_jointed(ready, seed=seed, command=command)
+    found = identify_part(IdentifySettings(seed=seed, command=command), ready)
     return _judged(OURS, ready, began, with_material(ready.part), found.values), found
 
 
-def rival(one: JointedRival, ready: Prepared, progress: Callable[[str, int, int], None]) -> Fitted:
+def rival(one: JointedRival, ready: Prepared, progress: Callable[[int, int], None]) -> Fitted:
     """A simulator's own contact, and the same numbers of the part, fitted by our fitter."""
     began = time.process_time()
     build = one.on(ready.part)
     parameters = [*part_parameters(ready.part, ready.gravity), *one.contact]
-    found = fit_jointed(ready.fitted, build, parameters, errors=False, progress=progress)
+    found = fit(jointed_model(ready.part, build), parameters, ready.fitted, errors=False, progress=progress)
     values = {p.name: float(v) for p, v in zip(parameters, found.values)}
     return _judged(f"{one.name}, body too", ready, began, build, values)
 
@@ -57,9 +60,9 @@ def sysid(ready: Prepared, seconds: float, progress: Callable[[int, int], None])
 def fewer(ready: Prepared, number: int, seed: int) -> Compared:
     """Our material fitted to so many tosses, drawn with the seed."""
     began = time.process_time()
-    some = np.sort(np.random.default_rng(seed).permutation(len(ready.fitted))[:number])
+    some = drawn(len(ready.fitted), number, seed)
     few = replace(ready, fitted=ready.fitted[some])
-    found = identify_jointed(few, seed=seed, spread=False)
+    found = identify_part(IdentifySettings(seed=seed, regions=False), few)
     return _judged(f"{OURS}, {len(some)} tosses", few, began, with_material(ready.part), found.values).compared
 
 

@@ -3,11 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.fit.jointed_fit import predictor
+from stiction.fit.jointed_fit import predicted
 from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_recording import JointedToss, rest_heights
 from stiction.fit.jointed_starts import SUBSTEPS
-from stiction.fit.toss_objective import horizon
 from stiction_studies.page.motions_shown import Scene, poses_of, scene_of
 from stiction_studies.recordings.jointed_models import HORIZONS, Fitted
 
@@ -30,7 +29,7 @@ def _replay(ready: Prepared, models: dict[str, Fitted], number: int, share: floa
     ground = float(rest_heights(drawn, [toss])[0]) + ours.values["ground"]
     motions = {"recorded": _each_frame(toss)}
     for name, model in models.items():
-        motions[name] = predictor(part, model.build)(model.values, one, horizon(one, (None,)))[0][: toss.steps + 1]
+        motions[name] = predicted(one, model.build, model.values)[0][: toss.steps + 1]
     runs = {name: poses_of(drawn, np.nan_to_num(qpos - _up(ground, drawn.nq))) for name, qpos in motions.items()}
     caption = (
         f"As tracked, and as forecast from its flight. Mean position error of ours soon after the touch "

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.fit.gauss_newton import Parameter
-from stiction.fit.toss_objective import Motions, Predict, body_parameters, fitted_body, groups_alike
+from stiction.fit.toss_objective import Motions, TossModel, Values, body_parameters, fitted_body, groups_alike
 from stiction.recordings.tosses import Tosses
 
 _FRICTION = Parameter("friction", "", 0.2, 0.1, 0.005, 0.01, 2.0)
@@ -72,17 +72,17 @@ def peer_parameters(peer: Peer, body: Body, with_body: bool, com=None) -> list[P
     return own
 
 
-def peer_predictor(peer: Peer, body: Body, gravity: ArrayLike, drag: float = 0.0) -> Predict:
-    """Predict tosses with a peer; gravity (3,) [m/s^2], drag [1/s]."""
+def peer_model(peer: Peer, body: Body, gravity: ArrayLike, width: float, drag: float = 0.0) -> TossModel:
+    """Return a peer as a model of tosses; gravity (3,) [m/s^2], width: as of TossModel, drag [1/s]."""
     names = [p.name for p in peer.contact]
 
-    def predict(values: dict[str, float], tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
+    def predict(values: Values, tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
         fitted = fitted_body(body, {"rounding": 0.0, **values})
         states = tosses.states(fitted, gravity, drag)
         contact = {name: values[name] for name in names} | ({"drag": drag} if peer.drags else {})
         return peer_motions(peer, fitted, states, steps, tosses.timestep, gravity, values.get("ground", 0.0), contact)
 
-    return predict
+    return TossModel(predict, width)
 
 
 def peer_motions(peer: Peer, body: Body, states: State, steps, timestep, gravity, ground, contact) -> Motions:

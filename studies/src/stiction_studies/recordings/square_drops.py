@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.progress import parts
+from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.fit.forecast import coverage
 from stiction.fit.gauss_newton import Parameter
-from stiction.fit.identify import identify_tosses
+from stiction.fit.identify import IdentifySettings, identify_tosses
 from stiction.fit.toss_objective import Motions, fit, horizon, roll_law
 from stiction.laws.impact import ImpactLaw
 from stiction.recordings.importing import import_recordings
@@ -26,7 +27,7 @@ from stiction.viewer.subject import posed, recorded_motion
 from stiction_studies.page.section import Replay, Section
 from stiction_studies.recordings import compared, sysid_rival
 from stiction_studies.recordings.compared import Compared
-from stiction_studies.recordings.peers import Peer, available, peer_parameters, peer_predictor
+from stiction_studies.recordings.peers import Peer, available, peer_model, peer_parameters
 from stiction_studies.study import Study, joined
 
 SIDE, MASS = 0.06, 0.1  # [m, kg]; the mass is not known, and does not show
@@ -94,9 +95,8 @@ class _Fits:
     def __init__(self, path: Path, size: Scale, seed: int, progress) -> None:
         self.size, self.progress = size, progress
         recordings = import_recordings(path, Body.rectangle((SIDE, SIDE), MASS))
-        rng = np.random.default_rng(seed)
         train, held = np.flatnonzero(~recordings.held_out), np.flatnonzero(recordings.held_out)
-        self.fitted: Tosses = recordings.tosses[np.sort(rng.permutation(train)[: size.fitted])]
+        self.fitted: Tosses = recordings.tosses[drawn(train, size.fitted, seed)]
         self.judged: Tosses = recordings.tosses[held[: size.judged]]
         self.body = recordings.body or Body.rectangle((SIDE, SIDE), MASS)
         self.motions: dict[str, Motions] = {}
@@ -118,8 +118,8 @@ class _Fits:
 
     def ours(self, name: str) -> Motions:
         """Our law, with its uncertainty."""
-        shown = lambda stage, done, most: self.progress(f"{name}: {stage}", done, most)  # noqa: E731
-        self.law = identify_tosses(self.fitted, self.body, effects=False, progress=shown).law
+        shown = lambda part, done, most: self.progress(f"{name}: {part}", done, most)  # noqa: E731
+        self.law = identify_tosses(IdentifySettings(effects=False), self.fitted, self.body, report=shown).law
         return roll_law(self.law, self.judged.states(self.law.body, self.law.gravity, self.law.drag), self.steps)
 
     @property
@@ -132,11 +132,11 @@ class _Fits:
         parameters: list[Parameter] = peer_parameters(peer, self.box, True, self.law.body.com)
         parameters = [p for p in parameters if p.name not in UNTOLD]
         drag = self.law.drag if peer.drags else 0.0
-        predict = peer_predictor(peer, self.box, self.gravity(drag), drag)
-        shown = lambda stage, done, most: self.progress(f"{name}: {stage}", done, most)  # noqa: E731
-        found = fit(predict, parameters, self.fitted, SIDE, errors=False, progress=shown)
+        model = peer_model(peer, self.box, self.gravity(drag), SIDE, drag)
+        shown = lambda done, most: self.progress(name, done, most)  # noqa: E731
+        found = fit(model, parameters, self.fitted, errors=False, progress=shown)
         values = dict(zip((p.name for p in parameters), found.values.tolist()))
-        return predict(values, self.judged, self.steps)
+        return model.predict(values, self.judged, self.steps)
 
     def sysid(self, name: str) -> Motions:
         """MuJoCo, fitted by its own toolbox."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics.splits import drawn
 from stiction.fit.gauss_newton import Parameter
 from stiction.fit.jointed_fit import part_parameters
 from stiction.fit.jointed_flight import Prepared
@@ -45,9 +46,8 @@ class SysidJointed:
         """
         began = time.process_time()
         tosses = self.ready.fitted
-        order = np.random.default_rng(0).permutation(len(tosses))
         for number, (window, most, iterations) in enumerate(STAGES):
-            self._found.fit(self._segments(tosses[np.sort(order[:most])], window), iterations)
+            self._found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
             progress(number + 1, len(STAGES))
         window, _most, iterations = STAGES[-1]
         before: dict[str, float] = {}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
@@ -54,9 +55,8 @@ class SysidRival:
 
     def fit(self, tosses: Tosses, progress: Callable[[int, int], None] = lambda done, most: None) -> None:
         """Short windows first, then whole tosses, as with our own fit."""
-        order = np.random.default_rng(0).permutation(len(tosses))
         for number, (window, most, iterations) in enumerate(STAGES):
-            self.found.fit(self._segments(tosses[np.sort(order[:most])], window), iterations)
+            self.found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
             progress(number + 1, len(STAGES))
 
     def starts(self, tosses: Tosses) -> State:

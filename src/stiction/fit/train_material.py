@@ -1,4 +1,4 @@
-"""Learn a material: from single contacts where they are known well, through rollouts where poses are noisy."""
+"""`stiction.train_material` and `stiction train --law material`: a material from contacts, or from noisy poses."""
 
 import math
 import time
@@ -16,14 +16,11 @@ from stiction.basics.environment import needs, versions
 from stiction.basics.progress import parts
 from stiction.bodies.body import Body
 from stiction.fit.material_choice import Progress
-from stiction.fit.observed import opened
+from stiction.fit.material_learning import learned_from_contacts, learned_from_windows
+from stiction.fit.material_points import opened
 from stiction.fit.pose_windows import cut, is_recorded, recorded_poses
-from stiction.fit.through_rollouts import learned_from_windows
-from stiction.fit.through_steps import learned_from_contacts
 from stiction.laws.material import Material
 from stiction.laws.modelfile import to_be_written
-
-WAYS = ("auto", "steps", "rollouts")
 
 
 def train_material(
@@ -38,34 +35,33 @@ def train_material(
     """Learn a material from the contacts of one or many bodies, or from the poses of one.
 
     data: a data set or the path of its folder, or several of them; or recordings of tosses, the path of their folder,
-        or a Trajectory, of which nothing but the poses is looked at
-    through: "steps": from single contacts and their impulses, which must be known well; "rollouts": from poses, which
+        or a Trajectory, of which only the poses are used
+    through: "steps": from single contacts and their impulses, which must be accurate; "rollouts": from poses, which
         may be noisy; "auto": steps for data sets, rollouts for anything else
-    body: what was thrown; a data set knows it, and so do recordings that were read for it
-    held_out: share of the throws that decide when the fit stops, and that tell how good it is
-    progress: is told the part under way and its share done
-    `Material.info` of the result tells what was chosen and why, and how good it is on throws that it has not seen.
+    body: what was thrown, for poses without a body; data sets have one, and so do recordings that were read for it
+    held_out: share of the throws by which the fit is stopped and its errors are measured
+    progress: called with the part under way and its share done
+    `Material.info` of the result holds what was chosen and why, and the errors on held-out throws.
 
         data = stiction.collect(body, stiction.Material.coulomb(0.4), throws=8)
         material = stiction.train_material(data)
         law = material.on(stiction.Body.prism(5, 0.2, 0.2, mass=2.0))  # any other body
     """
-    checks.choice("through", through, WAYS)
-    how = {"seed": checks.count("seed", seed, 0), "held_out": held_out, "progress": progress}
+    checks.choice("through", through, ("auto", "steps", "rollouts"))
+    seed = checks.count("seed", seed, 0)
+    if not 0 < held_out < 1:
+        raise checks.InputError(f"held_out must be a share between 0 and 1, got {held_out:g}.")
     recorded = is_recorded(data)
     if through == "rollouts" or (through == "auto" and recorded):
-        return learned_from_windows(cut(recorded_poses(data, body)), **how)
+        return learned_from_windows(cut(recorded_poses(data, body)), seed=seed, held_out=held_out, progress=progress)
     if recorded:
-        raise checks.InputError('Poses alone tell no impulses of single steps: learn from them through="rollouts".')
+        raise checks.InputError('Poses alone have no impulses of single steps: learn from them through="rollouts".')
     if body is not None:
-        raise checks.InputError("body is for recorded poses; a data set knows its own.")
-    return learned_from_contacts(opened(data), **how)
+        raise checks.InputError("body is for recorded poses; a data set has its own.")
+    return learned_from_contacts(opened(data), seed=seed, held_out=held_out, progress=progress)
 
 
-# `stiction train --law material`: learn a material, tell what was chosen and why, and draw it.
-
-
-_SHOWN = 5  # others in a table beside what was chosen
+# The command.
 
 
 def run(
@@ -77,7 +73,7 @@ def run(
     seed: int = 0,
     json: Path | None = None,
 ) -> Material:
-    """Learn a material from data sets or recordings; write it to `out`, a plot beside it, and figures to `json`."""
+    """Learn a material, print it, and write it to `out`, a plot beside it, and figures to `json`."""
     given = data[0] if len(data) == 1 else data
     began = time.monotonic()
     with to_be_written(out), parts() as progress:
@@ -89,7 +85,7 @@ def run(
     taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - began:.0f} s"
     print(f"Learned from {taken}. Wrote {out}.")
     if find_spec("matplotlib") is not None:
-        from stiction.fit.material_plot import plot_material
+        from stiction.fit.report import plot_material
 
         picture = out.with_suffix(".png")
         plot_material(material, picture)
@@ -103,7 +99,7 @@ def run(
 
 
 def _print(material: Material) -> None:
-    """What was chosen, what else was tried, and how good it is."""
+    """Print what was chosen, what else was tried, and the errors on held-out throws."""
     console, info = Console(), material.info
     console.print(f"{material!r}: {info['structure']['switches']}", highlight=False)
     with_what = "what was chosen" if "rollouts" in info["held_out"] else "all that friction may depend on"
@@ -113,8 +109,8 @@ def _print(material: Material) -> None:
         row = info["held_out"]["rollouts"]
         noise = f"{1e3 * row['position_noise']:.2g} mm and {math.degrees(row['rotation_noise']):.2g} degrees"
         console.print(
-            f"Throws that were held out, {row['windows']} windows: pose errors {row['error_over_noise']:.2f} times "
-            f"their noise, which is {noise}.",
+            f"Held-out throws, {row['windows']} windows: pose errors are {row['error_over_noise']:.2f} times their "
+            f"noise, which is {noise}.",
             highlight=False,
         )
     else:
@@ -124,7 +120,7 @@ def _print(material: Material) -> None:
 
 
 def _judged(held_out: dict[str, Any]) -> Table:
-    good = _table("throws that were held out", "patch", "contacts", "modes", "friction error", "noise")
+    good = _table("held-out throws", "patch", "contacts", "modes", "friction error", "noise")
     for kind, row in held_out.items():
         shares = [_share(row, name) for name in ("modes", "friction_error", "noise_floor")]
         good.add_row(kind, f"{row['contacts']:,}", *shares)
@@ -132,10 +128,10 @@ def _judged(held_out: dict[str, Any]) -> Table:
 
 
 def _tried(title: str, column: str, rows: list[dict[str, Any]]) -> Table:
-    """What was tried: what was chosen of it first, in bold letters, then the best of the others."""
+    """Return a table of what was tried: the chosen one first, in bold, then the five best others."""
     table = _table(title, column.replace("_", " "), "parameters", "held-out error", "±")
     rows = sorted(rows, key=lambda row: (not row["chosen"], row["held_out_error"]))
-    for row in rows[: 1 + _SHOWN]:
+    for row in rows[:6]:
         name = row[column] + (", ellipse" if column == "switches" and "ellipse" in row["depends_on"] else "")
         error = f"{row['held_out_error']:.3%}", f"{row['standard_error']:.3%}"
         table.add_row(name, str(row["parameters"]), *error, style="bold" if row["chosen"] else "")
