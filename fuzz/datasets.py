@@ -16,8 +16,8 @@ from fuzz.counts import Counts
 from fuzz.damage import NUMBERS, damaged, odd_array
 from stiction import Body, CoulombLaw, DataSet, State, collect, instances, rollout
 from stiction.basics.files import digest
-from stiction.data.tables import FIELDS, read_instances_file
-from stiction.training.from_data import read_instances
+from stiction.data.external_instances import FIELDS, read_instances_file
+from stiction.training.examples import read_instances
 
 _BODY = Body.box((0.2, 0.3, 0.4), 1.0)
 _LAW = CoulombLaw(_BODY, 0.5)
