@@ -143,8 +143,9 @@ def check_velocities(tosses: list[Clean], interval: float) -> list[Finding]:
         got, back = toss.recorded[1:], turn[1:].inv()
         for name, estimate, given in (("linear", linear, got[:, :3]), ("angular", angular, got[:, 3:])):
             size = np.linalg.norm(estimate) + 1e-12
-            errors[name, "world"].append(float(np.linalg.norm(estimate - given) / size))
-            errors[name, "body"].append(float(np.linalg.norm(back.apply(estimate) - given) / size))
+            with np.errstate(over="ignore"):  # an infinite error does not fit the poses either
+                errors[name, "world"].append(float(np.linalg.norm(estimate - given) / size))
+                errors[name, "body"].append(float(np.linalg.norm(back.apply(estimate) - given) / size))
     findings = []
     for kind in ("linear", "angular") if errors else ():
         world, body = np.median(errors[kind, "world"]), np.median(errors[kind, "body"])
