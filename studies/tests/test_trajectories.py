@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stiction.cli import main
-from stiction_studies import listed
+from stiction_studies.catalogue import STUDIES
 from stiction_studies.paper import motions, trajectories
 from stiction_studies.paper.motion_tables import number
 
@@ -64,15 +64,15 @@ def test_fresh_starts_do_not_depend_on_their_number():
 def test_all_names_what_failed_and_runs_the_others(tmp_path, monkeypatch, capsys):
     ran = []
 
-    def reproduce(name, out, scale, seed):
+    def reproduce(name, out, scale, seed, data):
         ran.append(name)
         if name in ("events", "slope"):
             raise OSError("the disk is full")
 
-    monkeypatch.setattr("stiction_studies.listed.run", reproduce)
+    monkeypatch.setattr("stiction_studies.reproduce.run", reproduce)
     assert main(["reproduce", "all", "--quick", "--out", str(tmp_path)]) == 1
     assert len(ran) == len(set(ran)) >= 7
-    assert f"2 of {len(listed.STUDIES)} studies failed: events, slope." in capsys.readouterr().err
+    assert f"2 of {len(STUDIES)} studies failed: events, slope." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import shlex
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import tyro
 
@@ -13,11 +13,11 @@ from stiction.basics.environment import require
 from stiction.commands.arguments import OptionalFolder, explains, lines, load, scale_of
 from stiction.commands.learning import COLLECT_NEEDS, TRAIN_NEEDS, collect, evaluate, train
 from stiction.commands.options import OptionalFile
-from stiction_studies import listed
-from stiction_studies.listed import STUDIES
+from stiction_studies.catalogue import ABOUT, ALL, STUDIES
+from stiction_studies.reproduce import run, run_all
 
 
-@explains(listed.ABOUT)
+@explains(ABOUT)
 def reproduce(
     name: Annotated[
         str, tyro.conf.Positional, tyro.conf.arg(metavar="[STUDY]", help_behavior_hint="(default: list them)")
@@ -49,29 +49,27 @@ def reproduce(
         json: Write the figures of the study to this file too; they are in OUT/NAME/results.json in any case.
     """
     if not name and out is None:
-        print(f"{lines(listed.ABOUT)}\n\nRun one with `stiction reproduce STUDY --out FOLDER`; --help says more.")
+        print(f"{lines(ABOUT)}\n\nRun one with `stiction reproduce STUDY --out FOLDER`; --help says more.")
         return
-    known("study", name, listed.ABOUT)
+    known("study", name, ABOUT)
     if out is None:
         raise stiction.InputError(f"`reproduce {name}` needs a folder for its results: give --out FOLDER.")
     scale = scale_of(quick, full)
     if law is not None and name != "trajectories":
         raise stiction.InputError(f"--law belongs to the study trajectories, not to {name}.")
-    if data and name not in ("tosses", listed.ALL):
+    if data and name not in ("tosses", ALL):
         raise stiction.InputError(f"The study {name} works on no recordings; --data is for tosses.")
-    if name == listed.ALL:
+    if name == ALL:
         if json is not None:
             raise stiction.InputError("--json takes the figures of one study; `all` leaves those of each in OUT.")
         if animate:
             raise stiction.InputError("--animate draws the replays of one study; name one instead of `all`.")
-        listed.run_all(out, scale, seed, data)
+        run_all(out, scale, seed, data)
         return
     from stiction.basics.files import check_writable, write_whole
 
     check_writable(json)
-    options: dict[str, Any] = {"law": law, "data": data or None, "animate": animate or None}
-    study = cast(listed.StudyName, name)
-    listed.run(study, out, scale, seed, **{key: value for key, value in options.items() if value is not None})
+    run(name, out, scale, seed, law=law, data=data, animate=animate)
     if json is not None:
         write_whole(json, (out / name / "results.json").read_bytes())
         print(f"Wrote {json}")

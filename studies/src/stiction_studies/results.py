@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from stiction.basics import checks, files
-from stiction_studies.page.section import ORDER
+from stiction_studies.catalogue import ORDER
 
 BENCH = "bench"  # written by `stiction bench --out DIR`
 _TITLE = re.compile(r"^\*\*(.+)\*\*$", re.MULTILINE)

@@ -17,8 +17,9 @@ from stiction.basics import checks, colours, files
 from stiction.basics.environment import versions
 from stiction.bodies.state import Mode
 from stiction.viewer.pieces import Scene
+from stiction_studies.catalogue import ORDER
 from stiction_studies.page import replay as replay_file
-from stiction_studies.page.section import ORDER, Picture, Plot, Replay, Section, Table
+from stiction_studies.page.section import Picture, Plot, Replay, Section, Table
 
 _FORMAT = 1
 _UNIT = 0.001  # [s] of the strips that show contact modes over time

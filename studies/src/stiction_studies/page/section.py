@@ -2,35 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
 from stiction.bodies.body import Body
 from stiction.bodies.state import Trajectory
 from stiction.viewer.pieces import Scene
-
-# The studies by name, in the order of a story: what holds, that the physics is right, what the law does, where it goes
-# beyond the paper, what it costs.
-
-
-StudyName = Literal[
-    "grasp",
-    "agreement",
-    "laws",
-    "trajectories",
-    "events",
-    "anisotropy",
-    "nsgs",
-    "slope",
-    "efficiency",
-    "ablation",
-    "materials",
-    "chain",
-    "robot",
-    "robots",
-    "tosses",
-]
-OTHER_RECORDINGS = ("square", "elbow")  # run by `tosses`, each with results of its own
-ORDER: tuple[str, ...] = (*get_args(StudyName), *OTHER_RECORDINGS)
 
 
 @dataclass(frozen=True)
