@@ -16,7 +16,7 @@ def study_function(name: str) -> Callable[..., None]:
         case "grasp":
             from stiction_studies.robots.grasp import run
         case "agreement":
-            from stiction_studies.paper.agreement import run
+            from stiction_studies.paper.dart_agreement import run
         case "laws":
             from stiction_studies.paper.laws import run
         case "trajectories":
@@ -26,7 +26,7 @@ def study_function(name: str) -> Callable[..., None]:
         case "anisotropy":
             from stiction_studies.paper.anisotropy import run
         case "nsgs":
-            from stiction_studies.paper.nsgs import run
+            from stiction_studies.paper.trajectories import run_nsgs as run
         case "slope":
             from stiction_studies.paper.slope import run
         case "efficiency":
@@ -34,7 +34,7 @@ def study_function(name: str) -> Callable[..., None]:
         case "ablation":
             from stiction_studies.paper.ablation import run
         case "materials":
-            from stiction_studies.materials.materials import run
+            from stiction_studies.materials.materials_study import run
         case "chain":
             from stiction_studies.robots.chain import run
         case "robot":
