@@ -1,4 +1,4 @@
-"""`stiction reproduce`."""
+"""The commands of the studies: `stiction reproduce`, `bench`, `demo` and `results`."""
 
 import shlex
 import webbrowser
@@ -10,7 +10,7 @@ import tyro
 import stiction
 from stiction.basics.checks import known
 from stiction.basics.environment import require
-from stiction.commands.arguments import OptionalFolder, explains, lines, load, scale_of
+from stiction.commands.arguments import OptionalFolder, explains, lines, scale_of
 from stiction.commands.learning import COLLECT_NEEDS, TRAIN_NEEDS, collect, evaluate, train
 from stiction.commands.options import OptionalFile
 from stiction_studies.catalogue import ABOUT, ALL, STUDIES
@@ -39,17 +39,17 @@ def reproduce(
 
     Args:
         name: Study to run.
-        out: Folder for the results; made if missing. What materials and ablation find there is not measured again.
-        quick: A small run, to see it work.
-        full: A large run, for figures to rely on.
-        seed: Seed of all that is drawn.
-        law: For trajectories: a model file to be judged instead of the shipped laws.
+        out: Folder for the results; made if missing. Materials and ablation reuse the figures that are already there.
+        quick: A small run, to check that it works.
+        full: A large run, for reliable figures.
+        seed: Seed of all random numbers.
+        law: For trajectories: a model file to evaluate instead of the shipped laws.
         data: For tosses: folders or files of recordings.
-        animate: Write each replay of the study as an animation too, OUT/NAME/<its title>.webp.
-        json: Write the figures of the study to this file too; they are in OUT/NAME/results.json in any case.
+        animate: Also write each replay of the study as an animation, OUT/NAME/<its title>.webp.
+        json: Also write the figures of the study to this file; they are in OUT/NAME/results.json in any case.
     """
     if not name and out is None:
-        print(f"{lines(ABOUT)}\n\nRun one with `stiction reproduce STUDY --out FOLDER`; --help says more.")
+        print(f"{lines(ABOUT)}\n\nRun one with `stiction reproduce STUDY --out FOLDER`; see --help.")
         return
     known("study", name, ABOUT)
     if out is None:
@@ -58,10 +58,10 @@ def reproduce(
     if law is not None and name != "trajectories":
         raise stiction.InputError(f"--law belongs to the study trajectories, not to {name}.")
     if data and name not in ("tosses", ALL):
-        raise stiction.InputError(f"The study {name} works on no recordings; --data is for tosses.")
+        raise stiction.InputError(f"--data belongs to the study tosses, not to {name}.")
     if name == ALL:
         if json is not None:
-            raise stiction.InputError("--json takes the figures of one study; `all` leaves those of each in OUT.")
+            raise stiction.InputError("--json takes the figures of one study; `all` writes those of each study to OUT.")
         if animate:
             raise stiction.InputError("--animate draws the replays of one study; name one instead of `all`.")
         run_all(out, scale, seed, data)
@@ -73,9 +73,6 @@ def reproduce(
     if json is not None:
         write_whole(json, (out / name / "results.json").read_bytes())
         print(f"Wrote {json}")
-
-
-# `stiction bench`.
 
 
 CASES = {
@@ -121,22 +118,25 @@ def bench(
     scale = scale_of(quick, full)
     cases = tuple(known("case", case, CASES) for case in cases)
     require("`stiction bench --plot`", *(["matplotlib"] if plot is not None else []))
-    load("stiction.basics.files").check_writable(plot, None if out is None else out / "bench" / "results.json")
-    load("stiction_studies.speed.run").run(scale, only=cases, repeat=repeat, seed=seed, out=out, plot=plot)
+    from stiction.basics.files import check_writable
+    from stiction.basics.progress import status
 
+    check_writable(plot, None if out is None else out / "bench" / "results.json")
+    with status("Loading"):
+        from stiction_studies.speed.run import run as run_bench
 
-# `stiction demo`.
+    run_bench(scale, only=cases, repeat=repeat, seed=seed, out=out, plot=plot)
 
 
 def demo(*, out: Path = Path("build/demo"), quick: bool = False, open: bool = False) -> None:
-    """Throw a box in DART, learn its law, measure it, and tell it on a page: the whole story, in about two minutes.
+    """Throw a box in DART, learn its law, evaluate it, and show the results on a page, in about two minutes.
 
-    Each step is a command of its own, which is shown.
+    Each step is a command of its own, which is printed.
 
     Args:
-        out: Folder for all that is made; made if missing.
+        out: Folder for all results; made if missing.
         quick: Fewer throws and less training; the law is worse.
-        open: Open the page in the browser in the end.
+        open: Open the page in the browser at the end.
     """
     require("`stiction demo`", "dartpy", *COLLECT_NEEDS, *TRAIN_NEEDS, *STUDIES["trajectories"].needs)
     throws, seconds = ("100", "10") if quick else ("300", "60")
@@ -159,9 +159,6 @@ def demo(*, out: Path = Path("build/demo"), quick: bool = False, open: bool = Fa
         webbrowser.open(page.resolve().as_uri())
 
 
-# `stiction results`.
-
-
 def results(
     folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER")],
     /,
@@ -172,9 +169,11 @@ def results(
     """Write the tables of all studies in a folder to one Markdown page, with their commands and commits.
 
     Args:
-        folder: Where `stiction reproduce` and `stiction bench` were told to put their results.
+        folder: The folder given to `stiction reproduce` and `stiction bench` by --out.
         out: Markdown file to write.
         pages: Other Markdown files: between <!-- table STUDY: TITLE --> and <!-- end --> they get that table.
     """
-    load("stiction_studies.results").write(folder, out, pages=pages)
+    from stiction_studies.results import write
+
+    write(folder, out, pages=pages)
     print("Wrote " + ", ".join(map(str, (out, *pages))))
