@@ -29,7 +29,7 @@ class Entry:
 # the law does, where it goes beyond the paper.
 STUDIES = {
     "grasp": Entry("grasps, a stack and slopes, held for a minute by us and by others", ("mujoco",)),
-    "agreement": Entry("our stepping with Coulomb's law against DART, step by step", ("dartpy", "matplotlib")),
+    "agreement": Entry("our stepping with Coulomb's law against DART, step by step", ("dartpy",)),
     "laws": Entry("each law that ships, and its baseline, on contacts that it has never seen", ("dartpy",)),
     "trajectories": Entry("whole throws of three bodies: learned laws and their baseline against DART", ("dartpy",)),
     "events": Entry("sequences of contact events in throws of a box", ("dartpy",)),
