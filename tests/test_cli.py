@@ -2,14 +2,16 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 import stiction
 from stiction.cli import all_commands, main
-from stiction_studies import listed
+from stiction_studies.catalogue import ABOUT, STUDIES
 from stiction_studies.commands import CASES
+from stiction_studies.reproduce import study_function
 
 
 def test_simulate_writes_a_trajectory(tmp_path, capsys):
@@ -92,7 +94,7 @@ def test_the_package_is_a_program_and_names_every_command():
     assert [name for name in all_commands() if f"• {name}" not in said] == []
 
 
-@pytest.mark.parametrize(("command", "about"), [("reproduce", listed.ABOUT), ("bench", CASES)])
+@pytest.mark.parametrize(("command", "about"), [("reproduce", ABOUT), ("bench", CASES)])
 def test_help_has_a_line_for_each_study_and_case(command, about, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
@@ -103,7 +105,7 @@ def test_help_has_a_line_for_each_study_and_case(command, about, capsys):
 def test_reproduce_without_a_name_lists_the_studies(capsys):
     assert main(["reproduce"]) == 0
     lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
-    assert lines[: len(listed.ABOUT)] == [list(pair) for pair in listed.ABOUT.items()]
+    assert lines[: len(ABOUT)] == [list(pair) for pair in ABOUT.items()]
 
 
 @pytest.mark.parametrize("command", [(), ("train",), ("reproduce",), ("view",)])
@@ -130,11 +132,12 @@ def test_a_command_of_the_studies_that_are_not_installed_gets_a_hint(monkeypatch
 
 
 def test_every_study_and_case_that_is_listed_is_there():
-    from stiction_studies.page.order import ORDER, OTHER_RECORDINGS
     from stiction_studies.speed import run
 
-    assert {*listed.STUDIES, *OTHER_RECORDINGS} == set(ORDER) and list(CASES) == list(run.CASES)
-    assert all(listed.runner(name).__module__.endswith(f".{name}") for name in listed.STUDIES)
+    assert list(CASES) == list(run.CASES)
+    for name, study in STUDIES.items():
+        if all(find_spec(package) for package in study.needs):
+            assert callable(study_function(name))
 
 
 def test_a_shell_completes_commands_studies_and_options(tmp_path, capsys):
@@ -173,7 +176,7 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
         ("stiction.data.collecting", "carry_out"),
         ("stiction.training.from_data", "train_from"),
         ("stiction.evaluation.evaluate", "run"),
-        ("stiction_studies.listed", "run"),
+        ("stiction_studies.commands", "run"),
     ):
         monkeypatch.setattr(f"{module}.{name}", lambda *given, **how: called.append((given, how)))
     monkeypatch.setattr("stiction.data.dataset.print_summary", lambda data: None)

@@ -10,29 +10,28 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 from contact_states import described_by, random_contacts, twist_after
 from stiction import Kind, _core
 from stiction.laws.inputs import Inputs
-from stiction_studies.paper.ablation import GROUPS, VARIATIONS, _inputs, _verdict
-from stiction_studies.paper.refinement import with_effect
+from stiction_studies.paper.ablation import GROUPS, VARIATIONS, varied_inputs, verdict, with_effect
 
 
 def test_variations_have_names_of_their_own_and_a_group():
     assert len({(v.group, v.name) for v in VARIATIONS}) == len(VARIATIONS)
     assert {v.group for v in VARIATIONS} == set(GROUPS)
     for variation in VARIATIONS:
-        _inputs(variation, Inputs(friction=(1.0, 1.0)))  # refuses what makes no sense
+        varied_inputs(variation, Inputs(friction=(1.0, 1.0)))  # refuses what makes no sense
 
 
 def test_a_rough_guess_is_off_by_a_fifth():
     (rough,) = [v for v in VARIATIONS if "rough" in v.name]
-    assert _inputs(rough, Inputs(friction=(1.0, 0.5))).friction == pytest.approx((0.8, 0.4))
+    assert varied_inputs(rough, Inputs(friction=(1.0, 0.5))).friction == pytest.approx((0.8, 0.4))
 
 
 def test_verdicts_follow_the_figures():
     def row(error, spread=0.0):
         return {"name": "other", "friction_error": error, "spread": spread}
 
-    assert _verdict(row(0.01), [row(0.02), row(0.03)]).startswith("confirmed, 1 % against 2 %")
-    assert _verdict(row(0.03), [row(0.02)]).startswith("not confirmed")
-    assert _verdict(row(0.02, 0.02), [row(0.03)]).startswith("neither")
+    assert verdict(row(0.01), [row(0.02), row(0.03)]).startswith("confirmed, 1 % against 2 %")
+    assert verdict(row(0.03), [row(0.02)]).startswith("not confirmed")
+    assert verdict(row(0.02, 0.02), [row(0.03)]).startswith("neither")
 
 
 def test_the_second_network_sees_what_the_first_friction_leaves(box):

@@ -13,9 +13,9 @@ from stiction_studies.page.section import Replay, Section
 Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("viser")
 
-from stiction_studies.page import animation, render
-from stiction_studies.page import replay as replay_file
+from stiction_studies.page import animation, raycast
 from stiction_studies.page.animation import FPS, Film, shown_speed
+from stiction_studies.page.section import read_replay
 
 BOX = stiction.Body.box(size=(0.2, 0.2, 0.2), mass=1.0)
 
@@ -89,19 +89,19 @@ def test_the_outline_of_the_truth_is_drawn_where_it_is():
 
 
 def test_a_piece_covers_what_is_behind_it_and_shades_the_ground():
-    hull = render.Hull.of(a_piece())
+    hull = raycast.Hull.of(a_piece())
     axes = np.stack([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]], axis=1)  # from -y
-    camera = render.Camera(np.array([0.0, -2.0, 0.5]), axes, 100.0, (100, 100))
+    camera = raycast.Camera(np.array([0.0, -2.0, 0.5]), axes, 100.0, (100, 100))
     near, far = (hull.placed(np.array([0.0, y, 0.5]), np.eye(3)) for y in (-0.5, 0.5))
     for order, first in (([near, far], 0), ([far, near], 1)):
-        layer = render.Layer.of(camera, order)
+        layer = raycast.Layer.of(camera, order)
         assert layer.owner[50, 50] == first
         assert layer.depth[50, 50] == pytest.approx(1.4, abs=1e-5)  # to its face at y = -0.6
         assert layer.normal[50, 50] == pytest.approx([0, -1, 0], abs=1e-6)
-    picture, points = render.ground(camera, 1.0, 100.0, drawn=True)
+    picture, points = raycast.ground(camera, 1.0, 100.0, drawn=True)
     assert points is not None
     before = picture.copy()
-    render.shade_ground(picture, points, [hull.placed(np.array([0.0, 0.0, 0.1]), np.eye(3))], camera)
+    raycast.shade_ground(picture, points, [hull.placed(np.array([0.0, 0.0, 0.1]), np.eye(3))], camera)
     dark = points[(picture < before - 20).any(axis=-1)]
     assert len(dark) and (np.abs(dark[:, 0]) < 0.4).all() and (np.abs(dark[:, 1]) < 0.4).all()
 
@@ -114,7 +114,7 @@ def test_short_motions_are_slowed_down_and_long_ones_sped_up():
     assert film.speed == 10.0 and film.count == 4 * FPS + 1 and film.time(film.count - 1) == pytest.approx(40.0)
 
 
-def test_a_run_that_ends_before_the_others_is_told():
+def test_a_run_that_ends_before_the_others_is_reported():
     film = Film(
         a_scene(long=a_motion(*[(0, 0, 0.1)] * 101, interval=0.04), short=a_motion(*[(0, 0, 0.1)] * 51, interval=0.04))
     )
@@ -130,7 +130,7 @@ def test_what_a_study_keeps_is_animated_without_it(tmp_path, shown):
     from stiction_studies.page.page import publish
 
     publish(tmp_path, Section("throws", "Throws", ["Text."], "a command", replays=[shown]))
-    kept = replay_file.read(tmp_path / "throws" / "replay-1.npz")
+    kept = read_replay(tmp_path / "throws" / "replay-1.npz")
     assert type(kept) is type(shown) and list(kept.runs) == list(shown.runs)
     for name, run in shown.runs.items():
         assert np.array_equal(kept.runs[name].position, run.position)
@@ -143,4 +143,4 @@ def test_a_file_that_is_no_replay_is_refused(tmp_path):
     path = tmp_path / "replay-1.npz"
     np.savez(path, numbers=np.zeros(3))
     with pytest.raises(stiction.InputError, match="is not a replay of this version"):
-        replay_file.read(path)
+        read_replay(path)

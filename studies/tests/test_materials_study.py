@@ -8,11 +8,11 @@ import pytest
 
 from stiction import Material
 from stiction.cli import main
-from stiction_studies.materials import places, tables
-from stiction_studies.materials.grounds import BOX, GROUNDS, ground
+from stiction_studies.materials.grounds import BOX, ELSEWHERE, GROUNDS, ground, stone, with_mass
 
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("sklearn")
+study = pytest.importorskip("stiction_studies.materials.materials_study", exc_type=ImportError)
 
 
 def figures(error: float, mean: float) -> dict:
@@ -35,19 +35,19 @@ def test_no_coulomb_law_is_among_the_grounds():
         assert mu.max() > 1.5 * mu.min() > 0.15
 
 
-def test_places_differ_from_the_box_in_one_thing_each():
-    assert len(places.stone().vertices) == 200
-    light = places.heavier(BOX, 0.2)
+def test_setups_differ_from_the_box_in_one_thing_each():
+    assert len(stone().vertices) == 200
+    light = with_mass(BOX, 0.2)
     assert light.mass == 0.2 and np.allclose(light.inertia, 0.2 * BOX.inertia)
-    assert [place.steps for place in places.ELSEWHERE[-2:]] == [1600, 320]
+    assert [place.steps for place in ELSEWHERE[-2:]] == [1600, 320]
 
 
 def test_cells_of_a_law():
-    cells = tables.cells_of(figures(0.0123, 0.05))
+    cells = study.cells_of(figures(0.0123, 0.05))
     assert cells[:4] == ["1.23 %", "–", "–", "98.00 %"]
     assert cells[4] == "5 % (2.5–10)" and cells[6] == "100.0 %"
     lost = {"kinds": {}, "throws": {"number": 3, "lost": 3, "right_face": 0.0}}
-    assert tables.cells_of(lost) == ["–"] * 4 + ["lost"] * 3
+    assert study.cells_of(lost) == ["–"] * 4 + ["diverged"] * 3
 
 
 def test_rows_of_all_parts_have_the_same_columns():
@@ -58,7 +58,7 @@ def test_rows_of_all_parts_have_the_same_columns():
         "dart": {"place": "long box", "laws": law},
         "efficiency": {"ground": "speed", "name": "material", "learned_from": 8, **figures(0.01, 0.02)},
     }
-    rows = [row for name, row in parts.items() for row in tables.flat_rows(name, [row])]
+    rows = [row for name, row in parts.items() for row in study.flat_rows(name, [row])]
     assert len(rows) == 4 and len({tuple(row) for row in rows}) == 1
     assert rows[3]["law"] == "material" and rows[3]["position_mean"] == 0.02
 
@@ -66,7 +66,6 @@ def test_rows_of_all_parts_have_the_same_columns():
 @pytest.mark.slow
 def test_a_small_run_from_end_to_end_and_once_more_from_what_it_kept(tmp_path, monkeypatch, capsys):
     pytest.importorskip("dartpy")
-    study = pytest.importorskip("stiction_studies.materials.materials")
     small = replace(
         study.SCALES["quick"],
         throws=12,

@@ -54,7 +54,7 @@ def test_marked_places_are_filled(folder, tmp_path):
 def test_a_table_that_is_not_there_changes_nothing(folder, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- table slope: Speed -->\n<!-- end -->\n")
-    with pytest.raises(InputError, match="wants the table 'Speed' of slope"):
+    with pytest.raises(InputError, match="needs the table 'Speed' of slope"):
         results.write(folder, tmp_path / "results.md", pages=(page,))
     assert not (tmp_path / "results.md").exists()
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from stiction_studies.paper.sequences import (
+from stiction_studies.paper.events import (
     GAP,
     NEAR,
     OTHER,
-    Names,
+    FeatureNames,
     align,
     align_all,
     edit_score,
@@ -16,8 +16,8 @@ from stiction_studies.paper.sequences import (
 
 
 @pytest.fixture(scope="module")
-def names(box) -> Names:
-    return Names(box)
+def names(box) -> FeatureNames:
+    return FeatureNames(box)
 
 
 def test_a_box_has_the_papers_names(names):

@@ -8,24 +8,24 @@ from stiction_studies.paper import slope
 
 
 @pytest.fixture(scope="module")
-def contestants():
-    return slope.contestants(load("box").body)
+def simulators():
+    return slope.simulators(load("box").body)
 
 
 @pytest.mark.parametrize("angle", [0.0, 40.0, 44.0])
-def test_ours_do_not_creep(contestants, angle):
-    start = slope.lying(load("box").body)
-    ours = {name: throw for name, throw in contestants.items() if name.startswith("stiction")}
+def test_ours_do_not_creep(simulators, angle):
+    start = slope.at_rest(load("box").body)
+    ours = {name: throw for name, throw in simulators.items() if name.startswith("stiction")}
     assert len(ours) == 3
     for name, throw in ours.items():
         run = throw(start, 1500, slope.tilted(angle))
         assert slope.creep(run).max() < 1e-15, name
 
 
-def test_everyone_slides_about_right_above_the_friction_angle(contestants):
-    start = slope.lying(load("box").body)
+def test_everyone_slides_about_right_above_the_friction_angle(simulators):
+    start = slope.at_rest(load("box").body)
     wanted = slope.G * (np.sin(np.radians(50.0)) - np.cos(np.radians(50.0)))
-    for name, throw in contestants.items():
+    for name, throw in simulators.items():
         error = slope.acceleration(throw(start, 750, slope.tilted(50.0))) / wanted - 1
         assert abs(error) < (1e-3 if name.startswith(("stiction", "DART")) else 0.1), name
 

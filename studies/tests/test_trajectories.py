@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from stiction.cli import main
-from stiction_studies import listed
-from stiction_studies.paper import motions, trajectories
-from stiction_studies.paper.motion_tables import number
+from stiction_studies.catalogue import STUDIES
+from stiction_studies.paper import trajectories
+from stiction_studies.study import number
 
 pytest.importorskip("dartpy")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -18,8 +18,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 def small(monkeypatch):
     """One body, three throws."""
     monkeypatch.setattr(trajectories, "CASES", trajectories.CASES[:1])
-    monkeypatch.setattr(trajectories, "THROWS", {"quick": 3})
-    monkeypatch.setattr(trajectories, "WATCHED", {"quick": 1})
+    monkeypatch.setattr(trajectories, "SCALES", {"quick": trajectories.Scale(throws=3, at_rest=1)})
 
 
 @pytest.mark.slow
@@ -39,25 +38,25 @@ def test_trajectories_write_figures_of_every_throw(tmp_path, small, capsys):
     assert "Right face" in capsys.readouterr().out
 
 
-def test_a_run_that_is_lost_or_sunk_has_no_drift():
-    plan = motions.plan_of(motions.load("box"))
-    start = motions.fresh_starts(plan, 3, 0)
-    run = motions.rollout(motions.load("box"), start, 3)
+def test_a_run_that_diverged_or_sank_has_no_drift():
+    plan = trajectories.plan_of(trajectories.load("box"))
+    start = trajectories.fresh_starts(plan, 3, 0)
+    run = trajectories.rollout(trajectories.load("box"), start, 3)
     run.position[0, -1] = float("nan")
     run.position[1, -1, 2] = -1.0
 
-    def go_on(state):
+    def resume(state):
         assert state.batch_shape == (1,)
-        return motions.throw_truth(plan, state, motions._SETTLE + 5)
+        return trajectories.throw_truth(plan, state, trajectories.SETTLING_STEPS + 5)
 
-    drift = motions._drift(plan, run, go_on)
+    drift = trajectories.drifts(plan, run, resume)
     assert np.isnan(drift).tolist() == [True, True, False]
-    assert motions._drift_summary(drift)["lost"] == 2 and motions._drift_summary(drift[:2])["max"] is None
+    assert trajectories.drift_summary(drift)["lost"] == 2 and trajectories.drift_summary(drift[:2])["max"] is None
 
 
 def test_fresh_starts_do_not_depend_on_their_number():
-    plan = motions.plan_of(motions.load("box"))
-    few, many = motions.fresh_starts(plan, 2, 5), motions.fresh_starts(plan, 4, 5)
+    plan = trajectories.plan_of(trajectories.load("box"))
+    few, many = trajectories.fresh_starts(plan, 2, 5), trajectories.fresh_starts(plan, 4, 5)
     assert (many.position[:2] == few.position).all() and (many.quaternion[:2] == few.quaternion).all()
 
 
@@ -69,10 +68,10 @@ def test_all_names_what_failed_and_runs_the_others(tmp_path, monkeypatch, capsys
         if name in ("events", "slope"):
             raise OSError("the disk is full")
 
-    monkeypatch.setattr("stiction_studies.listed.run", reproduce)
+    monkeypatch.setattr("stiction_studies.reproduce.run", reproduce)
     assert main(["reproduce", "all", "--quick", "--out", str(tmp_path)]) == 1
     assert len(ran) == len(set(ran)) >= 7
-    assert f"2 of {len(listed.STUDIES)} studies failed: events, slope." in capsys.readouterr().err
+    assert f"2 of {len(STUDIES)} studies failed: events, slope." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

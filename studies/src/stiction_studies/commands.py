@@ -1,78 +1,74 @@
-"""The commands that the studies add to `stiction`: reproduce, bench, demo, results."""
+"""The commands of the studies: `stiction reproduce`, `bench`, `demo` and `results`."""
 
 import shlex
 import webbrowser
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import tyro
 
 from stiction.basics.environment import require
 from stiction.basics.errors import InputError, known
-from stiction.commands.arguments import OptionalFolder, explains, lines, loading, scale_of
+from stiction.commands.arguments import OptionalFolder, explains, lines, scale_of
 from stiction.commands.learning import COLLECT_NEEDS, TRAIN_NEEDS, collect, evaluate, train
 from stiction.commands.options import OptionalFile
-from stiction_studies import listed
-from stiction_studies.listed import STUDIES
+from stiction_studies.catalogue import ABOUT, ALL, STUDIES
+from stiction_studies.reproduce import run, run_all
 
 
-@dataclass(frozen=True)
-class ReproduceOptions:
-    """What to run, and where to write the results."""
-
+@explains(ABOUT)
+def reproduce(
     name: Annotated[
         str, tyro.conf.Positional, tyro.conf.arg(metavar="[STUDY]", help_behavior_hint="(default: list them)")
-    ] = ""
-    """Study to run."""
-    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="(required with a study)")] = None
-    """Folder for the results; made if missing. Parts of materials and ablation that are there are not run again."""
-    quick: bool = False
-    """A small run, to see it work."""
-    full: bool = False
-    """A large run, for figures to rely on."""
-    seed: int = 0
-    """Seed of all random draws."""
-    law: OptionalFile = None
-    """For trajectories: a model file to be judged instead of the shipped laws."""
-    data: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="PATH [PATH ...]")] = ()
-    """For tosses: folders or files of recordings."""
-    animate: bool = False
-    """Also write each replay of the study as an animation, OUT/NAME/<its title>.webp."""
-    json: OptionalFile = None
-    """Also write the figures of the study to this file; they are in OUT/NAME/results.json in any case."""
-
-
-@explains(listed.ABOUT)
-def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> None:
+    ] = "",
+    /,
+    *,
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="(required with a study)")] = None,
+    quick: bool = False,
+    full: bool = False,
+    seed: int = 0,
+    law: OptionalFile = None,
+    data: Annotated[tuple[Path, ...], tyro.conf.arg(metavar="PATH [PATH ...]")] = (),
+    animate: bool = False,
+    json: OptionalFile = None,
+) -> None:
     """Run a study: measure, print its tables, write its results and its part of the page OUT/index.html.
 
     Studies:
+
+    Args:
+        name: Study to run.
+        out: Folder for the results; made if missing. Materials and ablation reuse the figures that are already there.
+        quick: A small run, to check that it works.
+        full: A large run, for reliable figures.
+        seed: Seed of all random numbers.
+        law: For trajectories: a model file to evaluate instead of the shipped laws.
+        data: For tosses: folders or files of recordings.
+        animate: Also write each replay of the study as an animation, OUT/NAME/<its title>.webp.
+        json: Also write the figures of the study to this file; they are in OUT/NAME/results.json in any case.
     """
-    name, out, json = options.name, options.out, options.json
     if not name and out is None:
-        print(f"{lines(listed.ABOUT)}\n\nRun one with `stiction reproduce STUDY --out FOLDER`; see also --help.")
+        print(f"{lines(ABOUT)}\n\nRun one with `stiction reproduce STUDY --out FOLDER`; see --help.")
         return
-    known("study", name, listed.ABOUT)
+    known("study", name, ABOUT)
     if out is None:
         raise InputError(f"`reproduce {name}` needs a folder for its results: give --out FOLDER.")
-    scale = scale_of(options.quick, options.full)
-    if options.law is not None and name != "trajectories":
+    scale = scale_of(quick, full)
+    if law is not None and name != "trajectories":
         raise InputError(f"--law belongs to the study trajectories, not to {name}.")
-    if options.data and name not in ("tosses", listed.ALL):
-        raise InputError(f"--data is for the study tosses, not for {name}.")
-    if name == listed.ALL:
+    if data and name not in ("tosses", ALL):
+        raise InputError(f"--data belongs to the study tosses, not to {name}.")
+    if name == ALL:
         if json is not None:
-            raise InputError("--json takes the figures of one study; `all` leaves those of each in OUT.")
-        if options.animate:
+            raise InputError("--json takes the figures of one study; `all` writes those of each study to OUT.")
+        if animate:
             raise InputError("--animate draws the replays of one study; name one instead of `all`.")
-        listed.run_all(out, scale, options.seed, options.data)
+        run_all(out, scale, seed, data)
         return
     from stiction.basics.files import check_writable, write_whole
 
     check_writable(json)
-    study = cast(listed.StudyName, name)
-    listed.run(study, out, scale, options.seed, law=options.law, data=options.data, animate=options.animate)
+    run(name, out, scale, seed, law=law, data=data, animate=animate)
     if json is not None:
         write_whole(json, (out / name / "results.json").read_bytes())
         print(f"Wrote {json}")
@@ -81,12 +77,12 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> N
 CASES = {
     "throw": "one thrown box, a step in flight, in contact and over whole throws",
     "batch": "many thrown boxes at once, with one thread and with two",
-    "materials": "the cost of laws of materials beside networks, by kind of patch and mode",
-    "points": "a prism that rests and slides on 4 to 1,024 contact points",
+    "materials": "what laws of materials cost beside networks, by kind of patch and mode",
+    "points": "a prism that lies and slides on 4 to 1,024 contact points",
     "chain": "a three-link chain that drags its last link over the ground",
     "quadruped": "a robot that trots on four feet with a law",
     "start": "import, a whole throw and a first step in MuJoCo, each from the start of a fresh process",
-    "memory": "memory of processes with many bodies",
+    "memory": "of processes with many bodies",
     "profile": "where the time of a batch step goes, beside the least that its networks could take",
 }
 
@@ -121,22 +117,25 @@ def bench(
     scale = scale_of(quick, full)
     cases = tuple(known("case", case, CASES) for case in cases)
     require("`stiction bench --plot`", *(["matplotlib"] if plot is not None else []))
-    with loading():
-        from stiction.basics.files import check_writable
-        from stiction_studies.speed.run import run
+    from stiction.basics.files import check_writable
+    from stiction.basics.progress import status
+
     check_writable(plot, None if out is None else out / "bench" / "results.json")
-    run(scale, only=cases, repeat=repeat, seed=seed, out=out, plot=plot)
+    with status("Loading"):
+        from stiction_studies.speed.run import run as run_bench
+
+    run_bench(scale, only=cases, repeat=repeat, seed=seed, out=out, plot=plot)
 
 
 def demo(*, out: Path = Path("build/demo"), quick: bool = False, open: bool = False) -> None:
-    """Throw a box in DART, learn its law, measure it, and show it on a page: the whole story, in about two minutes.
+    """Throw a box in DART, learn its law, evaluate it, and show the results on a page, in about two minutes.
 
-    Each stage is a command, which is printed.
+    Each step is a command of its own, which is printed.
 
     Args:
-        out: Folder for all files; made if missing.
+        out: Folder for all results; made if missing.
         quick: Fewer throws and less training; the law is worse.
-        open: Open the page in the browser in the end.
+        open: Open the page in the browser at the end.
     """
     require("`stiction demo`", "dartpy", *COLLECT_NEEDS, *TRAIN_NEEDS, *STUDIES["trajectories"].needs)
     throws, seconds = ("100", "10") if quick else ("300", "60")
@@ -169,11 +168,11 @@ def results(
     """Write the tables of all studies in a folder to one Markdown page, with their commands and commits.
 
     Args:
-        folder: The folder that `stiction reproduce` and `stiction bench` wrote their results to.
+        folder: The folder given to `stiction reproduce` and `stiction bench` by --out.
         out: Markdown file to write.
         pages: Other Markdown files: between <!-- table STUDY: TITLE --> and <!-- end --> they get that table.
     """
-    with loading():
-        from stiction_studies.results import write
+    from stiction_studies.results import write
+
     write(folder, out, pages=pages)
     print("Wrote " + ", ".join(map(str, (out, *pages))))

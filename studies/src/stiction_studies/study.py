@@ -1,4 +1,4 @@
-"""What every study leaves behind: tables on the terminal, files of results, and its part of the page."""
+"""The output of every study: tables on the terminal, files of results, and a section of the page."""
 
 import hashlib
 import json
@@ -25,26 +25,26 @@ SCALES = ("quick", "usual", "full")
 
 
 class Study:
-    """A study under way: checks what was asked for, keeps the time, and writes everything in the end."""
+    """A study in progress: validates its parameters, measures its duration, and writes all results at the end."""
 
     def __init__(
         self, out: Path, name: str, scale: str, seed: int, *, data: Path | None = None, by: str | None = None
     ) -> None:
-        """by: the study that runs it, if that has another name"""
+        """by: name of the study that runs it, if it is another one"""
         self.out, self.name, self.data, self.by = out, name, data, by or name
         self.scale = checks.choice("scale", scale, SCALES)
         self.seed = checks.count("seed", seed, 0)
-        files.make_folder(self.folder)  # one that cannot be made is better known now than in the end
-        self._began = time.perf_counter()
+        files.make_folder(self.folder)  # fail now rather than at the end
+        self._started = time.perf_counter()
 
     @property
     def folder(self) -> Path:
-        """Where the raw results go."""
+        """Folder of the results."""
         return self.out / self.name
 
     @property
     def command(self) -> str:
-        """What makes this part of the page again."""
+        """The command that reproduces this section of the page."""
         flag = {"quick": " --quick", "usual": "", "full": " --full"}[self.scale]
         seed = f" --seed {self.seed}" if self.seed else ""
         data = "" if self.data is None else f" --data {self.data}"
@@ -57,11 +57,11 @@ class Study:
 
         content: figures for results.json
         rows: columns of equal length for rows.parquet
-        packages: those whose versions matter
+        packages: those whose versions are recorded
         """
         from stiction_studies.page.page import publish
 
-        duration = round(time.perf_counter() - self._began, 1)
+        duration = round(time.perf_counter() - self._started, 1)
         head = {
             "study": self.name,
             "title": section.title,
@@ -91,7 +91,7 @@ def write_rows(path: Path, columns: Mapping[str, NDArray | list]) -> None:
 
 
 def joined(parts: list[dict[str, Any]]) -> dict[str, NDArray]:
-    """Columns one below the other: each part has the same names, and arrays of one length or single values."""
+    """Concatenate columns: all parts have the same names, with arrays of one length or single values."""
     columns = {}
     for name in parts[0]:
         length = [max(np.size(value) for value in part.values()) for part in parts]
@@ -103,7 +103,7 @@ def joined(parts: list[dict[str, Any]]) -> dict[str, NDArray]:
 
 def print_tables(tables: list[Table]) -> None:
     """Print the tables of a section on the terminal."""
-    # A file or a pipe has no width of its own; rich would take 80 columns and break the lines.
+    # For a file or a pipe rich would assume 80 columns and break the lines.
     console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
     for table in tables:
         printed = Printed(title=Text(f"\n{table.title}", "bold"), title_justify="left", box=box.SIMPLE_HEAD)
@@ -117,7 +117,7 @@ def print_tables(tables: list[Table]) -> None:
 
 
 def markdown(tables: list[Table]) -> str:
-    """The tables as Markdown, for documents."""
+    """The tables as Markdown."""
     parts = []
     for one in tables:
         lines = ["| " + " | ".join(row) + " |" for row in [one.columns, *one.rows]]
@@ -126,15 +126,12 @@ def markdown(tables: list[Table]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-# Results that are kept: what was measured once is not measured again.
+def kept(folder: Path, key: Any, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Figures cached in the folder, or measured and stored there.
 
-
-def kept(folder: Path, what: Any, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The figures of `what` from the folder, or measured and put there.
-
-    what: all that decides the figures, as JSON has it
+    key: everything on which the figures depend, ready for JSON
     """
-    name = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+    name = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
     path = folder / f"{name}.json"
     if path.exists():
         return json.loads(path.read_text())
@@ -143,11 +140,8 @@ def kept(folder: Path, what: Any, measure: Callable[[], dict[str, Any]]) -> dict
     return found
 
 
-# How numbers are written in the tables of studies.
-
-
 def number(value: float) -> str:
-    """Three digits that count, without a long row of zeros."""
+    """A number for a table, with three significant digits."""
     if value == 0:
         return "0"
     if abs(value) >= 1000:
@@ -156,5 +150,5 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in percent, three digits that count."""
+    """A share in percent, with three significant digits."""
     return f"{number(100 * share)} %"

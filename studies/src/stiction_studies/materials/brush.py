@@ -1,7 +1,7 @@
-"""Grounds that are not made of points: friction of many bristles, solved by an own method, as ground truth.
+"""Ground truths without friction at points: friction of many bristles, with a solver of its own.
 
-Each touching corner of a body stands on a little disc of bristles that share its load n. Bristle b slips with u_b and
-feels the friction
+Each corner in contact stands on a small disc of bristles that share its load n. Bristle b slips with velocity u_b and
+has the friction
 
     f_b = -mu (n / B) u_b / sqrt(|u_b|^2 + v0^2)
 
@@ -30,11 +30,7 @@ from stiction.bodies.state import Kind, Mode
 from stiction.laws.contacts import Contacts, native_of
 from stiction.laws.law import Law
 
-_SHARE = 1e-7  # of its own response by which a corner yields: makes the loads of a surface's corners unique
-_MOST_ITERATIONS = 40
-_LEVELS = 6  # values of v0 on the way down to the wanted one, where it cannot be had at once
-_SOLVED = 1e-10  # [m/s] residual of a solution, relative to the greatest speed before
-_HOLDS = 2.0  # bristles that all slip slower than this many v0 hold, where the ground can hold at all
+_TOLERANCE = 1e-10  # of the residual [m/s], relative to the greatest speed before the step
 
 
 @dataclass(frozen=True)
@@ -45,7 +41,8 @@ class Brush:
     speed: v0 [m/s], at which a bristle has 71 % of its friction
     radius: of the disc of bristles below a corner [m]
     bristles: on each disc, in one ring; with radius 0 one is enough
-    holds: whether an edge or a face that hardly slips is held still, as by static friction; else it creeps
+    holds: whether an edge or a face whose bristles all slip slower than 2 v0 is stopped, as by static friction; else it
+        creeps
     """
 
     friction_coefficient: float = 0.5
@@ -77,9 +74,9 @@ class Brush:
 
 
 class BrushLaw(Law):
-    """The contact of one body with a ground of bristles; it answers with whole impulses.
+    """The contact of one body with a ground of bristles; it returns whole impulses.
 
-    unsolved: contacts so far for which Newton's method found no solution; the best that it saw was taken
+    unsolved: number of contacts for which Newton's method has not converged; its last iterate was used
     """
 
     whole = True
@@ -90,7 +87,7 @@ class BrushLaw(Law):
         self.unsolved = 0
 
     def respond(self, contacts: Contacts | _core.Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Impulses (n, 6) about the centre of mass, and modes (n,): static where the ground holds, else as seen."""
+        """Impulses (n, 6) about the centre of mass, and modes (n,): static where the ground holds, else derived."""
         contacts = native_of(contacts)
         problem = _Problem.of(self.brush, contacts)
         solved = problem.solve()
@@ -98,8 +95,8 @@ class BrushLaw(Law):
         impulse = problem.impulse()
         mode = np.full(len(contacts), Mode.NONE, dtype=np.int64)
         if self.brush.holds:
-            slow = problem.fastest_bristle() < _HOLDS * self.brush.speed
-            # The impulse that stops a point leaves its spin, which bristles do not.
+            slow = problem.fastest_bristle() < 2.0 * self.brush.speed
+            # The impulse that stops a point does not stop its spin, as bristles do.
             for i in np.flatnonzero(slow & (problem.n.sum(axis=1) > 0) & (contacts.record.kind != Kind.POINT)):
                 held = contacts.static_impulse(int(i))
                 if _pushes(contacts, int(i), held):
@@ -111,9 +108,10 @@ class BrushLaw(Law):
 
 
 def _pushes(contacts: _core.Contacts, i: int, held: NDArray[np.float64]) -> bool:
-    """Whether the impulse that stops a patch can be made by pushes at its points alone.
+    """Return whether the impulse that stops a patch needs no pulling force at any of its points.
 
-    It can if the frictionless normal impulse that goes with its friction is its own."""
+    That holds if its normal part is the frictionless normal impulse that belongs to its friction.
+    """
     friction = np.array([held[0], held[1], 0.0, 0.0, 0.0, held[5]])
     centre = contacts.record.centre[i]
     friction[3:5] = -centre[2] * held[1], centre[2] * held[0]
@@ -129,9 +127,9 @@ class _Problem:
 
     inverse: M^-1, (m, 6, 6); v1: (m, 6); there: which corners exist, (m, K)
     normal: J_i, (m, K, 6); tangent: J_b of the bristles, (m, K, B, 2, 6)
-    give: by how much a corner yields to a unit impulse [m/s / (N s)], (m, K)
+    give: normal Delassus operator of a corner, normal velocity per unit impulse [m/s / (N s)], (m, K)
     v, n: the twist after the step (m, 6), the normal impulses (m, K)
-    share: slip over its rounded length, followed as an unknown of its own, (m, K, B, 2)
+    share: slip over its regularised length, an unknown of its own, (m, K, B, 2)
     """
 
     mu: float
@@ -182,24 +180,24 @@ class _Problem:
         )
 
     def solve(self) -> NDArray[np.bool_]:
-        """Find v and n; which contacts are solved, (m,)."""
+        """Solve for v and n; returns which contacts have converged, (m,)."""
         fastest = np.abs(self.v1).max(axis=1, initial=0.0)
-        left = self._newton(np.arange(len(self.v)), self.speed, _SOLVED * (1e-3 + fastest), _MOST_ITERATIONS)
-        if len(left):  # once more, coming down from a large v0
-            begin = max(1.0, float(fastest.max()))
-            self.v[left], self.n[left], self.share[left] = self.v1[left], 0.0, 0.0
-            again = left
-            for level in range(_LEVELS + 1):
-                speed = begin * (self.speed / begin) ** (level / _LEVELS)
-                goal = (_SOLVED if level == _LEVELS else 1e-3) * (1e-3 + fastest)
-                left = self._newton(again, speed, goal, _MOST_ITERATIONS)
+        failed = self._newton(np.arange(len(self.v)), self.speed, _TOLERANCE * (1e-3 + fastest))
+        if len(failed):  # continuation in v0, from a large one down to the wanted one
+            start = max(1.0, float(fastest.max()))
+            self.v[failed], self.n[failed], self.share[failed] = self.v1[failed], 0.0, 0.0
+            retried, levels = failed, 6
+            for level in range(levels + 1):
+                speed = start * (self.speed / start) ** (level / levels)
+                goal = (_TOLERANCE if level == levels else 1e-3) * (1e-3 + fastest)
+                failed = self._newton(retried, speed, goal)
         solved = np.ones(len(self.v), dtype=np.bool_)
-        solved[left] = False
+        solved[failed] = False
         return solved
 
-    def _newton(self, rows: NDArray, speed: float, goal: NDArray, rounds: int) -> NDArray:
-        """Newton's method on some contacts; those that are left unsolved."""
-        for _ in range(rounds):
+    def _newton(self, rows: NDArray, speed: float, goal: NDArray, max_iterations: int = 40) -> NDArray:
+        """Newton's method on some contacts; returns those that have not converged."""
+        for _ in range(max_iterations):
             residual, jacobian, slip, length = self._equations(rows, speed)
             open_ = np.abs(residual).max(axis=1, initial=0.0) > goal[rows]
             if not open_.any():
@@ -212,14 +210,14 @@ class _Problem:
         return rows
 
     def _move_shares(self, rows: NDArray, change: NDArray, slip: NDArray, length: NDArray) -> None:
-        """Follow the friction of the bristles to first order, as the second unknown of their equation."""
+        """Update the friction directions of the bristles to first order: the dual unknown of the method."""
         moved = np.einsum("kibaj,kj->kiba", self.tangent[rows], change)
         along = (self.share[rows] * np.sum(slip * moved, axis=-1, keepdims=True)) / length
         share = (slip + moved - along) / length
         self.share[rows] = share / np.maximum(np.linalg.norm(share, axis=-1, keepdims=True), 1.0)
 
     def _equations(self, rows: NDArray, speed: float) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Residuals (k, 6 + K) and their derivatives by (v, n), slip of the bristles and its rounded length."""
+        """Residuals (k, 6 + K) and their derivatives by (v, n), slip of the bristles and its regularised length."""
         v, n, give = self.v[rows], self.n[rows], self.give[rows]
         normal, inverse = self.normal[rows], self.inverse[rows]
         pull, stiffness, slip, length = self._bristles(rows, v, speed)
@@ -232,17 +230,17 @@ class _Problem:
         jacobian[:, :6, :6] = np.eye(6) + inverse @ np.einsum("ki,kiab->kab", load, stiffness)
         slopes = np.where((n > 0)[..., np.newaxis], corners, normal)
         jacobian[:, :6, 6:] = -np.einsum("kab,kib->kai", inverse, slopes)
-        yields = _SHARE * give
-        rise = np.einsum("kij,kj->ki", normal, v) + yields * n
-        closed = (give * n > rise) & self.there[rows]
-        residual_n = np.where(closed, rise, give * n)
+        compliance = 1e-7 * give  # makes the loads of a surface's corners unique
+        gap_speed = np.einsum("kij,kj->ki", normal, v) + compliance * n
+        closed = (give * n > gap_speed) & self.there[rows]
+        residual_n = np.where(closed, gap_speed, give * n)
         jacobian[:, 6:, :6] = np.where(closed[..., np.newaxis], normal, 0.0)
         corner = np.arange(6, size)
-        jacobian[:, corner, corner] = np.where(closed, yields, give)
+        jacobian[:, corner, corner] = np.where(closed, compliance, give)
         return np.concatenate([residual_v, residual_n], axis=1), jacobian, slip, length
 
     def _bristles(self, rows: NDArray, v: NDArray, speed: float) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Friction wrench of a corner with unit load, (k, K, 6), and how it falls with v, (k, K, 6, 6)."""
+        """Friction wrench of a corner with unit load, (k, K, 6), and its negative derivative by v, (k, K, 6, 6)."""
         tangent = self.tangent[rows]
         slip = np.einsum("kibaj,kj->kiba", tangent, v)
         length = np.sqrt((slip**2).sum(axis=-1, keepdims=True) + speed**2)

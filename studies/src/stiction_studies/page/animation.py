@@ -1,6 +1,6 @@
-"""Replays and scenes as animations that play anywhere: a panel for each run, seen by the same camera.
+"""Replays and scenes as animations in WebP or GIF files: a panel for each run, all seen by the same camera.
 
-Where a scene has a truth, its outline is drawn in dark over all other runs.
+Where a scene has a ground truth, its outline is drawn over all other runs.
 """
 
 import io
@@ -19,35 +19,38 @@ from stiction.basics import checks, colours, files
 from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
 from stiction.viewer.pieces import Piece
-from stiction_studies.page import render
-from stiction_studies.page import replay as replay_file
+from stiction_studies.page import raycast
 from stiction_studies.page.motions_shown import Motion, Scene
-from stiction_studies.page.render import Camera, Hull
-from stiction_studies.page.replay import Stage
-from stiction_studies.page.scene import GREY, SceneStage
-from stiction_studies.page.section import Replay
+from stiction_studies.page.raycast import Camera, Hull
+from stiction_studies.page.replay import GREY, ReplayStage, SceneStage
+from stiction_studies.page.section import Replay, read_replay
 
-# A scene as a film: which moment each picture shows, where everything is then, and from where it is seen.
+FORMATS = (".webp", ".gif")
+WIDTH, GAP, BOTTOM = 800, 2, 28  # of a picture, between panels, below the panels for the time [px]
+FPS = 25
+_RAYS = 2  # along each side of a pixel
 
 
-WIDTH, FPS, GAP = 800, 25, 2  # of a picture [px], pictures a second, between panels [px]
-BOTTOM = 28  # of a picture [px], for the time
-_HEIGHT = {1: (300, 460), 2: (180, 290), 3: (150, 200)}  # of a panel [px], least and greatest, by the number of rows
-_TITLE = {1: 46, 2: 24, 3: 24}  # [px] above all bodies; in rows of wide panels, titles stand beside them
-_BETTER = 1.3  # several rows of panels must show things so much larger than one row
-_FILLED = 0.88  # share of a panel's width
-_SHORTEST, _LONGEST = 2.8, 9.0  # [s] a film lasts; it is shown slower or faster for that
-_SPEEDS = (0.05, 0.1, 0.125, 0.2, 0.25, 0.5, 1.0)
-_FIELD, _RISE = np.radians(26.0), 0.42  # of the view, over the longer side of a panel; how steeply it looks down
-_SMOOTH = 0.18  # share of the film over which the way of the camera is averaged
-_FAR = 1.5  # the camera follows what goes farther than this many times its size
+@dataclass(frozen=True)
+class Layout:
+    """How panels look, by the number of their rows.
+
+    height: of a panel, smallest and greatest [px]
+    title: height that is kept free for the title [px]; in several rows of wide panels titles stand beside the bodies
+    """
+
+    height: tuple[int, int]
+    title: int
+
+
+LAYOUTS = {1: Layout((300, 460), 46), 2: Layout((180, 290), 24), 3: Layout((150, 200), 24)}
 
 
 @dataclass(frozen=True)
 class View:
-    """Where the camera stands, relative to what it follows, and how panels are laid out.
+    """The camera relative to the point it follows, and the arrangement of the panels.
 
-    axes: columns right, up and back; offset: of the camera [m]; scale: see Camera; size: of a panel [px]
+    axes: columns right, up and back; offset: of the camera [m]; scale: focal length [px]; size: of a panel [px]
     """
 
     axes: NDArray[np.float64]
@@ -58,7 +61,7 @@ class View:
 
     @property
     def distance(self) -> float:
-        """Of the camera [m]."""
+        """Distance of the camera from the point it follows [m]."""
         return float(np.linalg.norm(self.offset))
 
     def corner(self, panel: int) -> tuple[int, int]:
@@ -68,90 +71,90 @@ class View:
 
 
 class Film:
-    """A scene that is about to be drawn."""
+    """A scene as a sequence of pictures: the time that each shows, the poses of all pieces, and the camera."""
 
     def __init__(self, scene: Scene) -> None:
         stage = SceneStage.of(scene)
         self.scene, self.names = scene, list(stage.runs)
         self._toward, self._runs = stage.toward, list(stage.runs.values())
         self._hulls = [Hull.of(piece) for piece in scene.pieces]
-        interval, self._frames = self._runs[0].interval, stage.frames
-        length = interval * (stage.frames - 1)
-        speed = shown_speed(length)
+        interval = self._runs[0].interval
+        self._last = round(stage.duration / stage.interval)  # frame of the longest run
+        speed = shown_speed(interval * self._last)
         self._step = speed / FPS / interval  # frames of the runs, from picture to picture
-        self.speed = speed * scene.speed  # than it happened
-        self.duration = length * scene.speed
-        self.count = int(np.ceil((stage.frames - 1) / self._step - 1e-9)) + 1
+        self.speed = speed * scene.speed  # relative to real time
+        self.duration = interval * self._last * scene.speed
+        self.count = int(np.ceil(self._last / self._step - 1e-9)) + 1
 
     @property
     def truth(self) -> int | None:
-        """Number of the run that is the truth, if there is one."""
+        """Index of the run that is the ground truth, if there is one."""
         return self.names.index(self.scene.truth) if self.scene.truth else None
 
     def time(self, number: int) -> float:
-        """That a picture shows [s]."""
+        """Time that a picture shows [s]."""
         return min(number * self.speed / FPS, self.duration)
 
     def placed(self, run: int, number: int) -> list[Hull]:
-        """All pieces of a run on a picture."""
+        """All pieces of a run on a picture, in world axes."""
         position, quaternion = between(self._runs[run], number * self._step)
         turn = rotation_matrices(np.ascontiguousarray(quaternion))
         return [hull.placed(position[hull.body], turn[hull.body]) for hull in self._hulls]
 
     def error(self, run: int, number: int) -> float:
-        """How far the body that is farthest off is from where it is in the truth [m]."""
+        """Greatest distance of a body from its position in the ground truth [m]."""
         assert self.truth is not None
-        there, truth = (between(self._runs[k], number * self._step)[0] for k in (run, self.truth))
-        return float(np.linalg.norm(there - truth, axis=1).max())
+        position, truth = (between(self._runs[k], number * self._step)[0] for k in (run, self.truth))
+        return float(np.linalg.norm(position - truth, axis=1).max())
 
     def ended(self, run: int, number: int) -> float | None:
-        """When a run ended [s], if it did so before this picture and before others."""
-        own, longest = (frames - 1 for frames in (len(self._runs[run].position), self._frames))
-        return self.speed / FPS / self._step * own if own < min(longest, number * self._step) else None
+        """Time at which a run ended [s], if it did so before this picture and before others; else None."""
+        last = len(self._runs[run].position) - 1
+        return self.speed / FPS / self._step * last if last < min(self._last, number * self._step) else None
 
-    def camera(self, number: int, sharp: int) -> Camera:
-        """For a panel of a picture, with `sharp` rays along each side of a pixel."""
+    def camera(self, number: int) -> Camera:
+        """The camera of the panels of a picture."""
         view = self.view
-        size = view.size[0] * sharp, view.size[1] * sharp
-        return Camera(self._followed[number] + view.offset, view.axes, view.scale * sharp, size)
+        size = view.size[0] * _RAYS, view.size[1] * _RAYS
+        return Camera(self._followed[number] + view.offset, view.axes, view.scale * _RAYS, size)
 
     @cached_property
     def size(self) -> float:
-        """How large the bodies are, all together, at the start [m]."""
+        """Extent of all bodies together at the start [m]."""
         corners = np.concatenate([hull.corners for hull in self.placed(0, 0)])
         return float(np.ptp(corners, axis=0).max())
 
     @cached_property
     def view(self) -> View:
-        """The layout that shows things largest; one row of panels, if others are hardly better."""
+        """The arrangement that shows the bodies largest; one row of panels unless another is 30 % better."""
         count = len(self._runs)
         views = [self._fitted(columns) for columns in range(count, 0, -1) if count % columns == 0]
         scales = [view.scale / view.distance for view in views]
         best = int(np.argmax(scales))
-        return views[best] if scales[best] > _BETTER * scales[0] else views[0]
+        return views[best] if scales[best] > 1.3 * scales[0] else views[0]
 
     @cached_property
     def _followed(self) -> NDArray[np.float64]:
-        """What the camera follows along the ground, (pictures, 3): the middle of all runs, smoothly; one place where
-        they do not go far."""
+        """Point on the ground that the camera follows, (pictures, 3): the smoothed centre of all runs; one fixed point
+        where they do not go far."""
         middle = np.zeros((self.count, 3))
         for number in range(self.count):
             middle[number, :2] = np.mean([_middle(self.placed(k, number)) for k in range(len(self._runs))], axis=0)
-        slow = gaussian_filter1d(middle, _SMOOTH * self.count, axis=0, mode="nearest")
-        if np.linalg.norm(np.ptp(slow, axis=0)) > _FAR * self.size:
+        slow = gaussian_filter1d(middle, 0.18 * self.count, axis=0, mode="nearest")
+        if np.linalg.norm(np.ptp(slow, axis=0)) > 1.5 * self.size:
             return slow
         return np.tile((middle.min(axis=0) + middle.max(axis=0)) / 2, (self.count, 1))
 
     @cached_property
     def _axes(self) -> NDArray[np.float64]:
-        back = np.append(self._toward[:2], _RISE)
+        back = np.append(self._toward[:2], 0.42)
         back /= np.linalg.norm(back)
         right = np.array([-back[1], back[0], 0.0]) / np.hypot(back[0], back[1])
         return np.stack([right, np.cross(back, right), back], axis=1)
 
     @cached_property
     def _seen(self) -> NDArray[np.float64]:
-        """Corners of all pieces at some moments, along the camera's axes from what it follows, (n, 3)."""
+        """Corners of all pieces in 40 pictures, along the camera's axes from the point it follows, (n, 3)."""
         numbers = np.unique(np.linspace(0, self.count - 1, 40).astype(int)).tolist()
         corners = [
             hull.corners - self._followed[number]
@@ -162,36 +165,37 @@ class Film:
         return np.concatenate(corners) @ self._axes
 
     def _fitted(self, columns: int) -> View:
-        """Everything is in view, in panels that are as high as that needs."""
+        """The view that shows everything in panels that are as high as necessary."""
         seen, rows = self._seen, min(len(self._runs) // columns, 3)
-        top, bottom = _TITLE[rows], BOTTOM if rows == 1 else BOTTOM // 2
+        layout, filled = LAYOUTS[rows], 0.88  # share of a panel's width
+        top, bottom = layout.title, BOTTOM if rows == 1 else BOTTOM // 2
         wide = (WIDTH - GAP * (columns - 1)) // columns
         x, y = ((seen[:, k].min() + seen[:, k].max()) / 2 for k in (0, 1))
-        wanted = _FILLED * wide * np.ptp(seen[:, 1]) / np.ptp(seen[:, 0]) + top + bottom
-        high = int(np.clip(wanted, *_HEIGHT[rows])) // 2 * 2
-        half = np.tan(_FIELD / 2) / max(wide, high)  # half of a pixel, at distance 1
-        far_x = np.abs(seen[:, 0] - x) / (half * _FILLED * wide) + seen[:, 2]
+        wanted = filled * wide * np.ptp(seen[:, 1]) / np.ptp(seen[:, 0]) + top + bottom
+        high = int(np.clip(wanted, *layout.height)) // 2 * 2
+        half = np.tan(np.radians(13.0)) / max(wide, high)  # of a pixel at distance 1; field of view 26 degrees
+        far_x = np.abs(seen[:, 0] - x) / (half * filled * wide) + seen[:, 2]
         far_y = np.abs(seen[:, 1] - y) / (half * (high - top - bottom)) + seen[:, 2]
         far = max(far_x.max(), far_y.max())
-        above = (top - bottom) * half * far  # the title takes more than the time: look at a point above the middle
+        above = (top - bottom) * half * far  # the title needs more space than the time
         return View(self._axes, self._axes @ np.array([x, y + above, far]), 1 / (2 * half), (wide, high), columns)
 
 
 def shown_speed(length: float) -> float:
-    """How many times as fast as it lasts [s] something is shown."""
-    if length > _LONGEST:
-        return float(np.ceil(length / _LONGEST))
-    return max((speed for speed in _SPEEDS if length / speed >= _SHORTEST), default=_SPEEDS[0])
+    """Speed at which a motion of this length [s] is shown, so that it takes about 2.8 to 9 s."""
+    if length > 9.0:
+        return float(np.ceil(length / 9.0))
+    return max((speed for speed in (0.05, 0.1, 0.125, 0.2, 0.25, 0.5, 1.0) if length / speed >= 2.8), default=0.05)
 
 
 def between(run: Motion, frame: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Positions (bodies, 3) and quaternions (bodies, 4) between two frames of a run; at its last one after its end."""
+    """Positions (bodies, 3) and quaternions (bodies, 4), interpolated between frames; the last ones after the end."""
     last = len(run.position) - 1
     before = min(int(frame), last)
     after, share = min(before + 1, last), min(frame, float(last)) - before
     position = (1 - share) * run.position[before] + share * run.position[after]
     a, b = run.quaternion[before], run.quaternion[after]
-    b = np.where((a * b).sum(axis=1, keepdims=True) < 0, -b, b)  # the short way round
+    b = np.where((a * b).sum(axis=1, keepdims=True) < 0, -b, b)  # the shorter rotation
     turn = (1 - share) * a + share * b
     return position, turn / np.linalg.norm(turn, axis=1, keepdims=True)
 
@@ -201,16 +205,8 @@ def _middle(hulls: list[Hull]) -> NDArray[np.float64]:
     return (corners.min(axis=0) + corners.max(axis=0)) / 2
 
 
-FORMATS = (".webp", ".gif")
-PAUSE = 1.4  # [s] at the end
-_SHARP = 2  # rays along each side of a pixel
-_QUALITIES, _LARGEST = (70, 55, 40), 1_200_000  # of WebP, in percent: the first with which a file has so few bytes
-_INK, _FAINT = colours.INK, (108, 117, 131)
-_EDGE, _OUTLINE = 0.4, 0.9  # how dark edges and the outline of the truth are
-
-
 def write(shown: Replay | Scene, path: Path) -> Path:
-    """Write an animation, WebP or GIF by the name of `path`; returns it. The same scene gives the same bytes."""
+    """Write an animation, WebP or GIF by the suffix of `path`, and return `path`. The bytes are deterministic."""
     if path.suffix not in FORMATS:
         raise checks.InputError(f"An animation must be named {' or '.join(FORMATS)}, got {path.name!r}.")
     pictures = [Image.fromarray(frame) for frame in frames(shown)]
@@ -218,27 +214,29 @@ def write(shown: Replay | Scene, path: Path) -> Path:
         content = _encoded(_with_one_palette(pictures), "GIF")
     else:
         content = b""
-        for quality in _QUALITIES:
-            content = _encoded(pictures, "WEBP", quality=quality, method=4)
-            if len(content) <= _LARGEST:
+        for quality in (70, 55, 40):  # percent: the first with which the file is small enough for a repository
+            content = _encoded(pictures, "WEBP", quality)
+            if len(content) <= 1_200_000:
                 break
     files.write_whole(path, content)
     return path
 
 
-def _encoded(pictures: list[Image.Image], kind: str, **options: int) -> bytes:
-    """All pictures in one file that begins anew after a pause."""
-    durations = [round(1000 / FPS)] * (len(pictures) - 1) + [round(1000 * PAUSE)]
+def _encoded(pictures: list[Image.Image], kind: str, quality: int = 0) -> bytes:
+    """All pictures in one file that repeats after a pause of 1.4 s; the quality is for WebP."""
+    durations = [round(1000 / FPS)] * (len(pictures) - 1) + [1400]
     content = io.BytesIO()
-    pictures[0].save(content, kind, save_all=True, append_images=pictures[1:], duration=durations, loop=0, **options)
+    pictures[0].save(
+        content, kind, save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=quality, method=4
+    )
     return content.getvalue()
 
 
 def animate_kept(folder: Path) -> list[Path]:
-    """Write an animation beside each replay that a study has kept in its folder, named after its title."""
+    """Write an animation beside each replay in the folder of a study, named after its title; return their paths."""
     found = []
     for path in sorted(folder.glob("replay-*.npz")):
-        shown = replay_file.read(path)
+        shown = read_replay(path)
         name = re.sub("[^a-z0-9]+", "-", shown.title.lower()).strip("-")
         found.append(write(shown, folder / f"{name}{FORMATS[0]}"))
     return found
@@ -255,7 +253,7 @@ def as_scene(shown: Replay | Scene) -> Scene:
     """A replay as a scene of one body; its first run is the truth."""
     if isinstance(shown, Scene):
         return shown
-    stage = Stage.of(shown)
+    stage = ReplayStage.of(shown)
     piece = Piece(0, stage.solid.vertices, stage.solid.triangles)
     runs = {
         name: Motion(run.position[:, np.newaxis], run.quaternion[:, np.newaxis], run.timestep)
@@ -267,8 +265,8 @@ def as_scene(shown: Replay | Scene) -> Scene:
 
 def picture(film: Film, number: int) -> NDArray[np.uint8]:
     """One picture of all panels."""
-    camera = film.camera(number, _SHARP)
-    empty = render.ground(camera, _spacing(film.size), 2.2 * film.view.distance, drawn=film.scene.ground)
+    camera = film.camera(number)
+    empty = raycast.ground(camera, _spacing(film.size), 2.2 * film.view.distance, drawn=film.scene.ground)
     placed = [film.placed(run, number) for run in range(len(film.names))]
     wide, high = film.view.size
     rows = -(-len(placed) // film.view.columns)
@@ -283,52 +281,52 @@ def picture(film: Film, number: int) -> NDArray[np.uint8]:
 
 
 def _panel(
-    camera: render.Camera,
-    empty: tuple[render.Array, render.Array | None],
-    hulls: list[render.Hull],
+    camera: raycast.Camera,
+    empty: tuple[raycast.Array, raycast.Array | None],
+    hulls: list[raycast.Hull],
     color: Colour,
-    outline: list[render.Hull],
+    outline: list[raycast.Hull],
 ) -> NDArray[np.uint8]:
     """One run, on a copy of the empty ground."""
     picture, points = empty[0].copy(), empty[1]
     if points is not None:
-        render.shade_ground(picture, points, hulls, camera)
-    layer = render.Layer.of(camera, hulls)
-    render.paint(picture, layer, [GREY if hull.plain else color for hull in hulls])
-    _draw(picture, layer.edges(), _EDGE)
+        raycast.shade_ground(picture, points, hulls, camera)
+    layer = raycast.Layer.of(camera, hulls)
+    raycast.paint(picture, layer, [GREY if hull.plain else color for hull in hulls])
+    _draw(picture, layer.edges(), 0.4)
     if outline:
-        truth = render.Layer.of(camera, outline)
-        # Of many pieces, inner edges and thick lines would hide what they are compared with.
+        truth = raycast.Layer.of(camera, outline)
+        # With many pieces, inner edges and thick lines would hide the run below.
         lines = binary_dilation(truth.edges()) if len(outline) == 1 else truth.edges(creases=False)
-        _draw(picture, np.asarray(lines, bool), _OUTLINE)
-    height, width = camera.size[1] // _SHARP, camera.size[0] // _SHARP
-    mean = picture.reshape(height, _SHARP, width, _SHARP, 3).mean(axis=(1, 3))
+        _draw(picture, np.asarray(lines, bool), 0.9)
+    height, width = camera.size[1] // _RAYS, camera.size[0] // _RAYS
+    mean = picture.reshape(height, _RAYS, width, _RAYS, 3).mean(axis=(1, 3))
     return np.clip(mean + 0.5, 0, 255).astype(np.uint8)
 
 
-def _draw(picture: render.Array, lines: NDArray[np.bool_], strength: float) -> None:
-    picture[lines] += strength * (np.array(_INK, np.float32) - picture[lines])
+def _draw(picture: raycast.Array, lines: NDArray[np.bool_], strength: float) -> None:
+    picture[lines] += strength * (np.array(colours.INK, np.float32) - picture[lines])
 
 
 def _lettered(film: Film, whole: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:
-    """With the names of the runs, how far they are off, the time and how fast it runs."""
+    """Add the names of the runs, their errors, the time and the speed."""
     image = Image.fromarray(whole)
-    draw = ImageDraw.Draw(image)
+    draw, small, faint = ImageDraw.Draw(image), ImageFont.load_default(13), (108, 117, 131)
     for run, name in enumerate(film.names):
         left, top = film.view.corner(run)
         left += 14
         draw.ellipse((left, top + 13, left + 9, top + 22), fill=colours.of_runs(film.names)[run])
-        draw.text((left + 16, top + 18), name, _INK, _font(draw, name, film.view.size[0] - 40), anchor="lm")
-        draw.text((left + 16, top + 37), _remark(film, run, number), _FAINT, _small(), anchor="lm")
+        draw.text((left + 16, top + 18), name, colours.INK, _font(draw, name, film.view.size[0] - 40), anchor="lm")
+        draw.text((left + 16, top + 37), _remark(film, run, number), faint, small, anchor="lm")
     low = whole.shape[0] - BOTTOM // 2
     digits = 2 if film.duration < 10 else 1
-    draw.text((14, low), f"{film.time(number):.{digits}f} s", _FAINT, _small(), anchor="lm")
-    draw.text((WIDTH - 14, low), _speed(film.speed), _FAINT, _small(), anchor="rm")
+    draw.text((14, low), f"{film.time(number):.{digits}f} s", faint, small, anchor="lm")
+    draw.text((WIDTH - 14, low), _speed(film.speed), faint, small, anchor="rm")
     return np.asarray(image)
 
 
 def _remark(film: Film, run: int, number: int) -> str:
-    """How far a run is off the truth, or that it has ended."""
+    """The error of a run, or the time at which it ended."""
     ended = film.ended(run, number)
     if ended is not None:
         return f"ended at {ended:.1f} s"
@@ -345,17 +343,13 @@ def _speed(speed: float) -> str:
 
 
 def _spacing(size: float) -> float:
-    """Of the grid [m]: 1, 2 or 5 times a power of ten, about the size of the bodies."""
+    """Spacing of the grid [m]: 1, 2 or 5 times a power of ten, about the size of the bodies."""
     power = 10.0 ** np.floor(np.log10(size))
     return float(max(step * power for step in (1, 2, 5) if step * power <= size))
 
 
-def _small() -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    return ImageFont.load_default(13)
-
-
 def _font(draw: ImageDraw.ImageDraw, text: str, width: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    """The largest font in which the text is no wider than so many pixels."""
+    """The largest font in which the text is at most `width` pixels wide."""
     size = 15
     while size > 9 and draw.textlength(text, font=ImageFont.load_default(size)) > width:
         size -= 1
@@ -363,7 +357,7 @@ def _font(draw: ImageDraw.ImageDraw, text: str, width: int) -> ImageFont.FreeTyp
 
 
 def _with_one_palette(pictures: list[Image.Image]) -> list[Image.Image]:
-    """As GIF needs them: with one palette, and without dithering, which would flicker."""
+    """The pictures with one palette for all, as GIF needs it, without dithering, which would flicker."""
     some = pictures[:: max(1, len(pictures) // 8)]
     sheet = Image.new("RGB", (some[0].width, some[0].height * len(some)))
     for k, one in enumerate(some):

@@ -1,7 +1,7 @@
-"""The page: each study's section is kept in a folder of its own, and all that are there make one index.html.
+"""The page: each study's section is stored in a folder of its own, and index.html shows all sections that are there.
 
-The page opens from disk, without a server or a network: plotly and viser's player are inside, compressed, and unpacked
-by the browser when a plot comes into view or a replay is started.
+The page opens from disk, without a server or a network: it contains plotly and viser's player, compressed, which the
+browser unpacks when a plot comes into view or a replay is started.
 """
 
 import base64
@@ -16,40 +16,40 @@ import numpy as np
 from stiction.basics import checks, colours, files
 from stiction.basics.environment import versions
 from stiction.bodies.state import Mode
-from stiction_studies.page import replay as replay_file
+from stiction_studies.catalogue import ORDER
 from stiction_studies.page.motions_shown import Scene
-from stiction_studies.page.order import ORDER
-from stiction_studies.page.section import Picture, Plot, Replay, Section, Table
+from stiction_studies.page.section import Plot, Replay, Section, Table, replay_arrays
 
 _FORMAT = 1
-_UNIT = 0.001  # [s] of the strips that show contact modes over time
-RECORDING_GOES_HERE = "RECORDING-GOES-HERE"
 _HERE = Path(__file__).parent
-_NAME = re.compile(r"[a-z][a-z0-9-]*")
 _NUMERIC = re.compile(r"[-+−±<>≤≥~≈]?\s*\d|[-–—]?$|none$|n/a$|nan$|inf", re.IGNORECASE)
+PLACEHOLDER = "RECORDING-GOES-HERE"  # for the recording in viser's player
 
 
 def publish(out: Path, section: Section) -> Path:
-    """Keep the section in `out`/<its name> and make `out`/index.html anew of all sections there; the page's path.
+    """Store the section in `out`/<its name>, write `out`/index.html of all sections there, and return its path.
 
     section.json holds what the page shows, replay-1.npz and so on the motions of its replays.
     """
-    if not _NAME.fullmatch(section.name):
+    if not re.fullmatch(r"[a-z][a-z0-9-]*", section.name):
         raise checks.InputError(
             f"A section's name must be lower-case letters, digits and dashes, got {section.name!r}."
         )
     folder = out / section.name
-    content = _content(section)  # all that can fail comes before the first file
+    content = _content(section)  # validated before the first file is written
     for number, replay in enumerate(section.replays, 1):
         with files.whole_file(folder / f"replay-{number}.npz") as temporary:
-            np.savez_compressed(temporary, **replay_file.arrays(replay))
+            np.savez_compressed(temporary, **replay_arrays(replay))
     _write(folder / "section.json", json.dumps(content, allow_nan=False, ensure_ascii=False))
-    _forget(folder, len(section.replays))
+    for path in folder.glob("replay-*.npz"):  # of an earlier section with more replays
+        number = path.stem.removeprefix("replay-")
+        if number.isdigit() and int(number) > len(section.replays):
+            path.unlink()
     return build(out)
 
 
 def build(out: Path) -> Path:
-    """Make `out`/index.html of the sections that are there; its path."""
+    """Write `out`/index.html of the sections that are there, and return its path."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     sections = _sections(out)
@@ -66,7 +66,7 @@ def build(out: Path) -> Path:
         player=_packed(_player()) if any(section["replays"] for section in sections) else "",
         modes={Mode(mode).name.lower(): colours.as_hex(colour) for mode, colour in colours.MODES.items()},
         series=[colours.as_hex(colour) for colour in colours.SERIES],
-        recording_goes_here=RECORDING_GOES_HERE,
+        recording_goes_here=PLACEHOLDER,
         versions=versions(),
     )
     path = out / "index.html"
@@ -84,8 +84,11 @@ def _content(section: Section) -> dict[str, Any]:
         "command": section.command,
         "tables": [_table(table) for table in section.tables],
         "plots": [_plot(plot) for plot in section.plots],
-        "pictures": [_picture(picture) for picture in section.pictures],
-        "replays": [_scene(one) if isinstance(one, Scene) else _replay(one) for one in section.replays],
+        "pictures": [
+            {"png": base64.b64encode(one.png).decode(), "alt": one.alt, "caption": one.caption}
+            for one in section.pictures
+        ],
+        "replays": [_replay(one) for one in section.replays],
     }
 
 
@@ -105,80 +108,47 @@ def _plot(plot: Plot) -> dict[str, Any]:
     from plotly.io import to_json
 
     figure = json.loads(str(to_json(plot.figure)))
-    figure["layout"].pop("template", None)  # the page has its own, light and dark
+    figure["layout"].pop("template", None)  # the page has one for light and one for dark
     return {"figure": {"data": figure["data"], "layout": figure["layout"]}, "caption": plot.caption}
 
 
-def _picture(picture: Picture) -> dict[str, Any]:
-    return {"png": base64.b64encode(picture.png).decode(), "alt": picture.alt, "caption": picture.caption}
+def _replay(shown: Replay | Scene) -> dict[str, Any]:
+    """Poster, recording, legend and contact modes of a replay; durations as they are shown [s]."""
+    from stiction_studies.page.replay import ReplayStage, SceneStage
 
-
-def _replay(replay: Replay) -> dict[str, Any]:
-    from stiction_studies.page.poster import mode_spans, poster
-    from stiction_studies.page.replay import Stage, record
-
-    for name, run in replay.runs.items():
-        if run.mode.ndim != 1:
-            raise checks.InputError(
-                f"A replay shows one throw, got a batch of shape {run.mode.shape[:-1]} for {name!r}: take run[i]."
-            )
-    if not replay.runs:
-        raise checks.InputError(f"The replay {replay.title!r} has no runs.")
-    stage = Stage.of(replay)
-    strips = [
-        {"name": name, "spans": mode_spans(run.mode, run.timestep / _UNIT)}
-        for name, run in stage.runs.items()
-        if run.kind.any()  # what was recorded, or made by others, may not know its contacts
-    ]
-    return _played(replay, poster(stage), record(replay), stage.duration, stage.frame) | {
-        "outlined": len(replay.runs) > 1,
-        "strips": strips,
-    }
-
-
-def _scene(scene: Scene) -> dict[str, Any]:
-    from stiction_studies.page.scene import SceneStage, record, scene_poster
-
-    if not scene.runs or not scene.pieces:
-        raise checks.InputError(f"The scene {scene.title!r} needs runs and pieces to draw.")
-    stage = SceneStage.of(scene)
-    return _played(scene, scene_poster(stage), record(scene), stage.duration, stage.interval) | {
-        "outlined": False,
-        "strips": stage.strips(_UNIT),
-        "speed": scene.speed,
-    }
-
-
-def _legend(replay: Replay | Scene) -> list[dict[str, Any]]:
-    """Names and colours of the runs."""
-    shades = map(colours.as_hex, colours.of_runs(replay.runs))
-    return [{"name": name, "color": colour} for name, colour in zip(replay.runs, shades)]
-
-
-def _played(replay: Replay | Scene, poster: str, recording: bytes, duration: float, frame: float) -> dict[str, Any]:
-    """What the page needs to play it; duration and time between two frames as they are shown [s]."""
+    if isinstance(shown, Scene):
+        if not shown.runs or not shown.pieces:
+            raise checks.InputError(f"The scene {shown.title!r} needs runs and pieces to draw.")
+        stage = SceneStage.of(shown)
+        extra = {"outlined": False, "speed": shown.speed}
+    else:
+        for name, run in shown.runs.items():
+            if run.mode.ndim != 1:
+                raise checks.InputError(
+                    f"A replay shows one throw, got a batch of shape {run.mode.shape[:-1]} for {name!r}: take run[i]."
+                )
+        if not shown.runs:
+            raise checks.InputError(f"The replay {shown.title!r} has no runs.")
+        stage = ReplayStage.of(shown)
+        extra = {"outlined": len(shown.runs) > 1}
+    unit = 0.001  # [s] of the strips that show contact modes over time
+    run_colours = map(colours.as_hex, colours.of_runs(shown.runs))
     return {
-        "title": replay.title,
-        "caption": replay.caption,
-        "duration": round(duration, 6),
-        "frame": round(frame, 6),
-        "steps": round(duration / _UNIT, 3),
-        "runs": _legend(replay),
-        "poster": poster,
-        "recording": base64.b64encode(recording).decode(),
+        "title": shown.title,
+        "caption": shown.caption,
+        "duration": round(stage.duration, 6),
+        "frame": round(stage.interval, 6),
+        "steps": round(stage.duration / unit, 3),
+        "runs": [{"name": name, "color": colour} for name, colour in zip(shown.runs, run_colours)],
+        "poster": stage.poster(),
+        "recording": base64.b64encode(stage.record()).decode(),
+        "strips": stage.strips(unit),
+        **extra,
     }
-
-
-def _forget(folder: Path, count: int) -> None:
-    """Remove the replays of an earlier, longer section."""
-    for path in folder.glob("replay-*.npz"):
-        number = path.stem.removeprefix("replay-")
-        if number.isdigit() and int(number) > count:
-            path.unlink()
 
 
 def _sections(out: Path) -> list[dict[str, Any]]:
-    """All sections in `out`, in the order of the story; others after it, by name."""
+    """All sections in `out`, in the order of the catalogue; others follow by name."""
     found = []
     for path in sorted(out.glob("*/section.json")):
         try:
@@ -194,7 +164,7 @@ def _sections(out: Path) -> list[dict[str, Any]]:
 
 
 def _with_code(text: str):
-    """Plain text as HTML, with what stands between backticks as code."""
+    """Plain text as HTML, with text between backticks as code."""
     from markupsafe import Markup, escape
 
     parts = text.split("`")
@@ -217,7 +187,7 @@ def _plotly() -> str:
 
 
 def _player() -> str:
-    """viser's player, one HTML file with everything inside: of an empty recording, whose place is marked."""
+    """viser's player as one self-contained HTML file, with PLACEHOLDER for the recording."""
     from stiction_studies.page.sight import quiet_server
 
     with quiet_server() as server:
@@ -225,13 +195,13 @@ def _player() -> str:
         page = server.get_scene_serializer().as_html()
     if page.count(empty) != 1:
         raise RuntimeError(
-            "viser's player does not hold its recording as one piece of text: another version is needed."
+            "viser's player does not contain its recording as one string: another version of viser is needed."
         )
-    return page.replace(empty, RECORDING_GOES_HERE)
+    return page.replace(empty, PLACEHOLDER)
 
 
 def _packed(text: str) -> str:
-    """gzip in base64; the same bytes each time."""
+    """gzip in base64, deterministic."""
     return base64.b64encode(gzip.compress(text.encode(), compresslevel=9, mtime=0)).decode()
 
 

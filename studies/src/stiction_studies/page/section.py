@@ -1,12 +1,20 @@
-"""One study's part of the page: a short text, tables, plots, pictures and replays."""
+"""One study's section of the page: a short text, tables, plots, pictures and replays; and replays as files."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.basics import checks
+from stiction.basics.files import read_arrays
 from stiction.bodies.body import Body
 from stiction.bodies.trajectory import Trajectory
-from stiction_studies.page.motions_shown import Scene
+from stiction.viewer.pieces import Piece
+from stiction_studies.page.motions_shown import Motion, Scene
 
 
 @dataclass(frozen=True)
@@ -21,10 +29,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Plot:
-    """An interactive plot.
-
-    figure: a plotly figure
-    """
+    """An interactive plot: a plotly figure."""
 
     figure: Any
     caption: str
@@ -32,11 +37,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture.
-
-    png: the bytes of a PNG file
-    alt: what it shows, for those who cannot see it
-    """
+    """A picture: the bytes of a PNG file, and a text for readers who cannot see it."""
 
     png: bytes
     alt: str
@@ -45,7 +46,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Replay:
-    """Motions of a body from the same start, to be watched side by side.
+    """Motions of one body from the same start, shown side by side.
 
     runs: one throw each, by the name that is shown, such as "DART", "stiction", "PDD"
     """
@@ -58,11 +59,11 @@ class Replay:
 
 @dataclass(frozen=True)
 class Section:
-    """A study's part of the page.
+    """A study's section of the page.
 
     name: of the study, one word, such as "trajectories"
     text: paragraphs, plain text
-    command: what makes it again
+    command: the command that reproduces it
     """
 
     name: str
@@ -73,3 +74,60 @@ class Section:
     plots: list[Plot] = field(default_factory=list)
     replays: Sequence[Replay | Scene] = ()
     pictures: list[Picture] = field(default_factory=list)
+
+
+# Replays and scenes as arrays in a file, from which animations are made later.
+
+_HEAD = {Replay: ("title", "caption"), Scene: ("title", "caption", "seen_from", "ground", "truth", "speed", "names")}
+
+
+def replay_arrays(shown: Replay | Scene) -> dict[str, Any]:
+    """The runs as arrays named after run and field, pieces as arrays named after index and field, the rest as JSON."""
+    head = {name: getattr(shown, name) for name in _HEAD[type(shown)]} | {"runs": list(shown.runs)}
+    arrays = {
+        f"{name}.{key}": np.asarray(value)
+        for name, run in shown.runs.items()
+        for key, value in vars(run).items()
+        if value is not None
+    }
+    if isinstance(shown, Scene):
+        head["pieces"] = [{"body": piece.body, "plain": piece.plain} for piece in shown.pieces]
+        for k, piece in enumerate(shown.pieces):
+            arrays |= {f"pieces.{k}.vertices": piece.vertices, f"pieces.{k}.triangles": piece.triangles}
+    else:
+        arrays["body"] = np.array(json.dumps(shown.body.to_dict()))
+    return {"head": np.array(json.dumps(head)), **arrays}
+
+
+def read_replay(path: Path) -> Replay | Scene:
+    """Read a file of `replay_arrays`."""
+    try:
+        arrays = read_arrays(path)
+        head = json.loads(str(arrays["head"]))
+        if "pieces" not in head:
+            body = Body.from_dict(json.loads(str(arrays["body"])))
+            runs = {name: Trajectory(**_fields(arrays, name)) for name in head["runs"]}
+            return Replay(head["title"], body, runs, head["caption"])
+        pieces = [
+            Piece(one["body"], arrays[f"pieces.{k}.vertices"], arrays[f"pieces.{k}.triangles"], one["plain"])
+            for k, one in enumerate(head["pieces"])
+        ]
+        return Scene(
+            head["title"],
+            pieces,
+            {name: Motion(**_fields(arrays, name)) for name in head["runs"]},
+            head["caption"],
+            tuple(head["seen_from"]),
+            head["ground"],
+            head["truth"],
+            head["speed"],
+            {int(body): name for body, name in head["names"].items()},  # JSON has no integers as keys
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise checks.InputError(f"{path} is not a replay of this version; run its study again.") from error
+
+
+def _fields(arrays: Mapping[str, NDArray], run: str) -> dict[str, Any]:
+    """The fields of a run; scalars as numbers."""
+    fields = {key.removeprefix(f"{run}."): value for key, value in arrays.items() if key.startswith(f"{run}.")}
+    return {name: value if value.ndim else value.item() for name, value in fields.items()}

@@ -15,7 +15,7 @@ from stiction.laws.material import Material
 from stiction.mujoco.simulation import Simulation
 from stiction.simulation.rollout import rollout
 from stiction_studies.paper import metrics
-from stiction_studies.paper.agreement import random_throw
+from stiction_studies.paper.dart_agreement import random_throw
 from stiction_studies.robots import free_body
 from stiction_studies.robots.attached import ATTACHED, EXACT, NO_GAP, POINTS, UNFORESEEN
 from stiction_studies.robots.recorder import Record, one_step, run, safety

@@ -1,7 +1,8 @@
-"""A small software renderer: convex pieces on the ground, by one ray a pixel that is cut by the planes of each piece.
+"""A small ray caster in NumPy for convex pieces on the ground, so that animations need neither OpenGL nor a display.
 
-A ray enters a convex piece where it has passed the last plane that it comes upon from outside, if it has not left by
-another one before. The same cut, from the ground towards the light, gives the shadow.
+A ray enters a convex piece where it crosses the last of the planes that it meets from outside, unless it has left
+through another plane before. The same test, from the ground towards the light, gives the shadow. MuJoCo's renderer
+would need PyOpenGL and a GL driver on the user's machine, and draws neither creases nor outlines.
 """
 
 from dataclasses import dataclass, field
@@ -12,19 +13,18 @@ from numpy.typing import NDArray
 from stiction.basics.colours import Colour
 from stiction.viewer.pieces import Piece
 
-Array = NDArray[np.floating]  # in single precision, which is enough for pictures
-SKY, GROUND = np.array([255, 255, 255], np.float32), np.array([243, 245, 248], np.float32)
-_LINE, _SHADOW = np.array([218, 223, 231], np.float32), np.array([86, 96, 114], np.float32)
-_DARKEST = 0.46  # of a shadow
-_CREASE = np.cos(np.radians(32.0))  # faces that meet more bluntly make no edge
-_ROUND, _BLEND = 30, 0.004  # a piece of more faces is drawn as a round one; over which share of its distance
+Array = NDArray[np.floating]  # single precision is enough for pictures
+
+
+def _rgb(red: int, green: int, blue: int) -> Array:
+    return np.array([red, green, blue], np.float32)
 
 
 @dataclass(frozen=True)
 class Hull:
-    """A convex piece as the planes n x <= d that bound it, body frame.
+    """A convex piece as the half-spaces n x <= d that bound it, body frame.
 
-    normal: (F, 3); offset: (F,) [m]; corners: (V, 3) [m]
+    normal: n, (F, 3); offset: d, (F,) [m]; corners: (V, 3) [m]
     """
 
     body: int
@@ -35,7 +35,7 @@ class Hull:
 
     @classmethod
     def of(cls, piece: Piece) -> "Hull":
-        """Planes of the triangles, each once."""
+        """Planes of the triangles, without duplicates."""
         a, b, c = (piece.vertices[piece.triangles[:, k]] for k in range(3))
         normal = np.cross(b - a, c - a)
         size = np.linalg.norm(normal, axis=1)
@@ -45,13 +45,8 @@ class Hull:
         kept = planes[np.unique(planes.round(5), axis=0, return_index=True)[1]].astype(np.float32)
         return cls(piece.body, kept[:, :3], kept[:, 3], piece.vertices, piece.plain)
 
-    @property
-    def thickness(self) -> float:
-        """About how thick it is where it is thinnest [m]."""
-        return 2 * float((self.offset - self.normal @ self.corners.mean(axis=0).astype(np.float32)).min())
-
     def placed(self, position, turn) -> "Hull":
-        """In world axes; `turn` is the rotation matrix of the body."""
+        """The piece in world axes; `turn` is the rotation matrix of the body."""
         normal = self.normal @ turn.T.astype(np.float32)
         offset = self.offset + normal @ position.astype(np.float32)
         return Hull(self.body, normal, offset, self.corners @ turn.T + position, self.plain)
@@ -61,7 +56,7 @@ class Hull:
 class Camera:
     """A perspective camera that looks along -back.
 
-    axes: columns right, up and back; scale: pixels of a length that is as far away as it is long; size: width, height
+    axes: columns right, up and back; scale: focal length [px]; size: width and height [px]
     """
 
     eye: NDArray[np.float64]
@@ -71,13 +66,13 @@ class Camera:
 
     @property
     def light(self) -> NDArray[np.float64]:
-        """Direction towards the light: from above, over the left shoulder, as the camera looks at the scene."""
+        """Direction towards the light: above the camera, to its left."""
         right, _, back = self.axes.T
         over = 0.32 * back - 0.38 * right
         return np.array([over[0], over[1], 0.9]) / np.linalg.norm([over[0], over[1], 0.9])
 
     def rays(self, box: tuple[slice, slice]) -> Array:
-        """Directions (rows, columns, 3) through the middles of some pixels, of length 1 along the view."""
+        """Directions (rows, columns, 3) through the centres of some pixels, of length 1 along the view."""
         width, height = self.size
         v = (np.arange(height, dtype=np.float32)[box[0]] + 0.5 - height / 2) / -self.scale
         u = (np.arange(width, dtype=np.float32)[box[1]] + 0.5 - width / 2) / self.scale
@@ -85,9 +80,9 @@ class Camera:
         return u[np.newaxis, :, np.newaxis] * right + v[:, np.newaxis, np.newaxis] * up - back
 
     def box(self, points: NDArray[np.float64]) -> tuple[slice, slice] | None:
-        """Rows and columns of the pixels that points (n, 3) span; None if that is none."""
+        """Rows and columns of the pixels that points (n, 3) span; None outside the picture."""
         seen = (points - self.eye) @ self.axes
-        if (seen[:, 2] > -1e-6).any():  # behind the eye
+        if (seen[:, 2] > -1e-6).any():  # behind the camera
             return None
         flat = self.scale * seen[:, :2] / -seen[:, 2:] * [1, -1] + np.array(self.size) / 2
         low = np.clip(np.floor(flat.min(axis=0)) - 1, 0, self.size).astype(int)
@@ -97,7 +92,7 @@ class Camera:
 
 @dataclass
 class Layer:
-    """What the rays of a camera meet: distance along the view [m], normal, and number of the piece, -1 for none."""
+    """The first hits of a camera's rays: distance along the view [m], normal, and index of the piece, -1 for none."""
 
     camera: Camera
     depth: Array = field(init=False)
@@ -111,21 +106,21 @@ class Layer:
 
     @classmethod
     def of(cls, camera: Camera, hulls: list[Hull]) -> "Layer":
-        """With these pieces, numbered in their order."""
+        """The hits on these pieces, in world axes."""
         layer = cls(camera)
         for number, hull in enumerate(hulls):
             layer.add(number, hull)
         return layer
 
     def add(self, number: int, hull: Hull) -> None:
-        """Draw a placed piece."""
+        """Cast the rays at a piece in world axes."""
         box = self.camera.box(hull.corners)
         if box is None:
             return
         rays = self.camera.rays(box)
         away = hull.offset - hull.normal @ self.camera.eye.astype(np.float32)
-        front = away < 0  # planes whose outside the eye is on
-        # A ray r meets a plane at the distance away / (n r); its inverse needs no division for each pixel.
+        front = away < 0  # planes that face the camera
+        # A ray r meets a plane at the distance away / (n r); the inverse needs no division for each pixel.
         planes = hull.normal / np.where(away == 0, np.float32(1e-9), away)[:, np.newaxis]
         enter = (rays @ planes[front].T).min(axis=-1, initial=np.inf)
         leave = (rays @ planes[~front].T).max(axis=-1, initial=0.0)
@@ -134,10 +129,10 @@ class Layer:
         self.depth[box][seen], self.owner[box][seen], self.normal[box][seen] = 1 / enter[seen], number, normal
 
     def edges(self, *, creases: bool = True) -> NDArray[np.bool_]:
-        """Pixels beside which another piece or, by choice, another face begins."""
+        """Pixels at the border of another piece, or of a face that is turned by more than 32 degrees."""
         found = np.zeros(self.owner.shape, bool)
         for a, b in ((np.s_[1:], np.s_[:-1]), (np.s_[:, 1:], np.s_[:, :-1])):
-            turned = np.einsum("...i,...i", self.normal[a], self.normal[b]) < _CREASE
+            turned = np.einsum("...i,...i", self.normal[a], self.normal[b]) < np.cos(np.radians(32.0))
             differ = (self.owner[a] != self.owner[b]) | (creases & turned & (self.owner[a] >= 0))
             found[a] |= differ
             found[b] |= differ
@@ -145,39 +140,44 @@ class Layer:
 
 
 def _normals(normal: Array, entry: Array) -> Array:
-    """Normals (n, 3) of the faces that rays enter by, which meet planes at distances (n, F); of many faces blended."""
-    if len(normal) < _ROUND / 2 or not len(entry):
+    """Normals (n, 3) of the faces through which rays enter, which meet planes at distances (n, F).
+
+    They are blended where more than 15 faces are visible, so that pieces with many faces look round.
+    """
+    if len(normal) < 15 or not len(entry):
         return normal[entry.argmax(axis=1)] if len(entry) else np.zeros((0, 3), np.float32)
     enter = entry.max(axis=1, keepdims=True)
-    blended = np.exp((entry - enter) / (_BLEND * float(enter.mean()))) @ normal
+    blended = np.exp((entry - enter) / (0.004 * float(enter.mean()))) @ normal
     return blended / np.linalg.norm(blended, axis=1, keepdims=True)
 
 
 def ground(camera: Camera, spacing: float, fade: float, *, drawn: bool) -> tuple[Array, Array | None]:
-    """The empty picture (h, w, 3) with a grid of that spacing [m] that fades away at a distance [m], and the points of
-    the ground that its pixels show (h, w, 3), nan for the sky; not drawn, there is only the sky."""
+    """The empty picture (h, w, 3), and the points of the ground that its pixels show (h, w, 3), NaN for the sky.
+
+    spacing: of the grid [m]; fade: distance at which it fades [m]; drawn: else there is only the sky
+    """
+    sky, base, lines = _rgb(255, 255, 255), _rgb(243, 245, 248), _rgb(218, 223, 231)
     if not drawn:
-        return np.broadcast_to(SKY, (*camera.size[::-1], 3)).copy(), None
+        return np.broadcast_to(sky, (*camera.size[::-1], 3)).copy(), None
     rays = camera.rays((slice(None), slice(None)))
     down = rays[..., 2] < -1e-3
     far = np.where(down, -camera.eye[2] / np.where(down, rays[..., 2], -1.0), np.nan).astype(np.float32)
     points = camera.eye.astype(np.float32) + far[..., np.newaxis] * rays
-    picture = np.broadcast_to(SKY, points.shape).copy()
+    picture = np.broadcast_to(sky, points.shape).copy()
     line = np.zeros(down.shape, np.float32)
     for axis in (0, 1):
         along = points[..., axis] / np.float32(spacing)
         per_pixel = np.hypot(np.gradient(along, axis=0), np.gradient(along, axis=1))
         away = np.abs(along - along.round()) / np.maximum(per_pixel, 1e-9)  # in pixels
-        faint = np.clip(0.5 / np.maximum(per_pixel, 1e-9) / 6, 0.0, 1.0)  # where lines are too close to tell apart
+        faint = np.clip(0.5 / np.maximum(per_pixel, 1e-9) / 6, 0.0, 1.0)  # where lines are too close together
         line = np.maximum(line, np.nan_to_num(np.clip(1.6 - away, 0.0, 1.0) * faint))
     fog = np.nan_to_num(np.clip(1.6 - far / fade, 0.0, 1.0))[..., np.newaxis]
-    picture += fog * (GROUND + line[..., np.newaxis] * (_LINE - GROUND) - SKY)
+    picture += fog * (base + line[..., np.newaxis] * (lines - base) - sky)
     return picture, points
 
 
 def shade_ground(picture: Array, points: Array, hulls: list[Hull], camera: Camera) -> None:
-    """Darken the ground where pieces keep the light off; less so near the edge of a shadow, where little of them
-    does."""
+    """Draw the shadows of the pieces, softer the higher the pieces are."""
     dark = np.zeros(picture.shape[:2], np.float32)
     light = camera.light
     for hull in hulls:
@@ -190,16 +190,16 @@ def shade_ground(picture: Array, points: Array, hulls: list[Hull], camera: Camer
             cut = (hull.offset - points[box] @ hull.normal.T) / speed
         enter = cut[..., speed < 0].max(axis=-1, initial=0.0)
         leave = cut[..., speed > 0].min(axis=-1, initial=np.inf)
-        thick = hull.thickness
-        soft = thick * (0.2 + 0.6 * np.clip(enter / (5 * thick), 0.0, 1.0))  # what is higher up has a softer shadow
+        thick = 2 * float((hull.offset - hull.normal @ hull.corners.mean(axis=0).astype(np.float32)).min())
+        soft = thick * (0.2 + 0.6 * np.clip(enter / (5 * thick), 0.0, 1.0))
         dark[box] += np.nan_to_num(np.clip((leave - enter) / soft, 0.0, 1.0))
     dark = np.minimum(dark, 1.0)
-    strength = (_DARKEST * dark * dark * (3 - 2 * dark))[..., np.newaxis]
-    picture += strength * (_SHADOW - picture)
+    strength = (0.46 * dark * dark * (3 - 2 * dark))[..., np.newaxis]
+    picture += strength * (_rgb(86, 96, 114) - picture)
 
 
 def paint(picture: Array, layer: Layer, colors: list[Colour]) -> None:
-    """Colour what a layer met, by how much each face looks to the light."""
+    """Draw the pieces of a layer, brighter where a face points to the light."""
     seen = layer.owner >= 0
     normal = layer.normal[seen]
     bright = 0.79 + 0.26 * np.clip(normal @ layer.camera.light.astype(np.float32), -0.4, 1.0) + 0.06 * normal[:, 2]
