@@ -109,9 +109,9 @@ def test_reproduce_without_a_name_lists_the_studies(capsys):
 
 def test_every_study_and_case_that_is_listed_is_there():
     from stiction_studies.page.section import ORDER, OTHER_RECORDINGS
-    from stiction_studies.speed import run
+    from stiction_studies.speed import bench_run
 
-    assert {*listed.STUDIES, *OTHER_RECORDINGS} == set(ORDER) and list(CASES) == list(run.CASES)
+    assert {*listed.STUDIES, *OTHER_RECORDINGS} == set(ORDER) and list(CASES) == list(bench_run.CASES)
     package = Path(listed.__file__).parent
     files = [package / study.folder / f"{name}.py" for name, study in listed.STUDIES.items()]
     assert [file for file in files if not file.exists()] == []

@@ -13,7 +13,7 @@ from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.mujoco import Simulation
 from stiction.mujoco.link_step import parts_of
 from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
-from stiction_studies.robots import cube
+from stiction_studies.robots import cube_in_mujoco
 
 H = 0.002
 DIE = Body.box((0.1, 0.1, 0.1), 0.37, rounding=0.002)
@@ -42,7 +42,7 @@ def law(restitution: float = 0.5, friction: float = 0.3, substeps: int = 0, **mo
 @pytest.mark.parametrize(("timestep", "parts"), [(0.002, 2), (1 / 148, 4)])
 def test_the_cube_follows_its_own_rollout(timestep, parts):
     """To 5 % of its width in the median: measured are 1 to 2 %."""
-    found = cube.follow(stiction.load("cube"), cube.draw_tosses(24, seed=3), timestep)
+    found = cube_in_mujoco.follow(stiction.load("cube"), cube_in_mujoco.draw_tosses(24, seed=3), timestep)
     assert found.parts == parts and found.unsolved == 0 and found.contact_steps > 24 * 50
     figures = found.figures()
     assert figures["mean_error"] < 0.03 and figures["greatest_error"] < 0.05

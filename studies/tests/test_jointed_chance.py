@@ -9,9 +9,8 @@ from stiction.fit.jointed_fit import judge, with_material
 from stiction.fit.jointed_flight import prepare
 from stiction.fit.jointed_part import JointedPart
 from stiction_studies.recordings import jointed_chance
-from stiction_studies.recordings.compared import Compared
-from stiction_studies.recordings.jointed_models import Fitted, by_horizon
-from stiction_studies.recordings.jointed_replays import replays
+from stiction_studies.recordings.forecast_comparison import Compared
+from stiction_studies.recordings.jointed_models import Fitted, by_horizon, replays
 
 
 @pytest.fixture(scope="module")

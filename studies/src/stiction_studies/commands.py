@@ -124,7 +124,7 @@ def bench(
     cases = tuple(known("case", case, CASES) for case in cases)
     require("`stiction bench --plot`", *(["matplotlib"] if plot is not None else []))
     load("stiction.basics.files").check_writable(plot, None if out is None else out / "bench" / "results.json")
-    load("stiction_studies.speed.run").run(scale, only=cases, repeat=repeat, seed=seed, out=out, plot=plot)
+    load("stiction_studies.speed.bench_run").run(scale, only=cases, repeat=repeat, seed=seed, out=out, plot=plot)
 
 
 # `stiction demo`.

@@ -68,9 +68,9 @@ def contestants(body: Body) -> dict[str, Throw]:
         found["MuJoCo"] = engine(plain_throw.throw)
         found["MuJoCo, elliptic, noslip"] = engine(plain_throw.throw, cone="elliptic", noslip=10)
     if find_spec("pybullet"):
-        from stiction_studies.engines import bullet
+        from stiction_studies.engines import bullet_engine
 
-        found["Bullet"] = engine(bullet.throw)
+        found["Bullet"] = engine(bullet_engine.throw)
     return found
 
 

@@ -19,8 +19,8 @@ from stiction.fit.jointed_part import POSE
 from stiction.fit.jointed_regions import SAMPLES, USUAL, sampled
 from stiction.fit.jointed_starts import SUBSTEPS, Starts, differences
 from stiction.fit.toss_objective import horizon
+from stiction.mujoco.mjcf import mujoco
 from stiction_studies.page.section import Table
-from stiction_studies.recordings.jointed_blows import first_blows
 from stiction_studies.recordings.jointed_models import UNITS, Fitted
 
 DRAWS = 4  # of starts
@@ -169,3 +169,41 @@ def _loss(starts: Starts, k: int, motion: NDArray[np.float64]) -> float:
 
 def _means(found: Judged) -> dict[str, float]:
     return {what: float(np.mean(getattr(found, what))) for what in UNITS}
+
+
+def first_blows(model: Any, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of states (n, nq + nv) shortly before the touch, numbers that describe the blow (n, 7).
+
+    Speed of arrival and of slip [m/s] of the corner that arrives first; logarithm of what an impulse there does to its
+    speed; by how much it also pushes the corner along its slip; time until the next corner arrives [s]; whether it is
+    on the base; size of the joints' speeds.
+    """
+    return np.array([_blow(model, state) for state in states])
+
+
+def _blow(model: Any, state: NDArray[np.float64]) -> list[float]:
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = state[: model.nq], state[model.nq :]
+    mujoco.mj_forward(model, data)
+    balls = np.flatnonzero((model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE) & (model.geom_contype != 0))
+    jacobians = np.zeros((len(balls), 3, model.nv))
+    for jacobian, ball in zip(jacobians, balls.tolist()):
+        mujoco.mj_jac(model, data, jacobian, None, data.geom_xpos[ball], model.geom_bodyid[ball])
+    velocity = jacobians @ data.qvel
+    height = data.geom_xpos[balls, 2] - model.geom_size[balls, 0]
+    arrival = np.where(velocity[:, 2] < 0, height / np.maximum(-velocity[:, 2], 1e-3), np.inf)
+    first, second = np.argsort(arrival)[:2]
+    response = np.zeros((3, model.nv))
+    mujoco.mj_solveM(model, data, response, jacobians[first].copy())
+    mobility = jacobians[first] @ response.T
+    slip = float(np.linalg.norm(velocity[first, :2]))
+    along = velocity[first, :2] / max(slip, 1e-9)
+    return [
+        float(-velocity[first, 2]),
+        slip,
+        float(np.log(mobility[2, 2])),
+        float(mobility[2, :2] @ along / mobility[2, 2]),
+        float(min(arrival[second] - arrival[first], 0.03)),
+        float(model.geom_bodyid[balls[first]] == model.jnt_bodyid[0]),
+        float(np.linalg.norm(data.qvel[6:])),
+    ]
