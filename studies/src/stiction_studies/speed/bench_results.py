@@ -1,4 +1,4 @@
-"""What a case of the bench found, and how it is shown: numbers of contestants by quantity, with ratios to ours."""
+"""The figures of a case of the bench, by contestant and quantity, and their table with ratios to ours."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,8 +16,8 @@ class Measured:
 
     figures: of each contestant, in the order of `quantities`; a quantity that was not measured is missing
     ours: contestant -> the one of ours that does the same, which its figures are divided by
-    notes: what a reader of the table has to know, sentences
-    extra: anything else for the JSON file
+    notes: sentences below the table
+    extra: further entries of the JSON file
     """
 
     case: str
@@ -29,14 +29,14 @@ class Measured:
     notes: list[str] = field(default_factory=list)
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def ratio(self, contestant: str, quantity: str, ours: str | None = None) -> float | None:
-        """A contestant's figure over ours; None where one of them is missing."""
-        reference = self.figures.get(ours or self.ours.get(contestant, ""), {}).get(quantity)
+    def ratio(self, contestant: str, quantity: str) -> float | None:
+        """Return a contestant's figure over ours; None where one of them is missing."""
+        reference = self.figures.get(self.ours.get(contestant, ""), {}).get(quantity)
         own = self.figures.get(contestant, {}).get(quantity)
         return own / reference if own is not None and reference else None
 
     def to_dict(self) -> dict[str, Any]:
-        """For the JSON file."""
+        """Return the figures for the JSON file."""
         ratios = {
             name: {q: value for q in self.quantities if (value := self.ratio(name, q)) is not None}
             for name in self.ours
@@ -52,7 +52,7 @@ class Measured:
 
 
 def table(runs: list[Measured]) -> Table:
-    """The runs of one case as one table: medians of the figures, and the least and greatest ratio to ours."""
+    """Return one table of the runs of a case: medians of the figures, and the least and greatest ratio to ours."""
     first = runs[0]
     rows = []
     for name in first.figures:
@@ -78,13 +78,13 @@ def _cell(values: list[float | None], ratios: list[float]) -> str:
 
 
 def spread(values: list[float]) -> str:
-    """A number, or the least and the greatest of several where they differ as shown."""
+    """Return a number, or the least and the greatest of several where they differ as shown."""
     low, high = shown(min(values)), shown(max(values))
     return low if low == high else f"{low}–{high}"
 
 
 def shown(value: float) -> str:
-    """Three digits, thousands with commas."""
+    """Return a number with three digits, thousands with commas."""
     if value == 0 or abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.{max(0, 2 - int(np.floor(np.log10(abs(value)))))}f}"

@@ -2,7 +2,6 @@
 
 import platform
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -127,103 +126,70 @@ def _content(runs: list[Results], scale: str, seed: int, seconds: float) -> dict
 # Targets: the speed that the project aims at, beside what was measured.
 
 
+Figure = tuple[str, str]  # contestant, quantity
+
+
 @dataclass(frozen=True)
 class Target:
-    """An aim: the figure of a run must be at least, or at most, `limit`.
-
-    figure: of one run; None where what it needs was not measured
-    """
+    """A target: one figure of a case, by choice over another one, must be at least, or at most, `limit`."""
 
     text: str
     at_least: bool
     limit: float
-    figure: Callable[[Results], float | None]
+    case: str
+    figure: Figure
+    over: Figure | None = None
 
     @property
     def aim(self) -> str:
+        """The limit in words."""
         return f"{'at least' if self.at_least else 'at most'} {self.limit:g}"
 
+    def value(self, results: Results) -> float | None:
+        """Return the value in a run; None where a figure was not measured."""
+        figures = results[self.case].figures if self.case in results else {}
+        terms = [self.figure, self.over] if self.over else [self.figure]
+        found = [value for name, quantity in terms if (value := figures.get(name, {}).get(quantity)) is not None]
+        return None if len(found) < len(terms) else found[0] / (found[1] if self.over else 1.0)
+
     def reached(self, values: list[float]) -> str:
-        """Whether all runs reach it, none, or some."""
+        """Return whether all runs reach it, none, or some."""
         yes = [value >= self.limit if self.at_least else value <= self.limit for value in values]
         return "yes" if all(yes) else "in some runs" if any(yes) else "no"
 
 
-def _times_ours(case: str, contestant: str, quantity: str, ours: str | None = None):
-    """A contestant's figure over ours."""
-    return lambda results: results[case].ratio(contestant, quantity, ours) if case in results else None
-
-
-def _ours_over(case: str, ours: str, contestant: str, quantity: str):
-    """Our figure over a contestant's."""
-    return lambda results: results[case].ratio(ours, quantity, contestant) if case in results else None
-
-
-def _within(case: str, contestant: str, first: str, second: str):
-    """One quantity of a contestant over another."""
-
-    def figure(results: Results) -> float | None:
-        figures = results[case].figures.get(contestant, {}) if case in results else {}
-        return figures[first] / figures[second] if first in figures and second in figures else None
-
-    return figure
-
-
-def _seconds(contestant: str):
-    def figure(results: Results) -> float | None:
-        return results["start"].figures.get(contestant, {}).get("s") if "start" in results else None
-
-    return figure
-
-
-ONE, TWO = bench_throws.THREADS.values()
-FEW, MANY = "N = 4", "N = 1,024"
-TARGETS = (
-    Target("Batch of throws: MuJoCo's rollout over ours", True, 6, _times_ours("batch", MUJOCO_ROLLED, ONE)),
-    Target("Batch of throws, ours: one thread over two", True, 1.9, _within("batch", ROLLED, ONE, TWO)),
-    Target(
-        "Batch of throws: a material as DART over networks", False, 1.5,
-        _ours_over("materials", core_costs.AS_DART, core_costs.LEARNED, core_costs.WHOLE_BATCH),
-    ),
-    Target(
-        "A contact step, a call a step: ours over mj_step", False, 0.33,
-        _ours_over("throw", STEPPED, MUJOCO, CONTACT),
-    ),
-    Target(
-        "One throw in one call: MuJoCo's rollout over ours", True, 3,
-        _times_ours("throw", MUJOCO_ROLLED, WHOLE),
-    ),
-    Target("1,024 points over 4, ours, a call a step", False, 1.1, _within("points", STEPPED, MANY, FEW)),
-    Target("1,024 points over 4, ours, one call", False, 1.1, _within("points", ROLLED, MANY, FEW)),
-    Target(
-        "1,024 points: MuJoCo with every point over ours", True, 100,
-        _times_ours("points", SPHERES[MUJOCO], MANY),
-    ),
-    Target(
-        "1,024 points: ours over Bullet's mesh", False, 1,
-        _ours_over("points", STEPPED, MESH[BULLET], MANY),
-    ),
-    Target(
-        "Chain in contact: ours over MuJoCo's own", False, 1.8,
-        _ours_over("chain", LAW, MUJOCO, CONTACT),
-    ),
-    Target("Chain in contact: ours over DART", False, 0.75, _ours_over("chain", LAW, DART, CONTACT)),
-    Target(
-        "Quadruped in contact: ours over MuJoCo's own", False, 3,
-        _ours_over("quadruped", LAW, MUJOCO, CONTACT),
-    ),
-    Target(
-        "A throw with CoulombLaw, from the start of the process [s]", False, 0.5, _seconds(fresh_processes.ANALYTIC)
-    ),
-    Target("The same with a learned law [s]", False, 0.5, _seconds(fresh_processes.LEARNED)),
-    Target("A first contact step in MuJoCo [s]", False, 1, _seconds(fresh_processes.ROBOT)),
-    Target("import stiction [s]", False, 0.15, _seconds(fresh_processes.IMPORT)),
-)  # fmt: skip
+def _targets() -> list[Target]:
+    one, two = bench_throws.THREADS.values()
+    few, many, batch, start = "N = 4", "N = 1,024", core_costs.WHOLE_BATCH, fresh_processes
+    return [
+        Target("Batch of throws: MuJoCo's rollout over ours", True, 6, "batch", (MUJOCO_ROLLED, one), (ROLLED, one)),
+        Target("Batch of throws, ours: one thread over two", True, 1.9, "batch", (ROLLED, one), (ROLLED, two)),
+        Target("Batch of throws: a material as DART over networks", False, 1.5, "materials",
+               (core_costs.AS_DART, batch), (core_costs.LEARNED, batch)),
+        Target("A contact step, a call a step: ours over mj_step", False, 0.33, "throw",
+               (STEPPED, CONTACT), (MUJOCO, CONTACT)),
+        Target("One throw in one call: MuJoCo's rollout over ours", True, 3, "throw",
+               (MUJOCO_ROLLED, WHOLE), (ROLLED, WHOLE)),
+        Target("1,024 points over 4, ours, a call a step", False, 1.1, "points", (STEPPED, many), (STEPPED, few)),
+        Target("1,024 points over 4, ours, one call", False, 1.1, "points", (ROLLED, many), (ROLLED, few)),
+        Target("1,024 points: MuJoCo with every point over ours", True, 100, "points",
+               (SPHERES[MUJOCO], many), (STEPPED, many)),
+        Target("1,024 points: ours over Bullet's mesh", False, 1, "points", (STEPPED, many), (MESH[BULLET], many)),
+        Target("Chain in contact: ours over MuJoCo's own", False, 1.8, "chain", (LAW, CONTACT), (MUJOCO, CONTACT)),
+        Target("Chain in contact: ours over DART", False, 0.75, "chain", (LAW, CONTACT), (DART, CONTACT)),
+        Target("Quadruped in contact: ours over MuJoCo's own", False, 3, "quadruped",
+               (LAW, CONTACT), (MUJOCO, CONTACT)),
+        Target("A throw with CoulombLaw, from the start of the process [s]", False, 0.5, "start",
+               (start.ANALYTIC, "s")),
+        Target("The same with a learned law [s]", False, 0.5, "start", (start.LEARNED, "s")),
+        Target("A first contact step in MuJoCo [s]", False, 1, "start", (start.ROBOT, "s")),
+        Target("import stiction [s]", False, 0.15, "start", (start.IMPORT, "s")),
+    ]  # fmt: skip
 
 
 def measured_targets(runs: list[Results]) -> list[tuple[Target, list[float]]]:
-    """The targets that were measured, with the figure of each run."""
-    found = [(target, [v for run in runs if (v := target.figure(run)) is not None]) for target in TARGETS]
+    """Return the targets that were measured, with the value of each run."""
+    found = [(target, [v for run in runs if (v := target.value(run)) is not None]) for target in _targets()]
     return [(target, values) for target, values in found if values]
 
 
