@@ -10,7 +10,7 @@ pytest.importorskip("mujoco")
 from stiction.recordings.tosses import Toss, Tosses
 from stiction.simulation.motion import Setting
 from stiction_studies.engines.mujoco_engine import MujocoEngine
-from stiction_studies.recordings.sysid_rivals import SysidRival
+from stiction_studies.recordings.fitted_simulators import SysidRival
 
 
 def test_it_finds_the_friction_and_the_bounce_of_its_own_simulator():

@@ -19,7 +19,7 @@ from stiction.laws.modelfile import load
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
 from stiction_studies.engines.worlds import MUJOCO, installed
-from stiction_studies.recordings.fitted_peers import Peer
+from stiction_studies.recordings.fitted_simulators import Peer
 
 BATCH, FRAMES = 1000, 100  # tosses of a batch, each as long as the median toss
 _SUBSTEPS = 4  # steps of the networks in a frame

@@ -24,12 +24,12 @@ _TEXT = [
     "fitted to the same recorded tosses by the same method, then forecast tosses that none of them has seen.",
     "raw: from the recorded first frame, whose velocities are differences of noisy poses, in some tosses of a cube "
     "that fingers still turn; flight: from the state that the data set fits to the free flight before the first "
-    "touch. Errors are means over the whole toss, until the cube lies still: position in % of the cube's width, "
+    "touch. Errors are means over the whole toss, until the cube is at rest: position in % of the cube's width, "
     "rotation in degrees.",
 ]
 _BODY_TOO = (
     "Position / rotation. Simulators: their contact parameters fitted; body too: centre of mass, inertia, size and the "
-    "height of the ground as well. DART's usual solver limits friction along each world axis by itself."
+    "height of the ground as well. DART's default solver limits friction along each world axis separately."
 )
 
 
@@ -43,7 +43,7 @@ def section(content: dict[str, Any], command: str, law: ImpactLaw, tosses: Tosse
 
 
 def tables(content: dict[str, Any]) -> list[Table]:
-    """All tables, from the figures that go to the JSON file."""
+    """Return all tables, from the figures of the JSON file."""
     errors = ["fitted tosses", "raw", "flight"]
     share = content["coverage"]["validation"]
     found = [
@@ -53,22 +53,22 @@ def tables(content: dict[str, Any]) -> list[Table]:
         first_frames.spins_table(content["spins"]),
         Table("Without one ingredient", ["", *errors], _rows(content["ablation"])),
         Table(
-            "Final positions within the law's own regions",
+            "Final positions within the law's confidence regions",
             ["region", "tosses inside"],
             [[f"{100 * float(region):.0f} %", f"{100 * value:.1f} %"] for region, value in share.items()],
-            "Of the validation tosses, from their flight.",
+            "Validation tosses, from their flight.",
         ),
         _costs(content["costs"]),
     ]
     if content["networks"]:
         rows = [[row["model"], *_errors(row)] for row in content["networks"]]
-        note = "Whole steps, four a frame, without cuts at impacts, as in the paper; its contact does not bounce."
+        note = "Whole steps, four a frame, without cuts at impacts, as in the paper; its contact has no restitution."
         found.append(Table("From the law to the paper's networks", ["", "raw", "flight"], rows, note))
     return found
 
 
 def _efficiency(rows: list[dict[str, Any]], models: list[dict[str, Any]]) -> list[Table]:
-    """Errors against the number of tosses, and whether few of them beat simulators that saw more."""
+    """Return errors against the number of tosses, and few tosses against simulators fitted to many."""
     shown = [[str(row["tosses"]), str(row["draws"]), *_errors(row)] for row in rows]
     found = [Table("How many tosses it takes", ["fitted tosses", "draws", "raw", "flight"], shown)]
     peers = [row for row in models if not row["model"].startswith("stiction")]
@@ -82,7 +82,7 @@ def _efficiency(rows: list[dict[str, Any]], models: list[dict[str, Any]]) -> lis
         [f"stiction, {FEW} tosses, worst draw in each figure", *_errors(worst)],
         [f"best simulator in each figure, {peers[0]['fitted_tosses']} tosses", *_errors(best)],
     ]
-    return [*found, Table("Few tosses against simulators that saw many", ["", "raw", "flight"], rows_of_few)]
+    return [*found, Table("Few tosses against simulators fitted to many", ["", "raw", "flight"], rows_of_few)]
 
 
 def _costs(costs: dict[str, Any]) -> Table:
@@ -94,7 +94,7 @@ def _costs(costs: dict[str, Any]) -> Table:
     if "mujoco_batch_s" in costs:
         rows.append([f"{batch}, MuJoCo", _seconds(costs["mujoco_batch_s"])])
     return Table(
-        "What a forecast costs on one core", ["", "time"], rows, "MuJoCo by its batched rollout, four steps a frame."
+        "Time of a forecast on one core", ["", "time"], rows, "MuJoCo by its batched rollout, four steps a frame."
     )
 
 
@@ -111,7 +111,7 @@ def _errors(row: dict[str, Any]) -> list[str]:
 
 
 def plots(content: dict[str, Any]) -> list[Plot]:
-    """Error against the number of tosses, with the best simulator as a line to beat."""
+    """Return plots of the error against the number of tosses, with the simulators as single marks."""
     rows = content["efficiency"]
     peers = [row for row in content["models"] if not row["model"].startswith("stiction")]
     colours = figures.run_colours(["stiction", *(peer["model"] for peer in peers)])
@@ -133,7 +133,7 @@ def plots(content: dict[str, Any]) -> list[Plot]:
 
 
 def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Replay]:
-    """Held-out tosses as recorded and as predicted: from a good forecast over the middle one to a poor one."""
+    """Return held-out tosses as recorded and as predicted: a good forecast, the median, and a poor one."""
     order = np.argsort(positions, kind="stable")
     result = []
     for share in (0.1, 0.5, 0.95):
@@ -154,7 +154,7 @@ def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Re
 def rivals(
     body: Body, tosses: Tosses, motions: tuple[Motions, Motions], errors: tuple[NDArray, NDArray], ground: float
 ) -> Replay:
-    """The toss of `middle_toss`, as it was recorded and as it was forecast.
+    """Return the toss of `middle_toss`, as recorded and as forecast.
 
     motions: forecasts of all tosses, ours and the rival's; errors: mean position error of each [% of the width], (n,)
     ground: height of the ground [m]
@@ -170,7 +170,7 @@ def rivals(
 
 
 def middle_toss(ours: NDArray[np.float64], rival: NDArray[np.float64]) -> int:
-    """The toss in the middle, when all are sorted by how much nearer our forecast is than the rival's."""
+    """Return the median toss by how much smaller our error is than the rival's."""
     order = np.argsort(rival - ours, kind="stable")
     return int(order[(len(order) - 1) // 2])
 
@@ -178,7 +178,7 @@ def middle_toss(ours: NDArray[np.float64], rival: NDArray[np.float64]) -> int:
 def _caption(number: int, ours: NDArray[np.float64], rival: NDArray[np.float64]) -> str:
     return (
         "A recorded toss that no model was fitted on, and two forecasts from the state that is fitted to its free "
-        "flight. The dark outline is the recorded cube. Of MuJoCo, contact and body are fitted. It is the median toss: "
+        "flight. The dark outline is the recorded cube. MuJoCo's contact and body are fitted. It is the median toss: "
         "our forecast is nearer than MuJoCo's by more in half of the tosses, and by less, or not, in the other half. "
         f"Position error here {ours[number]:.1f} % and {rival[number]:.1f} % of the width, over all tosses "
         f"{ours.mean():.1f} % and {rival.mean():.1f} %; ours is nearer in {(ours < rival).sum()} of {len(ours)}."

@@ -1,4 +1,4 @@
-"""Real tosses of a cube: our law and the simulators, all fitted by one fitter, on tosses that none has seen.
+"""Real tosses of a cube: our law and the simulators, all fitted by one fitter, on held-out tosses.
 
 The data (`cube_tosses_train.npz`, from DAIRLab/contact-nets, BSD 3-Clause) is not part of the project. Fits use its
 training tosses; figures are of its validation tosses, from the recorded first frame ("raw") and from the state that
@@ -26,12 +26,12 @@ from stiction.recordings.flight_estimate import flight_estimate
 from stiction.recordings.importing import import_recordings
 from stiction.recordings.tosses import Recordings, Tosses
 from stiction.simulation.motion import Setting
-from stiction_studies.engines.worlds import Engine
+from stiction_studies.engines.worlds import Engine, installed
 from stiction_studies.page.section import Replay
-from stiction_studies.recordings import cube_page, first_frames, sysid_rivals
+from stiction_studies.recordings import cube_page, first_frames, fitted_simulators
 from stiction_studies.recordings.cube_costs import costs, stages, trained
 from stiction_studies.recordings.cube_page import rivals
-from stiction_studies.recordings.fitted_peers import Peer, engines
+from stiction_studies.recordings.fitted_simulators import Peer
 from stiction_studies.study import Study, joined
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
@@ -42,7 +42,7 @@ DRAWS, FEW = 3, 32  # draws of the tosses where they are at most FEW, since erro
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is done: tosses that ours, the peers and the ablations are fitted on, validation tosses.
+    """Numbers of tosses that ours, the peers and the ablations are fitted to, and of validation tosses.
 
     throws: of the law, to train the paper's networks on; 0: none
     optimiser: steps of each network's training
@@ -144,7 +144,7 @@ class _Fits:
         self.values: dict[str, dict[str, float]] = {}  # of the parameters of each simulator
 
     def everything(self, size: Scale, progress) -> dict[str, Any]:
-        """All parts of the study, as figures for JSON."""
+        """Return the figures of all parts of the study for JSON."""
         tosses, groups = self.some(size.ours), self.groups[self.chosen(size.ours)]
         found = identify_tosses(
             tosses, self.body, held_out=self.held_tosses, groups=groups, effects=False, progress=progress
@@ -156,9 +156,11 @@ class _Fits:
         figures = self.figures_of_law(shipped, SHIPPED)
         rows.append({"model": SHIPPED, "fitted_tosses": shipped.info["fitted_tosses"], **figures})
         rows += [
-            self.peer(engine, with_body, size.peers, progress) for engine in engines() for with_body in (False, True)
+            self.peer(engine, with_body, size.peers, progress)
+            for engine in installed().values()
+            for with_body in (False, True)
         ]
-        rows += [self.sysid(size.peers, progress)] if sysid_rivals.is_installed() else []
+        rows += [self.sysid(size.peers, progress)] if fitted_simulators.has_sysid() else []
         return {
             "models": rows,
             "efficiency": [self.efficiency(n, progress, size, ours) for n in size.efficiency],
@@ -171,11 +173,11 @@ class _Fits:
         }
 
     def some(self, number: int, draw: int = 0) -> Tosses:
-        """So many training tosses, drawn with the seed."""
+        """Return so many training tosses, drawn with the seed."""
         return self.tosses[self.chosen(number, draw)]
 
     def chosen(self, number: int, draw: int = 0) -> NDArray[np.int64]:
-        """Their numbers."""
+        """Return their numbers."""
         return np.sort(np.random.default_rng([self.seed, draw]).permutation(self.train)[:number])
 
     def identified(self, number: int, progress, name: str, draw: int = 0) -> ImpactLaw:
@@ -186,25 +188,25 @@ class _Fits:
         return fit_law(tosses, self.body, fixed=fixed, memory=memory, errors=False, progress=shown).law(tosses.timestep)
 
     def figures_of_law(self, law: ImpactLaw, name: str) -> dict[str, Any]:
-        """Errors on the validation tosses from both starts."""
+        """Return errors on the validation tosses from both starts."""
         steps = horizon(self.held_tosses, (None,))
         return self.figures(name, *(roll_law(law, start, steps) for start in (self.starts.raw, self.starts.fit)))
 
     def figures(self, name: str, raw: Motions, fitted: Motions) -> dict[str, Any]:
-        """Mean errors of motions from both starts."""
+        """Return mean errors of motions from both starts."""
         for start, motions in (("raw", raw), ("fit", fitted)):
             self.errors[name, start] = toss_errors(self.held_tosses, motions, SIDE)
         self.forecasts[name] = fitted
         return {start: self.errors[name, start].means() for start in ("raw", "fit")}
 
     def rows(self) -> dict[str, Any]:
-        """Columns of all errors, one row for each toss, model and start."""
+        """Return columns of all errors, one row for each toss, model and start."""
         number = np.arange(len(self.held_tosses))
         parts = [{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()]
         return joined(parts)
 
     def rivals(self) -> list[Replay]:
-        """Our forecast of a toss beside that of MuJoCo, where it is installed."""
+        """Return our forecast of a toss beside that of MuJoCo, where it is installed."""
         if MUJOCO_FITTED not in self.forecasts:
             return []
         motions = self.forecasts["stiction"], self.forecasts[MUJOCO_FITTED]
@@ -212,7 +214,7 @@ class _Fits:
         return [rivals(self.body, self.held_tosses, motions, errors, self.law.ground)]
 
     def networks(self, folder: Path, size: Scale) -> list[dict[str, Any]]:
-        """What is lost when the paper's networks are trained on the law."""
+        """Return the errors of the paper's networks, trained on the law."""
         file = trained(folder, self.law, size.throws, size.optimiser, self.seed)
         steps, h = horizon(self.held_tosses, (None,)), self.held_tosses.timestep
         raw, fitted = (stages(self.law, file, start, steps, h) for start in (self.starts.raw, self.starts.fit))
@@ -234,9 +236,9 @@ class _Fits:
 
     def sysid(self, number: int, progress) -> dict[str, Any]:
         """Return the figures of MuJoCo, fitted by its own toolbox."""
-        tosses, name = self.some(number), sysid_rivals.NAME
+        tosses, name = self.some(number), fitted_simulators.SYSID
         com, gravity = self.flight(tosses)
-        rival = sysid_rivals.SysidRival(self.body, com, Setting(tosses.timestep, np.array(gravity)), SIDE)
+        rival = fitted_simulators.SysidRival(self.body, com, Setting(tosses.timestep, np.array(gravity)), SIDE)
         rival.fit(tosses, lambda done, most: progress(name, done, most))
         steps = horizon(self.held_tosses, (None,))
         runs = (rival.motions(start, steps) for start in (self.starts.raw, self.starts.fit))
@@ -249,7 +251,7 @@ class _Fits:
         return found[:3], (0.0, 0.0, -float(found[3]))
 
     def efficiency(self, number: int, progress, size: Scale, whole: dict[str, Any]) -> dict[str, Any]:
-        """Our law fitted to fewer tosses: means over the draws, and the worst of them."""
+        """Return the errors of our law fitted to fewer tosses: means over the draws, and the worst of them."""
         rows = [whole]
         if number != size.ours:
             draws = DRAWS if number <= FEW and size.validation > FEW else 1
@@ -262,11 +264,11 @@ class _Fits:
         return found
 
     def few(self, number: int, draw: int, progress) -> dict[str, Any]:
-        """Errors of our law fitted to one draw of some tosses."""
+        """Return errors of our law fitted to one draw of some tosses."""
         name = f"stiction, {number} tosses" + (f", draw {draw + 1}" if draw else "")
         return self.figures_of_law(self.identified(number, progress, name, draw), name)
 
     def ablation(self, name: str, number: int, progress) -> dict[str, Any]:
-        """Our law fitted without one ingredient."""
+        """Return errors of our law fitted without one ingredient."""
         law = self.identified(number, progress, name)
         return {"model": name, "fitted_tosses": len(self.some(number)), **self.figures_of_law(law, name)}

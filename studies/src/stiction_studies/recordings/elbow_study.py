@@ -1,7 +1,7 @@
-"""Real tosses of two boxes on a hinge: our material, three simulators and `mujoco.sysid`, on tosses that none has seen.
+"""Real tosses of two boxes on a hinge: our material, three simulators and `mujoco.sysid`, on held-out tosses.
 
 The data (`elbow_tosses.npz`, from DAIRLab/dair_pll, BSD 3-Clause) is not part of the project. Ours, MuJoCo, Bullet and
-DART are fitted by one fitter, with the same numbers of the part, tosses, starts, windows and loss; `mujoco.sysid` in
+DART are fitted by one fitter, with the same parameters of the part, tosses, starts, windows and loss; `mujoco.sysid` in
 its own way, with at least our processor time.
 """
 
@@ -19,7 +19,7 @@ from stiction.fit.jointed_regions import SAMPLES
 from stiction.mujoco.mjcf import mujoco
 from stiction_studies.engines.worlds import installed
 from stiction_studies.page.section import Section, Table
-from stiction_studies.recordings import forecast_comparison, jointed_chance, jointed_models, sysid_rivals
+from stiction_studies.recordings import fitted_simulators, forecast_comparison, jointed_chance, jointed_models
 from stiction_studies.recordings.forecast_comparison import Compared
 from stiction_studies.recordings.jointed_models import HORIZONS, UNITS, Fitted, replays
 from stiction_studies.study import Study, joined
@@ -38,18 +38,18 @@ MEASURED = """
     </body>
   </worldbody>
   <contact><exclude body1="link1" body2="link2"/></contact>
-</mujoco>"""  # the part as its makers describe it, with masses that nobody knows: only their ratio shows
+</mujoco>"""  # as its makers describe it; the masses are not known, and only their ratio is observable
 _TEXT = [
-    "Two boxes of 0.1 m on a hinge were tossed by hand and tracked by cameras. They bounce and tumble until chance "
-    f"decides: errors are shown over the first {AFTER_TOUCH} frames after the first touch, and over whole tosses. "
-    "Means over the time of each toss: position of the first box in % of its length, its rotation and the angle of the "
-    "hinge in degrees.",
+    "Two boxes of 0.1 m on a hinge were tossed by hand and tracked by cameras. They bounce and tumble, which soon "
+    f"becomes unpredictable: errors are shown over the first {AFTER_TOUCH} frames after the first touch, and over "
+    "whole tosses. Means over the time of each toss: position of the first box in % of its length, its rotation and "
+    "the angle of the hinge in degrees.",
 ]
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Tosses that all models are fitted to, and judged by (None: all); and fewer, to see how many it takes."""
+    """Tosses that all models are fitted to, and evaluated on (None: all); and smaller numbers of fitted tosses."""
 
     fitted: int | None
     judged: int | None
@@ -91,15 +91,15 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
 
 
 def _others(ready: Prepared, seconds: float) -> list[Fitted]:
-    """The simulators that are installed, and sysid with so many seconds of processor time."""
+    """Return the simulators that are installed, and sysid with so many seconds of processor time."""
     found = []
     with parts() as progress:
         for one in installed().values():
             shown = lambda stage, done, most, name=one.name: progress(f"{name}: {stage}", done, most)  # noqa: E731
             found.append(jointed_models.rival(one, ready, shown))
-        if sysid_rivals.is_installed():
+        if fitted_simulators.has_sysid():
             found.append(
-                jointed_models.sysid(ready, seconds, lambda done, most: progress(sysid_rivals.NAME, done, most))
+                jointed_models.sysid(ready, seconds, lambda done, most: progress(fitted_simulators.SYSID, done, most))
             )
     return found
 
@@ -118,10 +118,10 @@ def _middle(ready: Prepared, models: Sequence[Fitted], scale: float, seed: int) 
 
 def _middle_table(models: Sequence[Compared]) -> Table:
     note = (
-        f"Of {SAMPLES} samples of each toss, the mean in each frame: where motions part, the best guess need not be a "
-        "motion. MuJoCo's samples differ as ours do, in friction, bounce, ground and start."
+        f"The mean of {SAMPLES} samples of each toss in each frame: where motions diverge, the best forecast need not "
+        "be a motion. MuJoCo's samples differ as ours do, in friction, restitution, ground and start."
     )
-    return Table("The middle of samples as a forecast", *_rows(models), note)
+    return Table("The mean of samples as a forecast", *_rows(models), note)
 
 
 def _efficiency(models: Sequence[Compared]) -> list[Table]:
@@ -129,7 +129,7 @@ def _efficiency(models: Sequence[Compared]) -> list[Table]:
 
 
 def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows of mean errors over both horizons."""
+    """Return columns and rows of mean errors over both horizons."""
     columns = ["", "fitted", *(f"{horizon}: {what}" for horizon in HORIZONS.values() for what in UNITS)]
     rows = []
     for m in models:
@@ -139,12 +139,14 @@ def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
 
 
 def _regions(coverage: Mapping[str, Mapping[str, float]]) -> Table:
-    """How many tosses end inside the law's own regions: of the position, and of the joints."""
+    """Return how many tosses end inside the law's confidence regions: of the position, and of the joints."""
     levels = next(iter(coverage.values()))
     rows = [
         [f"{100 * float(level):.0f} %", *(f"{100 * coverage[w][level]:.1f} %" for w in coverage)] for level in levels
     ]
-    return Table("Ends within the law's own regions", ["region", *(f"tosses inside: {w}" for w in coverage)], rows)
+    return Table(
+        "Ends within the law's confidence regions", ["region", *(f"tosses inside: {w}" for w in coverage)], rows
+    )
 
 
 def _costs(models: Sequence[Compared]) -> Table:
@@ -153,5 +155,5 @@ def _costs(models: Sequence[Compared]) -> Table:
         "Processor time of each fit",
         ["", "fitted", "time"],
         rows,
-        "Ours with standard errors and regions; sysid ends earlier where nothing changes.",
+        "Ours with standard errors and confidence regions; sysid ends early once it has converged.",
     )

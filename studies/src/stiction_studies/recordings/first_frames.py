@@ -1,7 +1,7 @@
-"""What the recorded first frame costs a forecast, whatever the law: its velocities are not those of the flight.
+"""Errors of forecasts that come from the recorded first frame alone, whatever the law.
 
-They are differences of noisy poses, and in some tosses fingers still turn the cube. The law itself tells what that
-costs: its forecast from the recorded frame against its own forecast from the flight is the floor for any law.
+Its velocities are differences of noisy poses, and in some tosses fingers still turn the cube. The law's forecast from
+the recorded frame against its own forecast from the flight is a lower bound of the error of any law.
 """
 
 from typing import Any
@@ -17,14 +17,13 @@ from stiction.laws.impact import ImpactLaw
 from stiction.recordings.tosses import Tosses
 from stiction_studies.page.section import Table
 
-HELD = 0.5  # [rad/s] a first frame whose spin is further from the flight's is of a cube that is still held
-PAIRS = 6  # of frames at the start of a toss whose turn is looked at
-FLOOR = "law from starts that the flight leaves open against law from its best"
-DRAWS = 2000  # of the bootstrap
+HELD = 0.5  # [rad/s] with a greater difference of the spin to the flight's, the cube is still held in the first frame
+PAIRS = 6  # of frames at the start of a toss between which the spin is computed
+FLOOR = "law from starts within the noise of the flight against law from the best"
 
 
 def first_frame(law: ImpactLaw, width: float, seed: int, **sets: tuple[Tosses, State, State]) -> list[dict[str, Any]]:
-    """Rows of errors for each set of tosses, given as the tosses, their states as recorded and as the flight tells."""
+    """Return rows of errors for each set of tosses, given as tosses, states as recorded, and states of the flight."""
     return [row for name, given in sets.items() for row in _rows(law, width, seed, name, *given)]
 
 
@@ -51,14 +50,14 @@ def _rows(law: ImpactLaw, width: float, seed: int, name: str, tosses: Tosses, ra
 
 
 def still_held(raw: State, fit: State) -> NDArray[np.bool_]:
-    """Whether the spin of the first frame is not yet that of the flight, shape (n,)."""
+    """Return whether the spin of the first frame is not yet that of the flight, shape (n,)."""
     return np.linalg.norm(raw.angular_velocity - fit.angular_velocity, axis=1) > HELD
 
 
 def spins_off(tosses: Tosses, raw: State, fit: State) -> list[dict[str, Any]]:
-    """How far the turn between poses is off the flight's spin [rad/s], from pair to pair of the first frames.
+    """Return the mean difference of the spin between recorded poses to that of the flight [rad/s], in the first frames.
 
-    From poses alone, for tosses that are still held by their recorded velocities and for those that are free: means.
+    From poses alone, for tosses that are still held according to their recorded velocities and for those that are free.
     """
     off = np.full((len(tosses), PAIRS), np.nan)
     for i, toss in enumerate(tosses.tosses):
@@ -76,11 +75,11 @@ def spins_off(tosses: Tosses, raw: State, fit: State) -> list[dict[str, Any]]:
 
 
 def spins_table(rows: list[dict[str, Any]]) -> Table:
-    """How the spin comes to be that of the flight."""
+    """Return the table of `spins_off`."""
     columns = ["", "tosses", *(f"frames {k + 1}-{k + 2}" for k in range(PAIRS))]
     shown = [[row["tosses"], str(row["number"]), *(f"{value:.2f}" for value in row["off"])] for row in rows]
-    note = "Means of validation tosses, from poses alone: fingers let go over some frames, noise would stay the same."
-    return Table("Spin between recorded poses, off that of the flight [rad/s]", columns, shown, note)
+    note = "Means of validation tosses, from poses alone: fingers release over some frames, noise would stay the same."
+    return Table("Spin between recorded poses, difference to the flight [rad/s]", columns, shown, note)
 
 
 def _some(errors: TossErrors, rows: NDArray[np.bool_]) -> TossErrors:
@@ -88,9 +87,9 @@ def _some(errors: TossErrors, rows: NDArray[np.bool_]) -> TossErrors:
 
 
 def _figures(errors: TossErrors, seed: int) -> dict[str, Any]:
-    """Means, medians and the 95 % interval of the mean when tosses are drawn again."""
+    """Return means, medians and the bootstrap 95 % interval of the mean."""
     n = len(errors.position)
-    draws = np.random.default_rng(seed).integers(0, n, (DRAWS, n))
+    draws = np.random.default_rng(seed).integers(0, n, (2000, n))
     found: dict[str, Any] = {"number": n}
     for what in ("position", "rotation"):
         value = getattr(errors, what)
@@ -101,7 +100,7 @@ def _figures(errors: TossErrors, seed: int) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> Table:
-    """The rows as a table."""
+    """Return the rows as a table."""
 
     def cell(figures: dict[str, float], unit: str) -> str:
         mean, middle = f"{figures['mean']:.1f}{unit}", f"{figures['median']:.1f}{unit}"
@@ -112,10 +111,10 @@ def table(rows: list[dict[str, Any]]) -> Table:
         for row in rows
     ]
     note = (
-        "Mean, its 95 % interval over draws of tosses, median. Flight: as the data set fits it, and as fitted here, "
-        "with precession and without frames in which it is still held. The last two rows of each set compare no law "
-        "with the recording: they are what the start alone costs, as well as it can be known before the first touch, "
-        "and as recorded. A cube that is free turns at the first frame as it does in "
-        f"flight, to {HELD} rad/s; the others are still held."
+        "Mean, its bootstrap 95 % interval, median. Flight: as the data set fits it, and as fitted here, with "
+        "precession and without frames in which it is still held. The last two rows of each set compare no law with "
+        "the recording: they are the error from the start alone, for the best start that the flight allows, and for "
+        f"the recorded one. A free cube spins in the first frame as in flight, to {HELD} rad/s; the others are still "
+        "held."
     )
-    return Table("What the first frame costs", ["set", "start", "tosses", "position", "rotation"], shown, note)
+    return Table("Error from the first frame", ["set", "start", "tosses", "position", "rotation"], shown, note)

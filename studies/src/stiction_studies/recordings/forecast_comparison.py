@@ -1,7 +1,7 @@
-"""Forecasts of several models beside each other, over two horizons, with how sure the differences are.
+"""Errors of the forecasts of several models, over two horizons, with confidence intervals of the differences.
 
-Parts that bounce and tumble end where chance puts them: what a law knows shows soon after the first touch, and whole
-recordings show how soon it is lost.
+Where bouncing parts come to rest is hardly predictable: a law is best judged soon after the first touch, and whole
+recordings show how fast forecasts diverge.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from stiction_studies.page.section import Table
 
-DRAWS = 4000  # of the bootstrap
 Errors = Mapping[str, NDArray[np.float64]]  # mean error of each recording (n,), by what is measured
 
 
 @dataclass(frozen=True)
 class Compared:
-    """How far a model's forecasts are off.
+    """Errors of a model's forecasts.
 
     model: its name; fitted: recordings that it was fitted to
     seconds: of processor time that its fit took
@@ -32,7 +31,7 @@ class Compared:
     horizons: Mapping[str, Errors]
 
     def figures(self) -> dict[str, Any]:
-        """Means and medians, for JSON."""
+        """Return means and medians for JSON."""
         found = {
             name: {what: {"mean": float(np.mean(e)), "median": float(np.median(e))} for what, e in errors.items()}
             for name, errors in self.horizons.items()
@@ -41,21 +40,21 @@ class Compared:
 
 
 def margins(ours: Compared, other: Compared, seed: int) -> dict[str, dict[str, dict[str, float]]]:
-    """By how much the other is worse, in the mean, with the 95 % interval over draws of recordings."""
+    """Return how much greater the other's mean errors are, with bootstrap 95 % intervals."""
     rng = np.random.default_rng(seed)
     found: dict[str, dict[str, dict[str, float]]] = {}
     for horizon, errors in ours.horizons.items():
         found[horizon] = {}
         for what, mine in errors.items():
             worse = other.horizons[horizon][what] - mine  # of each recording: the same ones, so that they pair
-            means = worse[rng.integers(0, len(worse), (DRAWS, len(worse)))].mean(axis=1)
+            means = worse[rng.integers(0, len(worse), (4000, len(worse)))].mean(axis=1)
             low, high = np.percentile(means, (2.5, 97.5))
             found[horizon][what] = {"mean": float(worse.mean()), "low": float(low), "high": float(high)}
     return found
 
 
 def tables(models: Sequence[Compared], units: Mapping[str, str], seed: int) -> list[Table]:
-    """One table of errors for each horizon, and one of margins; the first model is ours.
+    """Return one table of errors for each horizon, and one of margins; the first model is ours.
 
     units: of what is measured, such as {"position": " %", "rotation": "°"}
     """
@@ -81,12 +80,12 @@ def _margins(models: Sequence[Compared], units: Mapping[str, str], seed: int) ->
         cells = [(found[horizon][what], unit) for horizon in ours.horizons for what, unit in units.items()]
         shown = (f"{row['mean']:+.1f}{unit} ({row['low']:+.1f} to {row['high']:+.1f})" for row, unit in cells)
         rows.append([other.model, *shown])
-    note = "Mean error less ours on the same recordings, its 95 % interval over draws of them: above 0 we are better."
+    note = "Mean error less ours on the same recordings, with its bootstrap 95 % interval: above 0 ours is better."
     return Table("How much worse than ours", ["", *columns], rows, note)
 
 
 def rows(models: Sequence[Compared]) -> list[dict[str, Any]]:
-    """Columns of all errors, one row for each model, horizon and recording, for `outputs.joined`."""
+    """Return columns of all errors, one row for each model, horizon and recording, for `study.joined`."""
     return [
         {"model": m.model, "horizon": name, "recording": np.arange(len(next(iter(errors.values())))), **errors}
         for m in models
@@ -95,6 +94,6 @@ def rows(models: Sequence[Compared]) -> list[dict[str, Any]]:
 
 
 def regions(shares: Mapping[float, float], what: str = "recordings inside") -> Table:
-    """How many recordings end inside a law's own regions."""
+    """Return how many recordings end inside a law's confidence regions."""
     rows = [[f"{100 * region:.0f} %", f"{100 * share:.1f} %"] for region, share in shares.items()]
-    return Table("Ends within the law's own regions", ["region", what], rows)
+    return Table("Ends within the law's confidence regions", ["region", what], rows)

@@ -31,7 +31,7 @@ from stiction.fit.toss_objective import horizon
 from stiction.mujoco.mjcf import mujoco
 from stiction.viewer.pieces import Scene, poses_of, scene_of
 from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Coefficients, Engine
-from stiction_studies.recordings import sysid_rivals
+from stiction_studies.recordings import fitted_simulators
 from stiction_studies.recordings.forecast_comparison import Compared
 
 UNITS = {"position": " %", "rotation": "°", "joints": "°"}
@@ -83,9 +83,9 @@ def sysid(ready: Prepared, seconds: float, progress: Callable[[int, int], None])
     """Return MuJoCo, fitted by its own toolbox in at least `seconds` of processor time, unless it converges earlier."""
     start = time.process_time()
     build = _with_mujoco_contact(ready.part)
-    found = sysid_rivals.SysidJointed(ready, _parameters(ready, MUJOCO), build)
+    found = fitted_simulators.SysidJointed(ready, _parameters(ready, MUJOCO), build)
     found.fit(seconds, progress)
-    return _judged(sysid_rivals.NAME, ready, start, build, found.values)
+    return _judged(fitted_simulators.SYSID, ready, start, build, found.values)
 
 
 def _parameters(ready: Prepared, engine: str) -> list[Parameter]:

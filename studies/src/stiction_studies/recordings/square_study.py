@@ -23,10 +23,10 @@ from stiction.recordings.importing import import_recordings
 from stiction.recordings.tosses import Tosses, errors
 from stiction.simulation.motion import Setting
 from stiction.viewer.subject import posed, recorded_motion
-from stiction_studies.engines.worlds import Engine
+from stiction_studies.engines.worlds import Engine, installed
 from stiction_studies.page.section import Replay, Section
-from stiction_studies.recordings import forecast_comparison, sysid_rivals
-from stiction_studies.recordings.fitted_peers import Peer, engines
+from stiction_studies.recordings import fitted_simulators, forecast_comparison
+from stiction_studies.recordings.fitted_simulators import Peer
 from stiction_studies.recordings.forecast_comparison import Compared
 from stiction_studies.study import Study, joined
 
@@ -103,10 +103,10 @@ class _Fits:
     def everything(self) -> list[Compared]:
         """Ours first."""
         found = [self.measured("stiction", self.ours)]
-        for engine in engines():
+        for engine in installed().values():
             found.append(self.measured(f"{engine.name}, body too", lambda name, one=engine: self.peer(one, name)))
-        if sysid_rivals.is_installed():
-            found.append(self.measured(sysid_rivals.NAME, self.sysid))
+        if fitted_simulators.has_sysid():
+            found.append(self.measured(fitted_simulators.SYSID, self.sysid))
         return found
 
     def measured(self, name: str, forecast: Callable[[str], Motions]) -> Compared:
@@ -140,7 +140,7 @@ class _Fits:
     def sysid(self, name: str) -> Motions:
         """Return the forecasts of MuJoCo, fitted by its own toolbox."""
         setting = Setting(self.fitted.timestep, self.gravity(self.law.drag))
-        rival = sysid_rivals.SysidRival(self.box, self.law.body.com, setting, SIDE, drag=self.law.drag)
+        rival = fitted_simulators.SysidRival(self.box, self.law.body.com, setting, SIDE, drag=self.law.drag)
         rival.fit(self.fitted, lambda done, most: self.progress(name, done, most))
         return rival.motions(rival.starts(self.judged), self.steps)
 

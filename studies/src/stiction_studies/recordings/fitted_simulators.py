@@ -1,31 +1,97 @@
-"""`mujoco.sysid` on recorded tosses of a box and of a jointed part: its own optimiser, with our windows and starts."""
+"""MuJoCo, Bullet and DART fitted to recorded tosses by our fitter, and MuJoCo by its own toolbox, `mujoco.sysid`."""
 
 import functools
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
 from stiction.fit.gauss_newton import Parameter
-from stiction.fit.toss_objective import Motions, groups_alike, last_frames
+from stiction.fit.toss_objective import Motions, Predict, body_parameters, fitted_body, groups_alike, last_frames
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.motion import Setting
-from stiction_studies.engines.worlds import MUJOCO
-from stiction_studies.recordings.fitted_peers import CONTACT
+from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine
 
-NAME = "mujoco.sysid"
-OUTLIER = 10.0  # percent of the width, or degrees: scale of the Cauchy loss
+SYSID = "mujoco.sysid"
+OUTLIER = 10.0  # percent of the width, or degrees: scale of the Cauchy loss of sysid
 Progress = Callable[[int, int], None]
+_FRICTION = Parameter("friction", "", 0.2, 0.1, 0.005, 0.01, 2.0)
+_BOUNCE = Parameter("restitution", "", 0.15, 0.1, 0.02, 0.0, 1.0)
+CONTACT = {  # parameters of each simulator
+    MUJOCO: (
+        _FRICTION,
+        Parameter("torsion", "m", 0.005, 0.01, 0.001, 1e-5, 0.1),
+        Parameter("time_constant", "s", 0.01, 0.005, 0.0005, 0.0036, 0.1),
+        Parameter("damping_ratio", "", 0.6, 0.3, 0.03, 0.05, 2.0),
+    ),
+    BULLET: (_FRICTION, _BOUNCE, Parameter("spinning", "m", 0.002, 0.005, 0.0005, 0.0, 0.1)),
+    DART: (_FRICTION, _BOUNCE),
+}
 
 
-def is_installed() -> bool:
+@dataclass(frozen=True)
+class Peer:
+    """A simulator with its contact parameters, on a body.
+
+    gravity: [m/s^2], (3,); drag: [1/s], for simulators that have it
+    """
+
+    engine: Engine
+    body: Body
+    gravity: ArrayLike
+    drag: float = 0.0
+
+    @property
+    def contact(self) -> tuple[Parameter, ...]:
+        """The contact parameters that the simulator offers."""
+        return CONTACT[self.engine.name]
+
+    def parameters(self, with_body: bool, com=None) -> list[Parameter]:
+        """Return the contact parameters and, by choice, those of the body; simulators have no rounded edges."""
+        body = [p for p in body_parameters(self.body, com) if p.name != "rounding"] if with_body else []
+        return [*self.contact, *body]
+
+    @property
+    def predict(self) -> Predict:
+        """The function that predicts tosses from the values of the parameters."""
+
+        def predict(values: dict[str, float], tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
+            states = tosses.states(self.fitted(values), self.gravity, self.drag)
+            return self.motions(values, states, steps, tosses.timestep)
+
+        return predict
+
+    def fitted(self, values: Mapping[str, float]) -> Body:
+        """Return the body with the values of its parameters."""
+        return fitted_body(self.body, {"rounding": 0.0, **values})
+
+    def motions(self, values: Mapping[str, float], states: State, steps: NDArray[np.int64], timestep: float) -> Motions:
+        """Return the motions of the states (n,), each for its own number of steps (n,)."""
+        body, up = self.fitted(values), np.array([0.0, 0.0, values.get("ground", 0.0)])
+        lowered = State(states.position - up, states.quaternion, states.velocity, states.angular_velocity)
+        contact = {p.name: values[p.name] for p in self.contact}
+        setting = Setting(timestep, np.asarray(self.gravity, dtype=np.float64))
+        motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
+        for group in groups_alike(steps):
+            most = int(steps[group].max())
+            position, quaternion = self.engine.toss(body, lowered[group], most, setting, contact, self.drag)
+            for k, i in enumerate(group.tolist()):
+                motions[i] = position[k] + up, quaternion[k]
+        return motions
+
+
+# `mujoco.sysid`, with our windows and starts.
+
+
+def has_sysid() -> bool:
     """Return whether `mujoco.sysid` and the packages that it needs are installed."""
     return all(find_spec(name) is not None for name in ("mujoco", "absl", "tabulate", "yaml", "colorama"))
 
@@ -130,7 +196,7 @@ class SysidJointed:
     """MuJoCo's contact and the same parameters of a jointed part as under our own fitter, found by `mujoco.sysid`.
 
     ready: a stiction.fit.jointed_flight.Prepared
-    contact: parameters of the contact; build: makes the model from the values and the time step
+    build: makes the model from the values of the parameters and the time step
     """
 
     def __init__(self, ready: Any, parameters: list[Parameter], build: Callable[..., tuple[Any, Any]]) -> None:
