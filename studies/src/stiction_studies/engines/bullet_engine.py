@@ -156,14 +156,6 @@ class BulletWorld(World):
         linear, angular = self.client.getBaseVelocity(self.body)
         return [*_pose(self.client, self.body), *linear, *angular]
 
-    def film(self, steps: int, every: int) -> NDArray[np.float64]:
-        """Return what `read` returns from each start, each `every` steps, (n, 1 + steps // every, 13 + joints)."""
-        frames = []
-        for start in range(len(self.starts)):
-            self.put(start)
-            frames.append(film(self.step, self.read, steps, every))
-        return np.array(frames)
-
     def close(self) -> None:
         self.client.close()
 
@@ -209,7 +201,8 @@ class BulletEngine(Engine):
         self, body: Body, states: State, steps: int, setting: Setting, contact: Mapping[str, float], drag: float = 0.0
     ) -> Poses:
         substeps = 4
-        step, coefficients = Setting(setting.timestep / substeps, setting.gravity), Coefficients(**contact)
+        step = Setting(setting.timestep / substeps, setting.gravity)
+        coefficients = Coefficients(contact["friction"], contact["restitution"], contact["spinning"])
 
         def create(client: _Client) -> int:
             _add_ground(client, step, Coefficients(1.0, 1.0, 1.0), bounces=True)
@@ -219,7 +212,7 @@ class BulletEngine(Engine):
             return number
 
         with closing(BulletWorld(_starts(to_motion(body, states)), create, fresh=False)) as world:
-            frames = world.film(substeps * steps, substeps)
+            frames = world.film(len(world.starts), world.read, substeps * steps, substeps)
         quaternion = frames[..., 3:7]
         return frames[..., :3] - _turned(quaternion, body.com), quaternion
 
@@ -259,7 +252,7 @@ class BulletEngine(Engine):
                 _Start(*(part.tolist() for part in (s.position, turn, s.velocity, s.spin, s.angles, s.rates)))
             )
         with closing(BulletWorld(starts, create, fresh=False)) as world:
-            read = world.film(frames * substeps, substeps)[:, 1:, :-6]
+            read = world.film(len(starts), world.read, frames * substeps, substeps)[:, 1:, :-6]
         turns = Rotation.from_quat(read[..., 3:7].reshape(-1, 4), scalar_first=True) * base.principal.inv()
         read[..., 3:7] = turns.as_quat(scalar_first=True).reshape(*read.shape[:2], 4)
         return link_states(base, read)
@@ -287,7 +280,7 @@ def throw(
     start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
     record = empty_record(len(start.position), steps)
     with closing(BulletEngine().box(body, start, mu, setting)) as world:
-        frames = world.film(steps, 1)
+        frames = world.film(len(world.starts), world.read, steps, 1)
     record.position[:], record.quaternion[:], record.twist[:] = np.split(frames, (3, 7), axis=2)
     check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
     recover(body, setting, record)

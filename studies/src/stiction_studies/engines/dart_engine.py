@@ -1,4 +1,4 @@
-"""DART with its own contact: Dantzig's solver unless told otherwise, and no sleeping.
+"""DART with its own contact: Dantzig's solver by default, and no sleeping.
 
 Single bodies, tosses, scenes, parts on hinges, and the paper's three-link chain.
 """
@@ -42,14 +42,6 @@ class DartWorld(World):
     def n_contacts(self) -> int:
         return self.world.getLastCollisionResult().getNumContacts()
 
-    def film(self, steps: int, every: int) -> NDArray[np.float64]:
-        """Return the joint positions from each start, each `every` steps, (n, 1 + steps // every, dofs)."""
-        frames = []
-        for start in range(len(self.q)):
-            self.put(start)
-            frames.append(film(self.step, self.skeleton.getPositions, steps, every))
-        return np.array(frames)
-
 
 class DartEngine(Engine):
     """DART."""
@@ -80,7 +72,8 @@ class DartEngine(Engine):
     ) -> Poses:
         substeps, step = 3, Setting(setting.timestep / 3, np.array(setting.gravity, dtype=np.float64))
         with build_world(body, contact["friction"], step, contact["restitution"]) as (world, skeleton):
-            frames = DartWorld(world, skeleton, *_free_joint(to_motion(body, states))).film(substeps * steps, substeps)
+            tossed = DartWorld(world, skeleton, *_free_joint(to_motion(body, states)))
+            frames = tossed.film(len(tossed.q), skeleton.getPositions, substeps * steps, substeps)
         rotations = Rotation.from_rotvec(frames[..., :3].reshape(-1, 3))
         quaternion = rotations.as_quat(scalar_first=True).reshape(*frames.shape[:2], 4)
         arm = (rotations.as_matrix() @ body.com).reshape(*frames.shape[:2], 3)
@@ -124,7 +117,8 @@ class DartEngine(Engine):
         starts = link_starts(links[0], states)
         q = np.array([np.concatenate([s.rotation.as_rotvec(), s.position, s.angles]) for s in starts])
         dq = np.array([np.concatenate([s.spin, s.velocity, s.rates]) for s in starts])
-        read = DartWorld(world, skeleton, q, dq, fresh=True).film(frames * substeps, substeps)[:, 1:]
+        rolled = DartWorld(world, skeleton, q, dq, fresh=True)
+        read = rolled.film(len(q), skeleton.getPositions, frames * substeps, substeps)[:, 1:]
         read[~np.isfinite(read).all(axis=2)] = np.nan
         pose = _pose(np.nan_to_num(read[..., :6]).reshape(-1, 6)).reshape(*read.shape[:2], 7)
         lost = np.isnan(read[..., :1])

@@ -51,6 +51,14 @@ class World(ABC):
             found[t] = self.n_contacts()
         return found
 
+    def film(self, n_starts: int, read: Callable[[], Any], steps: int, every: int) -> NDArray[np.float64]:
+        """Return what `read` returns from each start, each `every` steps, (starts, 1 + steps // every, ...)."""
+        frames = []
+        for start in range(n_starts):
+            self.put(start)
+            frames.append(film(self.step, read, steps, every))
+        return np.array(frames)
+
     def close(self) -> None:
         """Release the resources of the world."""
         return None

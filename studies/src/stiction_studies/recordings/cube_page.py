@@ -15,7 +15,7 @@ from stiction.simulation.rollout import rollout
 from stiction.viewer.subject import posed, recorded_motion
 from stiction_studies import figures
 from stiction_studies.page.section import Plot, Replay, Section, Table
-from stiction_studies.recordings import first_frames
+from stiction_studies.recordings import first_frames, forecast_comparison
 
 FEW = 16  # tosses with which our law is compared with simulators that were fitted to all
 OURS, RIVAL = "stiction's forecast", "MuJoCo, fitted to the same tosses"
@@ -34,7 +34,7 @@ _BODY_TOO = (
 
 
 def section(content: dict[str, Any], command: str, law: ImpactLaw, tosses: Tosses, starts: State, positions) -> Section:
-    """The study's part of the page.
+    """Return the study's part of the page.
 
     positions: mean position error of each toss (n,), to choose what is replayed
     """
@@ -134,10 +134,8 @@ def plots(content: dict[str, Any]) -> list[Plot]:
 
 def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Replay]:
     """Return held-out tosses as recorded and as predicted: a good forecast, the median, and a poor one."""
-    order = np.argsort(positions, kind="stable")
     result = []
-    for share in (0.1, 0.5, 0.95):
-        number = int(order[round(share * (len(order) - 1))])
+    for number, share in forecast_comparison.typical(positions, (0.1, 0.5, 0.95)):
         toss = tosses.tosses[number]
         runs = {
             "recorded": recorded_motion(toss, tosses.timestep),

@@ -110,9 +110,9 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
 
 
 def _starts(path: Path, recordings: Recordings, held: NDArray[np.int64]) -> Starts:
-    """First frames from the file itself, angular velocities turned into world axes.
+    """Return first frames from the file itself, with angular velocities in world axes.
 
-    Recorded velocities are differences over the frame before, so that they belong to half a frame earlier.
+    Recorded velocities are backward differences, so that they belong to half a frame earlier.
     """
     with np.load(path) as file:
         states, offsets = file["states"].astype(np.float64), file["offsets"]

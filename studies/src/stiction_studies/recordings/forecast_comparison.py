@@ -84,6 +84,12 @@ def _margins(models: Sequence[Compared], units: Mapping[str, str], seed: int) ->
     return Table("How much worse than ours", ["", *columns], rows, note)
 
 
+def typical(errors: NDArray[np.float64], shares: Sequence[float] = (0.1, 0.5, 0.9)) -> list[tuple[int, float]]:
+    """Return the recordings to show, a good forecast, the median and a poor one, and the share of better ones."""
+    order = np.argsort(errors, kind="stable")
+    return [(int(order[round(share * (len(order) - 1))]), share) for share in shares]
+
+
 def rows(models: Sequence[Compared]) -> list[dict[str, Any]]:
     """Return columns of all errors, one row for each model, horizon and recording, for `study.joined`."""
     return [

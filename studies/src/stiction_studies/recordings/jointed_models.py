@@ -32,7 +32,7 @@ from stiction.mujoco.mjcf import mujoco
 from stiction.viewer.pieces import Scene, poses_of, scene_of
 from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Coefficients, Engine
 from stiction_studies.recordings import fitted_simulators
-from stiction_studies.recordings.forecast_comparison import Compared
+from stiction_studies.recordings.forecast_comparison import Compared, typical
 
 UNITS = {"position": " %", "rotation": "°", "joints": "°"}
 HORIZONS = {"touch": f"{AFTER_TOUCH} frames from the first touch on", "whole": "whole"}
@@ -142,11 +142,8 @@ def by_horizon(found: Mapping[str, Judged]) -> dict[str, dict[str, np.ndarray]]:
 def replays(ready: Prepared, ours: Fitted, rival: Fitted | None) -> list[Scene]:
     """Return held-out tosses as recorded and as forecast: a good forecast, the median, and a poor one."""
     soon = ours.compared.horizons[HORIZONS["touch"]]["position"]
-    order = np.argsort(soon, kind="stable")
     models = {model.compared.model: model for model in (ours, rival) if model is not None}
-    return [
-        _replay(ready, models, int(order[round(share * (len(order) - 1))]), share, soon) for share in (0.1, 0.5, 0.9)
-    ]
+    return [_replay(ready, models, number, share, soon) for number, share in typical(soon)]
 
 
 def _replay(ready: Prepared, models: dict[str, Fitted], number: int, share: float, soon: NDArray) -> Scene:

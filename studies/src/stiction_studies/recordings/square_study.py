@@ -1,4 +1,4 @@
-"""Real drops of a square in a vertical plane: our law and the simulators, on drops that none has seen.
+"""Real drops of a square in a vertical plane: our law and the simulators, on held-out drops.
 
 The data (`square_drops.npz`, from DAIRLab/ImpactModeling, BSD 3-Clause) is not part of the project. Simulators move a
 box of the same faces, deep enough to stay upright; they get the gravity and, where they know it, the drag that the
@@ -74,7 +74,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
 
 
 def horizons(tosses: Tosses, motions: Motions) -> dict[str, dict[str, NDArray[np.float64]]]:
-    """Mean errors of each drop (n,): soon after its first touch, and as a whole."""
+    """Return mean errors of each drop (n,): soon after its first touch, and as a whole."""
     rows: dict[str, list[tuple[float, float]]] = {f"{SOON} frames from the first touch on": [], "whole": []}
     for toss, motion in zip(tosses.tosses, motions, strict=True):
         dp, turn = errors(toss, *motion)
@@ -101,7 +101,7 @@ class _Fits:
         self.motions: dict[str, Motions] = {}
 
     def everything(self) -> list[Compared]:
-        """Ours first."""
+        """Return the errors of all models, ours first."""
         found = [self.measured("stiction", self.ours)]
         for engine in installed().values():
             found.append(self.measured(f"{engine.name}, body too", lambda name, one=engine: self.peer(one, name)))
@@ -110,13 +110,13 @@ class _Fits:
         return found
 
     def measured(self, name: str, forecast: Callable[[str], Motions]) -> Compared:
-        """A model: its fit is timed, its forecasts are compared with what was recorded."""
+        """Return the time of a model's fit and the errors of its forecasts."""
         start = time.process_time()
         self.motions[name] = forecast(name)
         return Compared(name, len(self.fitted), time.process_time() - start, horizons(self.judged, self.motions[name]))
 
     def ours(self, name: str) -> Motions:
-        """Our law, with its uncertainty."""
+        """Return the forecasts of our law."""
         shown = lambda stage, done, most: self.progress(f"{name}: {stage}", done, most)  # noqa: E731
         self.law = identify_tosses(self.fitted, self.body, effects=False, progress=shown).law
         return roll_law(self.law, self.judged.states(self.law.body, self.law.gravity, self.law.drag), self.steps)
@@ -157,12 +157,10 @@ class _Fits:
         return self.law.gravity - self.law.drag * start.velocity.mean(axis=0)
 
     def replays(self, ours: Compared) -> list[Replay]:
-        """Drops as recorded and as predicted: from a good forecast over the middle one to a poor one."""
+        """Return drops as recorded and as predicted: a good forecast, the median, and a poor one."""
         position = ours.horizons["whole"]["position"]
-        order = np.argsort(position, kind="stable")
         found = []
-        for share in (0.1, 0.5, 0.9):
-            number = int(order[round(share * (len(order) - 1))])
+        for number, share in forecast_comparison.typical(position):
             toss = self.judged.tosses[number]
             p, q = self.motions["stiction"][number]
             runs = {

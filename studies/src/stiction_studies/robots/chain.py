@@ -107,7 +107,7 @@ def _swing_all(starts: NDArray[np.float64], contestants: dict[str, Swinger]) -> 
 
 
 def _errors(truth: list[Swing], runs: list[Swing]) -> dict[str, Any]:
-    """Joint-angle error of each swing, and errors of impulse and joint force, as shares of their true size."""
+    """Return joint-angle errors of each swing, and relative errors of impulse and joint force."""
     angle = [float(np.abs(a.angle - b.angle).max()) for a, b in zip(truth, runs)]
     first = [_first_impulse(a, b) for a, b in zip(truth, runs)]
     return {
@@ -127,9 +127,9 @@ def _first_impulse(truth: Swing, run: Swing) -> float:
 
 
 def _relative(truth: list[Swing], runs: list[Swing], of: Callable[[Swing], NDArray]) -> float:
-    """Mean size of the error over the mean true size, over all steps of all swings.
+    """Return the mean norm of the error over the mean true norm, over all steps of all swings.
 
-    Impacts fall on one step: it counts as the same one if it comes a step earlier or later, so sums of three are taken.
+    Impacts fall on one step, which may come a step earlier or later: so sums over three steps are compared.
     """
     wrong = size = 0.0
     for a, b in zip(truth, runs):

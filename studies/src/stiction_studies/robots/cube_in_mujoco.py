@@ -70,7 +70,7 @@ class Followed:
         return np.linalg.norm(self.poses.position - self.wanted.position, axis=-1) / self.width
 
     def figures(self) -> dict[str, Any]:
-        """Medians over the tosses: of the mean error over a toss, of its greatest, and of that at its end."""
+        """Return medians over the tosses: of the mean error over a toss, of its greatest, and of that at its end."""
         error = self.error
         names = ("name", "timestep", "parts", "contact_steps", "unsolved", "microseconds_per_step")
         return {name: getattr(self, name) for name in names} | {
@@ -101,7 +101,7 @@ def compare(tosses: int = 100, *, timesteps: tuple[float, ...] = TIMESTEPS, seed
 
 
 def follow(law: Law, start: State, timestep: float) -> Followed:
-    """Toss the law's body, a box, inside MuJoCo with that law, from each start (n,)."""
+    """Return tosses of the law's body, a box, inside MuJoCo with that law, from each start (n,)."""
     sim = Simulation(box_model(law.body, Setting(timestep, np.array(law.gravity))), laws={NAME: law})
     wanted = _rollout(law, start, timestep)
     tosses, frames = wanted.position.shape[:2]
@@ -123,7 +123,7 @@ def follow(law: Law, start: State, timestep: float) -> Followed:
 
 
 def follow_mujoco(law: Law, start: State, timestep: float, friction: float = 0.2) -> Followed:
-    """The same with MuJoCo's own contact and a friction that is about the law's."""
+    """Return the same with MuJoCo's own contact and about the law's friction."""
     wanted = _rollout(law, start, timestep)
     steps = wanted.position.shape[1] - 1
     run = plain_throw.throw(law.body, start, steps, timestep=timestep, gravity=law.gravity, friction=friction)
@@ -150,7 +150,7 @@ def table(found: list[Followed]) -> Table:
 
 
 def scene(found: list[Followed]) -> Scene:
-    """The first toss, in the time step that MuJoCo's own contact has had."""
+    """Return the first toss, with the time step of MuJoCo's own contact."""
     alone = found[-1]
     ours = next(one for one in found if one.timestep == alone.timestep)
     runs = {WANTED: ours.wanted, OURS: ours.poses, MUJOCO: alone.poses}

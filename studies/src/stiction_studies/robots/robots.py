@@ -125,7 +125,7 @@ def _about(one: ThirdPartyRobot, model: Any) -> dict[str, Any]:
 
 
 def _figures(runs: dict[str, list[Trial]]) -> dict[str, Any]:
-    """The figures of one robot, of all its runs together."""
+    """Return the figures of one robot over all its runs."""
     result: dict[str, Any] = {name: _engine(trials) for name, trials in runs.items()}
     alone, ours = result[MUJOCO], result[STICTION]
     touched = alone["contact_steps"] and ours["contact_steps"]

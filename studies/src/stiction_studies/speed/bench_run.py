@@ -86,7 +86,7 @@ def run(
 
 
 def measure(names: list[str], size: Scale, seed: int) -> Results:
-    """One run of the cases."""
+    """Return the figures of one run of the cases."""
     found: dict[str, Measured] = {}
     with bars(own_thread=False) as progress:  # a thread would take time from what is measured
         for name in names:
@@ -194,9 +194,9 @@ def measured_targets(runs: list[Results]) -> list[tuple[Target, list[float]]]:
 
 
 def target_table(runs: list[Results]) -> Table:
-    """Aims beside what was measured."""
+    """Return the targets beside what was measured."""
     rows = [[t.text, t.aim, spread(values), t.reached(values)] for t, values in measured_targets(runs)]
-    note = f"Least to greatest of {len(runs)} runs." if len(runs) > 1 else "Of one run."
+    note = f"Least to greatest of {len(runs)} runs." if len(runs) > 1 else "One run."
     return Table("Aims", ["", "Aim", "Measured", "Reached"], rows, note)
 
 

@@ -91,7 +91,7 @@ def _quantity(n: int) -> str:
 
 
 def starts() -> State:
-    """Flat on the ground: sliding and spinning, then at rest, (2,)."""
+    """Return starts flat on the ground: sliding and spinning, then at rest, (2,)."""
     still = np.zeros(3)
     return State(
         [0.0, 0.0, HEIGHT / 2],
@@ -135,7 +135,7 @@ def _entries(builders: dict[str, Build], size: Scale, seed: int) -> tuple[list[_
 
 
 def _roll_both(law: AugmentedLaw, both: State) -> NDArray[np.float64]:
-    """Mean time of a step in a rollout from each start [s], (2, 1)."""
+    """Return the mean time of a step in a rollout from each start [s], (2, 1)."""
     return np.array([[timed(lambda i=i: rollout(law, both[i], ROLLOUT)) / ROLLOUT] for i in range(2)])
 
 

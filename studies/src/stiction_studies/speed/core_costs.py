@@ -93,9 +93,9 @@ n, least = 384, 1e9
 a = numpy.random.default_rng(0).normal(size=(n, n)).astype(numpy.float32)
 out = numpy.empty_like(a)
 for _ in range(600):
-    began = time.perf_counter()
+    start = time.perf_counter()
     numpy.matmul(a, a, out=out)
-    least = min(least, time.perf_counter() - began)
+    least = min(least, time.perf_counter() - start)
 print(2 * n**3 / least)
 """
 
@@ -129,8 +129,8 @@ def run_profile(size: Scale, seed: int, progress: Progress) -> Measured:
     notes = [
         f"{CHUNK} bodies at {n_moments} moments of their throws, one core. Describe: normal impulse and inputs of the "
         "networks; solve: static impulse, friction and guards.",
-        f"Of the bodies, {100 * share[0]:.0f} % touch, {100 * share[1]:.0f} % press and ask a classifier, "
-        f"{100 * share[2]:.0f} % slide and ask a regressor, too.",
+        f"{100 * share[0]:.0f} % of the bodies touch, {100 * share[1]:.0f} % press and need a classifier, "
+        f"{100 * share[2]:.0f} % slide and need a regressor, too.",
         f"Peak of this core in single-precision matrix products: {peak / 1e9:.0f} Gflop/s.",
     ]
     return Measured(

@@ -70,7 +70,7 @@ def start(size: Scale, seed: int, progress: Progress) -> Measured:
 
 
 def memory(size: Scale, seed: int, progress: Progress) -> Measured:
-    """Greatest memory of processes that roll out many bodies and keep the first and the last state only."""
+    """Measure the peak memory of processes that roll out many bodies and keep the first and last state only."""
     advance = progress("Memory", len(size.bodies))
     figures = {}
     for bodies in size.bodies:
