@@ -132,9 +132,9 @@ def test_a_command_of_the_studies_that_are_not_installed_gets_a_hint(monkeypatch
 
 
 def test_every_study_and_case_that_is_listed_is_there():
-    from stiction_studies.speed import run
+    from stiction_studies.speed import bench_run
 
-    assert list(CASES) == list(run.CASES)
+    assert list(CASES) == list(bench_run.CASES)
     for name, study in STUDIES.items():
         if all(find_spec(package) for package in study.needs):
             assert callable(study_function(name))

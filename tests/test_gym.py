@@ -12,14 +12,8 @@ pytest.importorskip("glfw")
 
 from gymnasium.utils.env_checker import check_env
 
-from stiction import (
-    CoulombLaw,
-    InputError,
-)
-from stiction.gym import (
-    LearnedFeet,
-    ThreadVectorEnv,
-)
+from stiction import CoulombLaw, InputError
+from stiction.gym import LearnedFeet, ThreadVectorEnv
 from stiction.mujoco import body_of
 
 

@@ -6,15 +6,8 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
-from stiction import (
-    Material,
-    Mode,
-    State,
-)
-from stiction.mujoco import (
-    Simulation,
-    body_of,
-)
+from stiction import Material, Mode, State
+from stiction.mujoco import Simulation, body_of
 from test_mujoco import BOX, FREE, model_of
 
 

@@ -9,24 +9,9 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
-from stiction import (
-    CoulombLaw,
-    InputError,
-    Law,
-    Material,
-    Mode,
-)
-from stiction.mujoco import (
-    Simulation,
-    body_of,
-)
-from stiction.viewer.quadruped import (
-    FEET,
-    STANCE,
-    Gait,
-    model_text,
-    targets,
-)
+from stiction import CoulombLaw, InputError, Law, Material, Mode
+from stiction.mujoco import Simulation, body_of
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 
 HAND = (
     '<body name="hand" pos="0.36 0 0"><geom type="box" size="0.03 0.06 0.01" mass="0.2"/>'

@@ -113,7 +113,7 @@ def mujoco_rotation(quaternion):
 
 def test_joint_force_is_mujocos():
     """The study's joint force by Newton's law is the one that MuJoCo reports."""
-    from stiction_studies.robots.swings import Swing
+    from stiction_studies.robots.chain_model import Swing
 
     model = mujoco.MjModel.from_xml_string(CHAIN)
     sim = Simulation(model, laws={LAST: LAW})

@@ -8,29 +8,12 @@ mujoco = pytest.importorskip("mujoco")
 from scipy.spatial.transform import Rotation
 
 import stiction
-from stiction import (
-    Body,
-    CoulombLaw,
-    InputError,
-    Material,
-    Mode,
-    State,
-    _core,
-)
-from stiction.laws.impact import (
-    ImpactLaw,
-    ImpactMaterial,
-)
+from stiction import Body, CoulombLaw, InputError, Material, Mode, State, _core
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.mujoco.plan import max_substep
 from stiction.mujoco.simulation import Simulation
-from stiction.viewer.quadruped import (
-    FEET,
-    STANCE,
-    Gait,
-    model_text,
-    targets,
-)
-from stiction_studies.robots import cube
+from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
+from stiction_studies.robots.cube_in_mujoco import draw_tosses, follow
 
 H = 0.002
 DIE = Body.box((0.1, 0.1, 0.1), 0.37, rounding=0.002)
@@ -59,7 +42,7 @@ def law(restitution: float = 0.5, friction: float = 0.3, substeps: int = 0, **mo
 @pytest.mark.parametrize(("timestep", "parts"), [(0.002, 2), (1 / 148, 4)])
 def test_the_cube_follows_its_own_rollout(timestep, parts):
     """To 5 % of its width in the median: measured are 1 to 2 %."""
-    found = cube.follow(stiction.load("cube"), cube.draw_tosses(24, seed=3), timestep)
+    found = follow(stiction.load("cube"), draw_tosses(24, seed=3), timestep)
     assert found.parts == parts and found.unsolved == 0 and found.contact_steps > 24 * 50
     figures = found.figures()
     assert figures["mean_error"] < 0.03 and figures["greatest_error"] < 0.05

@@ -8,10 +8,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from stiction import InputError
-from stiction.mujoco import (
-    Simulation,
-    engine,
-)
+from stiction.mujoco import Simulation, engine
 
 MODEL = "<mujoco><worldbody><body name='a'><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
 

@@ -17,11 +17,21 @@ from stiction.cli import main
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
 from stiction_studies import timing
-from stiction_studies.speed import batch, common, processes, throw
-from stiction_studies.speed import run as bench
-from stiction_studies.speed.common import BULLET, DART, MUJOCO, MUJOCO_ROLLED, ROLLED, SCALES, STEPPED
-from stiction_studies.speed.measured import Measured, spread, table
-from stiction_studies.speed.targets import target_table
+from stiction_studies.speed import bench_run, bench_throws, fresh_processes
+from stiction_studies.speed.bench_results import Measured, spread, table
+from stiction_studies.speed.bench_worlds import (
+    BULLET,
+    CONTACT,
+    DART,
+    FLIGHT,
+    MUJOCO,
+    MUJOCO_ROLLED,
+    ROLLED,
+    SCALES,
+    STEPPED,
+    WHOLE,
+    friction_of,
+)
 from stiction_studies.study import markdown
 
 SMALLEST = replace(
@@ -30,7 +40,7 @@ SMALLEST = replace(
 PEERS = {"mujoco": (MUJOCO, MUJOCO_ROLLED), "dartpy": (DART,), "pybullet": (BULLET,)}
 
 
-def begin(what: str, turns: int):
+def progress(what: str, turns: int):
     return lambda: None
 
 
@@ -52,21 +62,21 @@ def all_figures(measured: Measured) -> list[float]:
 def test_thrown_box_has_costs_of_flight_and_contact_and_ratios():
     for package in PEERS:
         pytest.importorskip(package)
-    found = throw.run(SMALLEST, 0, begin)
+    found = bench_throws.run_one(SMALLEST, 0, progress)
     assert set(found.figures) == {STEPPED, ROLLED, MUJOCO, MUJOCO_ROLLED, DART, BULLET}
     for name in (STEPPED, MUJOCO, DART, BULLET):
-        assert set(found.figures[name]) == {throw.FLIGHT, throw.CONTACT, throw.WHOLE}
+        assert set(found.figures[name]) == {FLIGHT, CONTACT, WHOLE}
     assert all(0 < value < 1e5 for value in all_figures(found))
     assert all(0.1 < share < 0.9 for share in found.extra["contact_share"].values())
-    assert found.ratio(MUJOCO_ROLLED, throw.WHOLE) == pytest.approx(
-        found.figures[MUJOCO_ROLLED][throw.WHOLE] / found.figures[ROLLED][throw.WHOLE]
+    assert found.ratio(MUJOCO_ROLLED, WHOLE) == pytest.approx(
+        found.figures[MUJOCO_ROLLED][WHOLE] / found.figures[ROLLED][WHOLE]
     )
 
 
 @pytest.mark.parametrize("package", PEERS)
 def test_an_engine_that_is_not_installed_is_left_out_with_a_word(package, monkeypatch):
     hide(monkeypatch, package)
-    found = throw.run(replace(SMALLEST, steps=5), 0, begin)
+    found = bench_throws.run_one(replace(SMALLEST, steps=5), 0, progress)
     assert not set(PEERS[package]) & set(found.figures) and STEPPED in found.figures
     assert f"{PEERS[package][0].partition(',')[0]} is not installed and was left out." in found.notes
 
@@ -76,7 +86,7 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
         pytest.importorskip(package)
     monkeypatch.setitem(SCALES, "quick", SMALLEST)
     files = {"out": tmp_path, "plot": tmp_path / "b.png"}
-    bench.run("quick", only=("batch", "materials", "points", "chain", "quadruped", "profile"), repeat=2, **files)
+    bench_run.run("quick", only=("batch", "materials", "points", "chain", "quadruped", "profile"), repeat=2, **files)
     content = json.loads((tmp_path / "bench" / "results.json").read_text())
     assert content["parameters"] == {"scale": "quick", "seed": 0, "repeat": 2}
     assert [list(run) for run in content["runs"]] == [
@@ -95,15 +105,15 @@ def test_every_case_of_states_and_worlds_runs_and_is_written(tmp_path, monkeypat
 def test_body_steps_that_repeat_the_one_before_are_counted():
     law = load("box")
     lying = State(np.tile([0.0, 0.0, 0.2], (2, 1)), velocity=[[0, 0, 0], [0, 0, 1.0]])
-    assert batch.repeated_share(rollout(law, lying, 10)) == 9 / 20  # the second one flies
+    assert bench_throws.repeated_share(rollout(law, lying, 10)) == 9 / 20  # the second one flies
 
 
 def test_fresh_processes_tell_their_time_and_memory():
     once = replace(SMALLEST, rounds=0, bodies=(300,))
-    seconds = processes.start(once, 0, begin).figures
-    works = processes.ANALYTIC, processes.LEARNED, processes.ROBOT
-    assert all(0 < seconds[name]["s"] for name in works) and np.isfinite(seconds[processes.IMPORT]["s"])
-    assert 20 < processes.memory(once, 0, begin).figures["300 bodies"]["MB"] < 2000
+    seconds = fresh_processes.start(once, 0, progress).figures
+    works = fresh_processes.ANALYTIC, fresh_processes.LEARNED, fresh_processes.ROBOT
+    assert all(0 < seconds[name]["s"] for name in works) and np.isfinite(seconds[fresh_processes.IMPORT]["s"])
+    assert 20 < fresh_processes.memory(once, 0, progress).figures["300 bodies"]["MB"] < 2000
 
 
 def test_tables_show_the_spread_of_ratios_over_runs():
@@ -120,7 +130,7 @@ def test_tables_show_the_spread_of_ratios_over_runs():
 
 
 def test_targets_without_their_case_are_left_out():
-    assert target_table([{}]).rows == []
+    assert bench_run.target_table([{}]).rows == []
 
 
 def test_least_times_are_of_each_piece_after_one_round_to_warm_up():
@@ -139,23 +149,14 @@ def test_pinning_ends_with_the_block():
 
 def test_a_plot_without_its_case_is_refused(tmp_path):
     with pytest.raises(InputError, match="The plot shows the case points"):
-        bench.run("quick", only=("throw",), plot=tmp_path / "b.png")
+        bench_run.run("quick", only=("throw",), plot=tmp_path / "b.png")
 
 
 def test_peers_get_the_friction_that_the_law_was_learned_with():
     law = load("box")
-    assert common.friction_of(law) == pytest.approx(law.inputs.friction[0], rel=0.01)
+    assert friction_of(law) == pytest.approx(law.inputs.friction[0], rel=0.01)
 
 
 def test_two_scales_at_once_are_refused(capsys):
     assert main(["bench", "--quick", "--full"]) == 2
     assert capsys.readouterr().err == "stiction: Give --quick or --full, not both.\n"
-
-
-def test_throws_are_those_that_laws_learn_from():
-    from stiction.bodies.body import Body
-    from stiction.bodies.throws import ThrowRanges, draw, generator
-
-    body = Body.box((0.2, 0.3, 0.4), 1.0)
-    third = draw(body, ThrowRanges(), generator(5, 2))
-    assert np.array_equal(common.throws(body, 3, 5).position[2], third.position)

@@ -9,17 +9,17 @@ pytest.importorskip("dartpy")
 pytest.importorskip("mujoco")
 
 from stiction import CoulombLaw, load
-from stiction_studies.robots import swings
+from stiction_studies.robots import chain_model
 
 
 @pytest.fixture(scope="module")
-def truth() -> swings.Swing:
-    return swings.swing_in_dart(np.zeros(3), 1000)
+def truth() -> chain_model.Swing:
+    return chain_model.swing_in_dart(np.zeros(3), 1000)
 
 
 def test_analytic_law_follows_dart(truth):
-    law = CoulombLaw(swings.LINK, swings.FRICTION, cone="round", softness=0.0)
-    ours = swings.swing_with(law, np.zeros(3), 1000, tolerance=1e-6)
+    law = CoulombLaw(chain_model.LINK, chain_model.FRICTION, cone="round", softness=0.0)
+    ours = chain_model.swing_with(law, np.zeros(3), 1000, tolerance=1e-6)
     assert np.abs(ours.angle - truth.angle).max() < 1e-6
     assert np.abs(ours.joint_force - truth.joint_force).max() < 1e-2
     touching = ours.kind > 0
@@ -30,7 +30,7 @@ def test_analytic_law_follows_dart(truth):
 
 def test_law_of_the_free_link_works_in_the_chain(truth):
     """The shipped law knows throws of one link only."""
-    ours = swings.swing_with(cast(Any, load("link")), np.zeros(3), 1000)
+    ours = chain_model.swing_with(cast(Any, load("link")), np.zeros(3), 1000)
     assert np.abs(ours.angle - truth.angle).max() < 0.05
     assert ours.evaluations[ours.evaluations > 0].mean() < 6
     assert ours.unsolved.sum() < 0.005 * (ours.kind > 0).sum()

@@ -9,9 +9,8 @@ from stiction.fit.jointed_fit import judge, with_material
 from stiction.fit.jointed_flight import prepare
 from stiction.fit.jointed_part import JointedPart
 from stiction_studies.recordings import jointed_chance
-from stiction_studies.recordings.compared import Compared
-from stiction_studies.recordings.jointed_models import Fitted, by_horizon
-from stiction_studies.recordings.jointed_replays import replays
+from stiction_studies.recordings.forecast_comparison import Compared
+from stiction_studies.recordings.jointed_models import Fitted, by_horizon, replays
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +46,11 @@ def test_the_middle_of_samples_without_spread_is_the_forecast_itself(ready, mode
     np.testing.assert_allclose(middle["touch"].rotation, plain["touch"].rotation, atol=0.05)
 
 
-def test_what_follows_from_the_blow_is_explained_and_what_does_not_is_not():
+def test_what_follows_from_the_impact_is_explained_and_what_does_not_is_not():
     rng = np.random.default_rng(0)
-    blows = rng.normal(size=(300, 4))
-    assert jointed_chance.explained(blows, blows @ [1.0, -2.0, 0.5, 0.0], 0) > 0.9
-    assert jointed_chance.explained(blows, rng.normal(size=300), 0) < 0.05
+    impacts = rng.normal(size=(300, 4))
+    assert jointed_chance.explained(impacts, impacts @ [1.0, -2.0, 0.5, 0.0], 0) > 0.9
+    assert jointed_chance.explained(impacts, rng.normal(size=300), 0) < 0.05
 
 
 def test_replays_show_the_whole_part_beside_what_was_recorded(ready, model):

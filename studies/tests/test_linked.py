@@ -1,6 +1,5 @@
 """A part on a hinge in Bullet and in DART: the same part as in MuJoCo, with a contact that bounces as it should."""
 
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,8 @@ pytest.importorskip("mujoco")
 from stiction import InputError
 from stiction.fit.jointed_part import JointedPart
 from stiction.fit.jointed_starts import SUBSTEPS, roll_plainly
-from stiction_studies.engines.linked import Contact, links_of
+from stiction_studies.engines.scene_parts import links_of
+from stiction_studies.engines.worlds import BULLET, DART, ENGINES, Coefficients
 
 ELBOW = Path(__file__).parents[2] / "examples" / "elbow.xml"
 # At this step Bullet finds the corners of the flat drop below while they are not deep: deeper, it bounces less.
@@ -27,10 +27,10 @@ NUMBERS = {
 }
 
 
-@pytest.fixture(params=["bullet_linked", "dart_linked"])
+@pytest.fixture(params=[BULLET, DART])
 def simulator(request):
-    pytest.importorskip({"bullet_linked": "pybullet", "dart_linked": "dartpy"}[request.param])
-    return import_module(f"stiction_studies.engines.{request.param}")
+    pytest.importorskip({BULLET: "pybullet", DART: "dartpy"}[request.param])
+    return ENGINES[request.param]()
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def tossed(number: int, height: float) -> np.ndarray:
 def test_it_flies_as_in_mujoco(part, simulator):
     model, states = part.model(NUMBERS, STEP, contact=False), tossed(4, 2.0)
     truth = roll_plainly(model, states, 15)[..., :8]
-    found = simulator.motions(model, states, 15, SUBSTEPS, Contact(0.2, 0.3))[..., :8]
+    found = simulator.roll_links(model, states, 15, SUBSTEPS, Coefficients(0.2, 0.3))[..., :8]
     found[..., 3:7] *= np.sign((found[..., 3:7] * truth[..., 3:7]).sum(axis=-1, keepdims=True))
     np.testing.assert_allclose(found[..., :3], truth[..., :3], atol=2e-4)
     np.testing.assert_allclose(found[..., 3:7], truth[..., 3:7], atol=5e-3)
@@ -66,12 +66,12 @@ def test_it_bounces_comes_to_rest_and_forgets_the_toss_before(part, simulator):
     model = part.model({"rounding": 0.003, "hinge.friction": 1e-3}, STEP)
     rises = []
     for restitution in (0.0, 0.5, 0.8):
-        z = simulator.motions(model, flat, 60, SUBSTEPS, Contact(0.2, restitution))[0, :, 2]
+        z = simulator.roll_links(model, flat, 60, SUBSTEPS, Coefficients(0.2, restitution))[0, :, 2]
         rises.append(z[z.argmin() :].max() - 0.025)
     assert rises[0] < 0.002 and 0.015 < rises[1] < 0.035 and 0.045 < rises[2] < 0.08
     states = tossed(3, 0.15)
-    there = simulator.motions(model, states, 120, SUBSTEPS, Contact(0.2, 0.3))[..., :8]
-    back = simulator.motions(model, states[::-1].copy(), 120, SUBSTEPS, Contact(0.2, 0.3))[..., :8]
+    there = simulator.roll_links(model, states, 120, SUBSTEPS, Coefficients(0.2, 0.3))[..., :8]
+    back = simulator.roll_links(model, states[::-1].copy(), 120, SUBSTEPS, Coefficients(0.2, 0.3))[..., :8]
     np.testing.assert_array_equal(there, back[::-1])
     assert (there[:, -1, 2] < 0.1).all()
 

@@ -6,9 +6,11 @@ import pytest
 from stiction import Body, State
 
 pytest.importorskip("tabulate")
-mujoco_peer = pytest.importorskip("stiction_studies.engines.mujoco_peer")
+pytest.importorskip("mujoco")
 from stiction.recordings.tosses import Toss, Tosses
-from stiction_studies.recordings.sysid_rival import SysidRival
+from stiction.simulation.motion import Setting
+from stiction_studies.engines.mujoco_engine import MujocoEngine
+from stiction_studies.recordings.fitted_simulators import SysidRival
 
 
 def test_it_finds_the_friction_and_the_bounce_of_its_own_simulator():
@@ -22,9 +24,10 @@ def test_it_finds_the_friction_and_the_bounce_of_its_own_simulator():
         rng.uniform(-4, 4, (n, 3)),
     )
     contact = {"friction": 0.35, "torsion": 0.005, "time_constant": 0.015, "damping_ratio": 0.8}
-    position, quaternion = mujoco_peer.toss(body, start, 60, timestep=h, gravity=(0, 0, -9.81), **contact)
+    setting = Setting(h, np.array([0, 0, -9.81]))
+    position, quaternion = MujocoEngine().toss(body, start, 60, setting, contact)
     tosses = Tosses([Toss(np.arange(61), p, q, 10) for p, q in zip(position, quaternion)], h)
-    rival = SysidRival(body, np.zeros(3), h, (0, 0, -9.81), 0.1)
+    rival = SysidRival(body, np.zeros(3), setting, 0.1)
     rival.fit(tosses)
     assert rival.found.values["friction"] == pytest.approx(0.35, abs=0.02)
     assert rival.found.values["time_constant"] == pytest.approx(0.015, abs=0.003)

@@ -12,20 +12,19 @@ pytest.importorskip("scipy")
 from stiction import InputError
 from stiction.mujoco.simulation import mujoco
 from stiction.viewer.pieces import pieces_of
-from stiction_studies.robots.strangers import FLOOR, STRANGERS, Stranger
-from stiction_studies.robots.trials import by_mujoco
+from stiction_studies.robots.third_party_robots import FLOOR, ROBOTS, ThirdPartyRobot, by_mujoco
 
-ABSENT = Stranger("Absent", "a_package_that_nobody_has", "robot.xml")
+ABSENT = ThirdPartyRobot("Absent", "a_package_that_nobody_has", "robot.xml")
 
 
-def robot(name: str) -> Stranger:
-    one = next(one for one in STRANGERS if one.name == name)
+def robot(name: str) -> ThirdPartyRobot:
+    one = next(one for one in ROBOTS if one.name == name)
     if one.path is None:
         pytest.skip(f"{one.package} is not installed")
     return one
 
 
-@pytest.mark.parametrize("name", [one.name for one in STRANGERS])
+@pytest.mark.parametrize("name", [one.name for one in ROBOTS])
 def test_a_robot_starts_just_above_its_floor_within_its_limits(name):
     one = robot(name)
     model = one.load()
@@ -96,7 +95,7 @@ def test_the_study_measures_what_is_there_and_names_what_is_missing(tmp_path, ca
         pytest.importorskip(module)
     from stiction_studies.robots.robots import MUJOCO, STICTION, run
 
-    run(tmp_path, scale="quick", strangers=[robot("Hopper"), ABSENT])
+    run(tmp_path, scale="quick", robots=[robot("Hopper"), ABSENT])
     assert "Left out, as their packages are not installed: Absent." in capsys.readouterr().out
     found = json.loads((tmp_path / "robots" / "results.json").read_text())
     assert found["left_out"] == ["Absent"] and list(found["robots"]) == ["Hopper"]
@@ -121,4 +120,4 @@ def test_without_any_robot_the_study_says_how_to_get_them(tmp_path):
 
     gone = [dataclasses.replace(ABSENT, name=name) for name in ("One", "Two")]
     with pytest.raises(InputError, match="None of the robots' packages is installed: pip install --no-deps"):
-        run(tmp_path, scale="quick", strangers=gone)
+        run(tmp_path, scale="quick", robots=gone)

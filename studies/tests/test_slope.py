@@ -30,7 +30,7 @@ def test_everyone_slides_about_right_above_the_friction_angle(simulators):
         assert abs(error) < (1e-3 if name.startswith(("stiction", "DART")) else 0.1), name
 
 
-@pytest.mark.parametrize("engine", ["stiction.mujoco.plain_throw", "stiction_studies.engines.bullet"])
+@pytest.mark.parametrize("engine", ["stiction.mujoco.plain_throw", "stiction_studies.engines.bullet_engine"])
 def test_a_peer_falls_freely_as_we_do(engine, box):
     """Position after 0.2 s of free fall with a spin: conventions of axes and order are right."""
     throw = pytest.importorskip(engine, exc_type=ImportError).throw
@@ -44,7 +44,7 @@ def test_a_peer_falls_freely_as_we_do(engine, box):
     assert abs(turned @ end.quaternion) == pytest.approx(1.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("engine", ["stiction.mujoco.plain_throw", "stiction_studies.engines.bullet"])
+@pytest.mark.parametrize("engine", ["stiction.mujoco.plain_throw", "stiction_studies.engines.bullet_engine"])
 def test_a_peer_takes_boxes_only(engine, prism):
     throw = pytest.importorskip(engine, exc_type=ImportError).throw
     with pytest.raises(InputError, match="Only a box"):

@@ -4,7 +4,7 @@ import numpy as np
 
 from stiction.bodies.body import Body
 from stiction.recordings.tosses import Tosses
-from stiction_studies.recordings.toss_rivals import OURS, RIVAL, middle_toss, rivals
+from stiction_studies.recordings.cube_page import OURS, RIVAL, middle_toss, rivals
 
 
 class _Toss:

@@ -6,7 +6,7 @@ import pytest
 from stiction import State
 from stiction.recordings.importing import import_recordings
 from stiction_studies.page.section import Table
-from stiction_studies.recordings import toss_page, toss_starts
+from stiction_studies.recordings import cube_page, first_frames
 from stiction_studies.study import markdown
 from toss_files import BODY, LAW, record, starts, write_npz
 
@@ -18,7 +18,7 @@ def tosses(tmp_path_factory):
 
 
 def rows_of(tosses, raw: State, fit: State) -> dict[str, dict]:
-    rows = toss_starts.first_frame(LAW, 0.1, 0, some=(tosses, raw, fit))
+    rows = first_frames.first_frame(LAW, 0.1, 0, some=(tosses, raw, fit))
     return {row["start"]: row for row in rows}
 
 
@@ -28,7 +28,7 @@ def test_a_true_first_frame_costs_nothing(tosses):
     assert rows["law as recorded against law from flight"]["rotation"]["mean"] < 1e-9
     assert rows["as recorded"]["position"] == rows["flight"]["position"]
     assert rows["flight"]["position"]["mean"] < 1.0
-    floor = rows[toss_starts.FLOOR]["position"]["mean"]
+    floor = rows[first_frames.FLOOR]["position"]["mean"]
     assert 0.0 < floor < 1.0  # what the noise of the flight leaves open
     assert rows["flight, as fitted here"]["position"]["mean"] < 3 * floor
 
@@ -39,7 +39,7 @@ def test_a_cube_that_is_still_held_is_told_from_one_that_is_free(tosses):
     spin[:2] += [0.6, 0.0, 0.0]
     raw = State(true.position, true.quaternion, true.velocity, spin)
     rows = rows_of(tosses, raw, true)
-    assert toss_starts.still_held(raw, true).tolist() == [True] * 2 + [False] * 4
+    assert first_frames.still_held(raw, true).tolist() == [True] * 2 + [False] * 4
     assert rows["as recorded, tosses that are free"]["number"] == 4
     assert rows["as recorded, tosses that are free"]["rotation"]["mean"] < 1.0
     assert rows["law as recorded against law from flight"]["rotation"]["mean"] > 1.0
@@ -50,7 +50,7 @@ def test_noise_looks_the_same_in_all_frames(tosses):
     """A first frame with a wrong spin is no sign of fingers as long as the poses turn as in flight."""
     true = starts(6, 2)
     raw = State(true.position, true.quaternion, true.velocity, true.angular_velocity + np.array([0.6, 0.0, 0.0]))
-    (held,) = toss_starts.spins_off(tosses, raw, true)
+    (held,) = first_frames.spins_off(tosses, raw, true)
     assert held["tosses"] == "still held" and held["number"] == 6 and max(held["off"]) < 0.3
 
 
@@ -77,5 +77,5 @@ def test_few_tosses_are_set_against_the_best_simulator_in_each_figure():
     models = [row("stiction", 1, 1), row("stiction, shipped", 1, 1), row("A", 9, 5), row("B", 7, 6)]
     few = {"tosses": 16, "draws": 3, "raw": errors(3, 3), "fit": errors(2, 2)}
     few |= {"raw_worst": errors(4, 4), "fit_worst": errors(3, 3)}
-    tables = toss_page._efficiency([few], models)
+    tables = cube_page._efficiency([few], models)
     assert [line[1] for line in tables[1].rows] == ["3.0 % / 3.0°", "4.0 % / 4.0°", "7.0 % / 5.0°"]

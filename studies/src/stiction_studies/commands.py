@@ -122,7 +122,7 @@ def bench(
 
     check_writable(plot, None if out is None else out / "bench" / "results.json")
     with status("Loading"):
-        from stiction_studies.speed.run import run as run_bench
+        from stiction_studies.speed.bench_run import run as run_bench
 
     run_bench(scale, only=cases, repeat=repeat, seed=seed, out=out, plot=plot)
 

@@ -42,7 +42,7 @@ def study_function(name: str) -> Callable[..., None]:
         case "robots":
             from stiction_studies.robots.robots import run
         case "tosses":
-            from stiction_studies.recordings.tosses import run
+            from stiction_studies.recordings.toss_sets import run
         case _:
             raise KeyError(name)
     return run

@@ -1,4 +1,4 @@
-"""How time is measured: on one core, contestants in turn, the least time of each piece of work over all repeats."""
+"""Timing: on one core, contestants in turn, the least time of each piece of work over all repeats."""
 
 import gc
 import os
@@ -15,28 +15,28 @@ Run = Callable[[], NDArray[np.float64]]  # does its work once; times of its piec
 
 @contextmanager
 def pinned() -> Iterator[None]:
-    """Keep this thread on one core, where the system lets us, and let it go in the end."""
+    """Keep this thread on one core, where the system supports it, until the block ends."""
     if not hasattr(os, "sched_setaffinity"):  # macOS, Windows
         yield
         return
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {_quietest(before)})
-    began = _run_and_wait()
+    start = _run_and_wait()
     try:
         yield
     finally:
         os.sched_setaffinity(0, before)
-        for k, (now, then) in enumerate(zip(_run_and_wait(), began)):
+        for k, (now, then) in enumerate(zip(_run_and_wait(), start)):
             _pinned[k] += now - then
 
 
 def waited() -> float:
-    """Share of the time on one core, up to now, that this thread has waited for other processes to let it run."""
+    """Return the share of the time on one core in which this thread has waited for other processes."""
     return _pinned[1] / sum(_pinned) if _pinned[1] else 0.0
 
 
 def _run_and_wait() -> tuple[int, int]:
-    """Time that this thread has run and that it has waited for a core [ns]; zeros where the system does not tell."""
+    """Return how long this thread has run and has waited for a core [ns]; zeros where the system does not report it."""
     try:
         with open("/proc/thread-self/schedstat", encoding="ascii") as file:
             run, wait, *_ = file.read().split()
@@ -46,7 +46,7 @@ def _run_and_wait() -> tuple[int, int]:
 
 
 def _quietest(cores: set[int]) -> int:
-    """Of these cores, the one that has idled most while we waited a moment."""
+    """Return the core that has idled most during a short wait."""
     before = _idle_times()
     time.sleep(0.1)
     after = _idle_times()
@@ -54,7 +54,7 @@ def _quietest(cores: set[int]) -> int:
 
 
 def _idle_times() -> dict[int, int]:
-    """Time that each core has idled, in the system's ticks; empty where the system does not tell."""
+    """Return the idle time of each core in ticks; empty where the system does not report it."""
     try:
         with open("/proc/stat", encoding="ascii") as file:
             rows = [line.split() for line in file if line.startswith("cpu") and line[3].isdigit()]
@@ -65,7 +65,7 @@ def _idle_times() -> dict[int, int]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No collection of garbage meanwhile."""
+    """Switch the garbage collector off."""
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -77,7 +77,7 @@ def quiet() -> Iterator[None]:
 
 
 def timed_steps(step: Callable[[], object], steps: int) -> NDArray[np.float64]:
-    """Time of each of `steps` calls [s], (steps,), without that of reading the clock."""
+    """Return the time of each of `steps` calls [s], (steps,), without that of reading the clock."""
     now = time.perf_counter_ns
     marks = [0] * (steps + 1)
     marks[0] = now()
@@ -88,19 +88,19 @@ def timed_steps(step: Callable[[], object], steps: int) -> NDArray[np.float64]:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Time of one call [s]."""
-    began = time.perf_counter_ns()
+    """Return the time of one call [s]."""
+    start = time.perf_counter_ns()
     work()
-    return 1e-9 * (time.perf_counter_ns() - began)
+    return 1e-9 * (time.perf_counter_ns() - start)
 
 
 def cores() -> int:
-    """How many this process may run on."""
+    """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_threads(work: Callable[[int], object], threads: int) -> Run:
-    """One piece of work, told how many threads to take; a single one stays on one core."""
+    """Return a run of work with so many threads; a single one stays on one core."""
 
     def turn() -> NDArray[np.float64]:
         with pinned() if threads == 1 else nullcontext():
@@ -110,7 +110,7 @@ def in_threads(work: Callable[[int], object], threads: int) -> Run:
 
 
 def _reading(times: int = 100) -> float:
-    """Time between two readings of the clock in the loop of `timed_steps` with nothing to do [ns]."""
+    """Return the time between two readings of the clock in an empty loop of `timed_steps` [ns]."""
     now = time.perf_counter_ns
     marks = [0] * (times + 1)
     marks[0] = now()
@@ -122,10 +122,10 @@ def _reading(times: int = 100) -> float:
 def least_times(
     contestants: dict[str, Run], repeats: int, advance: Callable[[], object]
 ) -> dict[str, NDArray[np.float64]]:
-    """Least time of each piece of work of each contestant [s]; in each repeat all have their turn.
+    """Return the least time of each piece of work of each contestant [s]; in each repeat all have their turn.
 
-    What another process takes from us is never the same piece twice, so that the least times are those of a quiet
-    machine; and a machine that slows down meanwhile does so for all. The first round, untimed, warms all up.
+    Other processes hardly disturb the same piece twice, so that the least times are those of a quiet machine; and a
+    machine that slows down does so for all. The first round, untimed, is a warm-up.
 
     advance: called after each turn, `(repeats + 1) * len(contestants)` times
     """

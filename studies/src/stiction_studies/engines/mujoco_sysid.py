@@ -23,29 +23,29 @@ if not hasattr(sysid, "optimize"):  # without some packages of its own it is the
     raise ImportError(needs("stiction_studies.engines.mujoco_sysid", "tabulate"))
 
 Differences = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
-_STEP = 1e-3  # of all finite differences: sysid knows one only, so that numbers are counted in units of their own steps
+_STEP = 1e-3  # of all finite differences: sysid has a single one, so that parameters are scaled by their own steps
 
 
 @dataclass(frozen=True)
 class ModelParameter:
-    """A number of the model to be found: where it begins, the step of its finite difference, its bounds, its effect."""
+    """A parameter of the model: initial guess, step of its finite difference, bounds, and how it is applied."""
 
     name: str
     start: float
     step: float
     low: float
     high: float
-    apply: Callable[[Any, float], None] | None = None  # to an MjSpec, the value; None if others build the model
+    apply: Callable[[Any, float], None] | None = None  # to an MjSpec; None if `build` makes the model
 
     def parameter(self) -> Any:
-        """As sysid counts it: 0 where it begins, _STEP for one step."""
+        """Return the parameter of sysid: 0 at the initial guess, _STEP for one step."""
         low, high = ((bound - self.start) * _STEP / self.step for bound in (self.low, self.high))
         apply = self.apply
         modify = None if apply is None else lambda spec, p: apply(spec, self.value(p))
         return sysid.Parameter(self.name, 0.0, low, high, modifier=modify)
 
     def value(self, parameter: Any) -> float:
-        """The number itself."""
+        """Return the unscaled value."""
         return self.start + float(parameter.value[0]) * self.step / _STEP
 
 
@@ -55,7 +55,7 @@ class Segment:
 
     start: qpos and qvel at frame 0
     frame: numbers of the frames that were recorded, shape (n,)
-    qpos: what was recorded, shape (n, nq)
+    qpos: recorded joint positions, shape (n, nq)
     """
 
     start: tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -64,16 +64,16 @@ class Segment:
 
 
 class Identification:
-    """A model whose numbers, and the inertia and centre of mass of whose bodies, `mujoco.sysid` finds.
+    """Identification by `mujoco.sysid` of a model's parameters, and of the inertia and centre of mass of its bodies.
 
     scene: MJCF
-    bodies: whose inertia and centre of mass are found; their masses stay, since motions on the ground do not tell them.
-        None may begin at exactly the frame's origin: such a model is laid out otherwise, and sysid mixes the two
-    differences: from predicted and recorded qpos, both (n, nq), to residuals (n, k), in
-        units beyond which a miss counts less
+    bodies: whose inertia and centre of mass are found; their masses are not observable in motions on the ground.
+        No initial centre of mass may be exactly the frame's origin: sysid would mix two layouts of the model
+    differences: from predicted and recorded qpos, both (n, nq), to residuals (n, k), in units of the scale of the
+        Cauchy loss
     substeps: time steps of the model from frame to frame
-    after: done to each MjModel once it is compiled
-    build: makes the MjModel from the numbers' values by itself
+    after: called with each compiled MjModel
+    build: makes the MjModel from the values of the parameters
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Identification:
         build: Callable[[dict[str, float]], Any] | None = None,
     ) -> None:
         self.spec = mujoco.MjSpec.from_string(scene)
-        # A motion that is lost must stay lost: MuJoCo's reset would also turn back the time, which sysid refuses.
+        # A motion that diverges must not be reset: MuJoCo would also reset the time, which sysid refuses.
         self.spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_AUTORESET)
         self.differences, self.substeps, self.after, self.build = differences, substeps, after, build
         self.parameters = sysid.ParameterDict()
@@ -100,7 +100,7 @@ class Identification:
             self.parameters.add(_inertia(self.spec, model, body))
 
     def fit(self, segments: Sequence[Segment], iterations: int) -> None:
-        """Go on from where the parameters are."""
+        """Continue the fit from the present parameters."""
         logging.getLogger("absl").setLevel(logging.ERROR)  # a warning for each segment, see _sequences
         residual = sysid.build_residual_fn(
             models_sequences=[self._sequences(segments)],
@@ -112,7 +112,7 @@ class Identification:
             self.parameters, _found = sysid.optimize(
                 self.parameters,
                 residual,
-                optimizer="scipy_parallel_fd",  # unlike "mujoco", it can bear tosses that chance decides
+                optimizer="scipy_parallel_fd",  # unlike "mujoco", it is robust to chaotic tosses
                 loss="cauchy",
                 x_scale="jac",
                 diff_step=_STEP,
@@ -122,7 +122,7 @@ class Identification:
 
     @property
     def model(self) -> Any:
-        """The MjModel as it is now."""
+        """The MjModel with the present parameters."""
         return self._built(self.parameters, self.spec)
 
     def _built(self, parameters: Any, spec: Any) -> Any:
@@ -135,7 +135,7 @@ class Identification:
 
     @property
     def values(self) -> dict[str, float]:
-        """Of the model's numbers, as they are now."""
+        """The present values of the parameters."""
         return {name: number.value(self.parameters[name]) for name, number in self._numbers.items()}
 
     def _sequences(self, segments: Sequence[Segment]) -> Any:
@@ -151,11 +151,11 @@ class Identification:
             [sysid.create_initial_state(model, *segment.start) for segment in segments],
             [sysid.TimeSeries(times, np.zeros((len(times), model.nu)), {}) for times in inputs],
             [sysid.TimeSeries(frame * segment.frame, segment.qpos, where) for segment in segments],
-            allow_missing_sensors=True,  # of which it warns: what was recorded are poses, no sensors of the model
+            allow_missing_sensors=True,  # it warns of this: the recordings are poses, no sensors of the model
         )
 
     def _residual(self, params, predicted, measured, model, everything, *, state, **_rest):
-        """What `mujoco.sysid` asks of us: residuals (n, k), and the two series that they compare."""
+        """Return residuals (n, k) and the two series that they compare, as `mujoco.sysid` requires."""
         after = measured.times > 0
         at = np.rint(measured.times[after] / model.opt.timestep).astype(int) - 1
         far = self.differences(state[at, 1 : 1 + model.nq], measured.data[after])
@@ -165,7 +165,7 @@ class Identification:
 def _inertia(spec: Any, model: Any, body: str) -> Any:
     def modify(spec, parameter):
         sysid.apply_body_inertia(spec, body, parameter)
-        spec.body(body).iquat = [1, 0, 0, 0]  # it leaves NaN there, which the compiler takes for an inertia of zero
+        spec.body(body).iquat = [1, 0, 0, 0]  # sysid leaves NaN there, which the compiler reads as an inertia of zero
 
     size = float(np.max(model.geom_rbound[model.geom_bodyid == model.body(body).id]))
     return sysid.body_inertia_param(

@@ -65,9 +65,9 @@ def simulators(body: Body) -> dict[str, Throw]:
             body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity, cone="elliptic", noslip=10
         )
     if find_spec("pybullet"):
-        from stiction_studies.engines import bullet
+        from stiction_studies.engines import bullet_engine
 
-        found["Bullet"] = lambda state, steps, gravity: bullet.throw(
+        found["Bullet"] = lambda state, steps, gravity: bullet_engine.throw(
             body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity
         )
     return found

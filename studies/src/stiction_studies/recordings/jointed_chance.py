@@ -1,8 +1,8 @@
-"""How much of the errors on a jointed part chance leaves: what no law of friction and restitution could foresee.
+"""The part of the errors on a jointed part that no law of friction and restitution can predict.
 
-Three measurements. What the start alone costs: the same model from starts that the flight cannot tell apart. What each
-toss would ask for: friction and restitution chosen for it alone, by looking at its first frames; and how much of these
-numbers follows from the blow, on tosses left out. And the middle of many samples, the best guess where motions part.
+Three measurements. The error from the start alone: the same model from starts within the noise of the flight. The best
+friction and restitution of each toss, chosen by its first frames, and how much of their variance the first impact
+explains on tosses left out. And the mean of many samples, the best forecast where motions diverge.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from stiction.basics.splits import folds
 from stiction.fit.jointed_fit import (
     AFTER_TOUCH,
     REGION_SAMPLES,
@@ -28,33 +27,30 @@ from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_part import POSE
 from stiction.fit.jointed_starts import SUBSTEPS, Starts, differences
 from stiction.fit.toss_objective import horizon
+from stiction.mujoco.mjcf import mujoco
 from stiction_studies.page.section import Table
-from stiction_studies.recordings.jointed_blows import first_blows
 from stiction_studies.recordings.jointed_models import UNITS, Fitted
 
-DRAWS = 4  # of starts
-LOOKED_AT = 10  # frames from the touch on, by which the numbers of one toss are chosen
-_WIDTH = 8.0  # of the loss, in percent and degrees
+LOOKED_AT = 10  # frames from the touch on, by which friction and restitution of one toss are chosen
 _FACTORS = {  # 1 among them
     "restitution": np.exp(np.linspace(-1.2, 0.6, 7)),
     "friction": np.exp(np.linspace(-1.2, 1.2, 7)),
 }
-_FOLDS, _RIDGE = 5, 20.0  # of the regression
 
 
 @dataclass(frozen=True)
 class Chance:
-    """Mean errors soon after the touch, by what is known; shares of variance that the blow explains."""
+    """Mean errors soon after the touch, by what is known; shares of variance that the first impact explains."""
 
     errors: dict[str, dict[str, float]]
     explained: dict[str, float]
 
     def figures(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the figures for JSON."""
         return {"errors": self.errors, "explained": self.explained}
 
     def table(self) -> Table:
-        """As the page has it."""
+        """Return the figures as a table."""
         rows = [
             [name, *(f"{row[what]:.1f}{unit}" for what, unit in UNITS.items())] for name, row in self.errors.items()
         ]
@@ -62,31 +58,31 @@ class Chance:
             f"{100 * share:.0f} % of the variance of {name}" for name, share in self.explained.items()
         )
         note = (
-            f"Mean errors over {AFTER_TOUCH} frames from the first touch on. A toss's own friction and restitution are "
-            f"chosen by its first {LOOKED_AT} frames after the touch: no forecast can do that. Start alone: our "
-            "model against itself, from starts that the flight cannot tell apart. Speeds, slip, inertia and timing of "
-            f"the first blow explain {shares}, in logarithms, on tosses left out: the rest differs from blow to blow."
+            f"Mean errors over {AFTER_TOUCH} frames from the first touch on. Friction and restitution of each toss are "
+            f"chosen by its first {LOOKED_AT} frames after the touch: no forecast can do that. Start alone: our model "
+            "against itself, from starts within the noise of the flight. Speeds, slip, inertia and timing of the first "
+            f"impact explain {shares}, in logarithms, on tosses left out: the rest differs from impact to impact."
         )
-        return Table("What chance leaves", ["", *UNITS], rows, note)
+        return Table("Errors that cannot be predicted", ["", *UNITS], rows, note)
 
 
 def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
-    """With our model of the part."""
+    """Return the measurements with our model of the part."""
     held = ready.held_out
     one = motion_errors(held.part, held.tosses, predicted(held, model.build, model.values))
     _, lowest = own_numbers(held, model)
     errors = {
         "one material for all tosses": _means(one["touch"]),
-        "friction and restitution of each toss its own": {what: float(e.mean()) for what, e in lowest.items()},
+        "own friction and restitution of each toss": {what: float(e.mean()) for what, e in lowest.items()},
         "start alone": _means(start_floor(held, model, seed)),
     }
     chosen, _ = own_numbers(ready.fitted, model)
-    blows = first_blows(ready.part.model(model.values, _timestep(held)), _before(ready.fitted, model).states)
-    return Chance(errors, {name: explained(blows, np.log(numbers), seed) for name, numbers in chosen.items()})
+    impacts = first_impacts(ready.part.model(model.values, _timestep(held)), _before(ready.fitted, model).states)
+    return Chance(errors, {name: explained(impacts, np.log(numbers), seed) for name, numbers in chosen.items()})
 
 
 def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
-    """Errors of the model's motions from starts that the flight does not tell apart, against its own from the best."""
+    """Return errors of the model's motions from starts within the noise of the flight, against those from the best."""
     steps, rng = _whole(starts), np.random.default_rng(seed)
     predict = jointed_model(starts.part, model.build).predict
     best = predict(model.values, starts, steps)
@@ -95,13 +91,13 @@ def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
     noise = float(np.median(starts.stray(free))) / np.sqrt(POSE - 1 + len(starts.part.joints))  # of one number
     found = [
         motion_errors(starts.part, tosses, predict(model.values, starts.shaken(noise, rng), steps))["touch"]
-        for _ in range(DRAWS)
+        for _ in range(4)
     ]
     return Judged(*(np.mean([getattr(each, what) for each in found], axis=0) for what in UNITS))
 
 
 def own_numbers(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
-    """Factors (n,) of restitution and friction that suit each toss best, and errors with them soon after the touch."""
+    """Return factors (n,) of restitution and friction that fit each toss best, and errors with them after the touch."""
     steps = horizon(starts, (AFTER_TOUCH,))
     predict = jointed_model(starts.part, model.build).predict
     tried = [(e, mu) for e in _FACTORS["restitution"] for mu in _FACTORS["friction"]]
@@ -119,16 +115,17 @@ def own_numbers(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict
     return {"restitution": numbers[:, 0], "friction": numbers[:, 1]}, dict(zip(UNITS, lowest.T))
 
 
-def explained(blows: NDArray[np.float64], numbers: NDArray[np.float64], seed: int) -> float:
-    """Share of the variance of numbers (n,) that a regression on blows (n, k) explains on tosses left out."""
-    z = np.clip((blows - np.median(blows, axis=0)) / blows.std(axis=0), -2.5, 2.5)
+def explained(impacts: NDArray[np.float64], numbers: NDArray[np.float64], seed: int) -> float:
+    """Return the share of the variance of numbers (n,) that a ridge regression on impacts (n, k) explains, by folds."""
+    z = np.clip((impacts - np.median(impacts, axis=0)) / impacts.std(axis=0), -2.5, 2.5)
     z = np.hstack([z, z**2])
     z -= z.mean(axis=0)
     y = numbers - numbers.mean()
-    left = np.empty(len(y))
-    for out in folds(len(y), _FOLDS, seed):
-        rest = np.setdiff1d(np.arange(len(y)), out)
-        weights = np.linalg.solve(z[rest].T @ z[rest] + _RIDGE * np.eye(z.shape[1]), z[rest].T @ y[rest])
+    order = np.random.default_rng(seed).permutation(len(y))
+    left, n_folds, ridge = np.empty(len(y)), 5, 20.0
+    for k in range(n_folds):
+        out, rest = order[k::n_folds], np.setdiff1d(order, order[k::n_folds])
+        weights = np.linalg.solve(z[rest].T @ z[rest] + ridge * np.eye(z.shape[1]), z[rest].T @ y[rest])
         left[out] = y[out] - z[out] @ weights
     return max(0.0, 1 - float((left**2).sum() / max((y**2).sum(), 1e-12)))
 
@@ -136,7 +133,7 @@ def explained(blows: NDArray[np.float64], numbers: NDArray[np.float64], seed: in
 def middle_errors(
     starts: Starts, model: Fitted, scale: float, seed: int, spreads: Mapping[str, float] = USUAL
 ) -> dict[str, Judged]:
-    """Errors of the middle of many samples: mean position, rotation and joints in each frame."""
+    """Return errors of the mean of many samples: mean position, rotation and joints in each frame."""
     places, turns, joints = 0.0, 0.0, 0.0
     frames = _whole(starts) + 1
     for motions in sampled(starts, model.build, model.values, scale, seed=seed, spreads=spreads):
@@ -172,8 +169,46 @@ def _loss(starts: Starts, k: int, motion: NDArray[np.float64]) -> float:
     toss = starts.tosses[k]
     seen = (toss.frame >= toss.touch) & (toss.frame < toss.touch + LOOKED_AT)
     d = np.nan_to_num(differences(starts.part, motion[toss.frame[seen]], toss.qpos[seen]), nan=1e3)
-    return float(np.log1p((d**2).sum(axis=1) / _WIDTH**2).mean())
+    return float(np.log1p((d**2).sum(axis=1) / 8.0**2).mean())
 
 
 def _means(found: Judged) -> dict[str, float]:
     return {what: float(np.mean(getattr(found, what))) for what in UNITS}
+
+
+def first_impacts(model: Any, states: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers that describe the first impact (n, 7) from states (n, nq + nv) shortly before it.
+
+    Normal and slip speed [m/s] of the corner that arrives first; logarithm of the inverse effective mass along the
+    normal; its coupling into the direction of slip; time until the next corner arrives, at most 0.03 s; whether the
+    corner is on the base; norm of the joint velocities.
+    """
+    return np.array([_impact(model, state) for state in states])
+
+
+def _impact(model: Any, state: NDArray[np.float64]) -> list[float]:
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = state[: model.nq], state[model.nq :]
+    mujoco.mj_forward(model, data)
+    balls = np.flatnonzero((model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE) & (model.geom_contype != 0))
+    jacobians = np.zeros((len(balls), 3, model.nv))
+    for jacobian, ball in zip(jacobians, balls.tolist()):
+        mujoco.mj_jac(model, data, jacobian, None, data.geom_xpos[ball], model.geom_bodyid[ball])
+    velocity = jacobians @ data.qvel
+    height = data.geom_xpos[balls, 2] - model.geom_size[balls, 0]
+    arrival = np.where(velocity[:, 2] < 0, height / np.maximum(-velocity[:, 2], 1e-3), np.inf)
+    first, second = np.argsort(arrival)[:2]
+    response = np.zeros((3, model.nv))
+    mujoco.mj_solveM(model, data, response, jacobians[first].copy())
+    inverse = jacobians[first] @ response.T
+    slip = float(np.linalg.norm(velocity[first, :2]))
+    along = velocity[first, :2] / max(slip, 1e-9)
+    return [
+        float(-velocity[first, 2]),
+        slip,
+        float(np.log(inverse[2, 2])),
+        float(inverse[2, :2] @ along / inverse[2, 2]),
+        float(min(arrival[second] - arrival[first], 0.03)),
+        float(model.geom_bodyid[balls[first]] == model.jnt_bodyid[0]),
+        float(np.linalg.norm(data.qvel[6:])),
+    ]

@@ -1,6 +1,6 @@
 """Algorithm 2 on the paper's three-link chain: it swings to the ground in DART, and in MuJoCo with our laws.
 
-The learned law was trained on throws of the third link alone; nothing of the chain was ever shown to it.
+The learned law was trained on throws of the third link alone, and never on the chain.
 """
 
 from collections.abc import Callable
@@ -18,16 +18,22 @@ from stiction.mujoco import simulation as engine
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Scene, poses_of, scene_of
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.robots.chain_model import CHAIN, FRICTION, LAST, LINK, TIMESTEP, random_start
-from stiction_studies.robots.swings import Swing, swing_in_dart, swing_in_mujoco, swing_with
+from stiction_studies.robots.chain_model import (
+    CHAIN,
+    FRICTION,
+    LAST,
+    LINK,
+    MOVED,
+    STEPS,
+    TIMESTEP,
+    Swing,
+    draw_starts,
+    swing_in_dart,
+    swing_in_mujoco,
+    swing_with,
+)
 from stiction_studies.study import Study, joined, number, percent
 
-SWINGS = {"quick": 3, "usual": 20, "full": 100}
-STEPS = 1000  # 2 s
-SPREAD = 0.6  # [rad] of the starting angles; the first swing is the paper's, straight and level
-POWELL = {"quick": 1, "usual": 3, "full": 10}  # swings that are solved by the paper's method too
-_EXACT = 1e-6  # tolerance for a law whose answers are exact
-MOVED = 1e-4  # [rad] by which every joint's start is moved, to show how far the same swing parts from itself
 TRUTH, DANTZIG = "DART", "DART, Dantzig solver"
 ANALYTIC, LEARNED, MUJOCO = "stiction, Coulomb", "stiction, learned", "MuJoCo's own contact"
 ELSEWHERE = f"stiction, Coulomb, start moved by {MOVED:g} rad"
@@ -36,10 +42,10 @@ _TEXT = [
     "Three boxes hang end to end on hinges from a fixed point, start level or at random angles, swing down and drag "
     "the last one over the ground. The law of the last link was learned from throws of that link alone. In the chain "
     "the contact impulse and the force in the joint depend on each other; Algorithm 2 finds both.",
-    "Ground truth is DART with its NSGS solver. The link was thrown with a ground truth that limits friction as it "
-    "does, by the true normal impulse. DART's Dantzig solver would not do for the throws: a free body's friction it "
-    "limits by the normal impulse without friction, this chain's by the true one, so that no law of the free link "
-    "could be right for both.",
+    "Ground truth is DART with its NSGS solver. The link was thrown with a ground truth that limits friction in the "
+    "same way, by the true normal impulse. DART's Dantzig solver cannot serve for the throws: it limits a free body's "
+    "friction by the frictionless normal impulse, but this chain's by the true one, so that no law of the free link "
+    "fits both.",
 ]
 Swinger = Callable[[NDArray[np.float64]], Swing]
 
@@ -47,11 +53,11 @@ Swinger = Callable[[NDArray[np.float64]], Swing]
 def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     """Swing all chains, print the tables, write results and publish the section."""
     study = Study(out, "chain", scale, seed)
-    rng = np.random.default_rng([seed, 5])
-    starts = [np.zeros(3)] + [random_start(rng, SPREAD) for _ in range(SWINGS[scale] - 1)]
+    n_swings, n_powell = {"quick": (3, 1), "usual": (20, 3), "full": (100, 10)}[scale]
+    starts = draw_starts(n_swings, seed)
     law = cast(AugmentedLaw, load("link"))
     found = _swing_all(starts, _contestants(law))
-    powell = [swing_with(law, start, STEPS, method="powell") for start in starts[: POWELL[scale]]]
+    powell = [swing_with(law, start, STEPS, method="powell") for start in starts[:n_powell]]
     content = {
         "swings": len(starts),
         "steps": STEPS,
@@ -82,15 +88,15 @@ def _contestants(law: AugmentedLaw) -> dict[str, Swinger]:
     coulomb = CoulombLaw(LINK, FRICTION, cone="round", softness=0.0, timestep=TIMESTEP)
     return {
         TRUTH: lambda start: swing_in_dart(start, STEPS),
-        ANALYTIC: lambda start: swing_with(coulomb, start, STEPS, tolerance=_EXACT),
-        ELSEWHERE: lambda start: swing_with(coulomb, start + MOVED, STEPS, tolerance=_EXACT),
+        ANALYTIC: lambda start: swing_with(coulomb, start, STEPS, tolerance=1e-6),
+        ELSEWHERE: lambda start: swing_with(coulomb, start + MOVED, STEPS, tolerance=1e-6),
         LEARNED: lambda start: swing_with(law, start, STEPS),
         MUJOCO: lambda start: swing_in_mujoco(start, STEPS),
         DANTZIG: lambda start: swing_in_dart(start, STEPS, "dantzig"),
     }
 
 
-def _swing_all(starts: list[NDArray], contestants: dict[str, Swinger]) -> dict[str, list[Swing]]:
+def _swing_all(starts: NDArray[np.float64], contestants: dict[str, Swinger]) -> dict[str, list[Swing]]:
     found: dict[str, list[Swing]] = {name: [] for name in contestants}
     with bar("Swinging", len(starts) * len(contestants)) as progress:
         for start in starts:
@@ -101,7 +107,7 @@ def _swing_all(starts: list[NDArray], contestants: dict[str, Swinger]) -> dict[s
 
 
 def _errors(truth: list[Swing], runs: list[Swing]) -> dict[str, Any]:
-    """Joint-angle error of each swing, and errors of impulse and joint force, as shares of their true size."""
+    """Return joint-angle errors of each swing, and relative errors of impulse and joint force."""
     angle = [float(np.abs(a.angle - b.angle).max()) for a, b in zip(truth, runs)]
     first = [_first_impulse(a, b) for a, b in zip(truth, runs)]
     return {
@@ -121,9 +127,9 @@ def _first_impulse(truth: Swing, run: Swing) -> float:
 
 
 def _relative(truth: list[Swing], runs: list[Swing], of: Callable[[Swing], NDArray]) -> float:
-    """Mean size of the error over the mean true size, over all steps of all swings.
+    """Return the mean norm of the error over the mean true norm, over all steps of all swings.
 
-    Impacts fall on one step: it counts as the same one if it comes a step earlier or later, so sums of three are taken.
+    Impacts fall on one step, which may come a step earlier or later: so sums over three steps are compared.
     """
     wrong = size = 0.0
     for a, b in zip(truth, runs):
@@ -150,7 +156,7 @@ def _effort(runs: list[Swing]) -> dict[str, Any]:
 
 
 def _coverage(law: AugmentedLaw, runs: list[Swing]) -> dict[str, Any]:
-    """What the law was asked about, and what it was trained on."""
+    """Return the twists at which the law was evaluated, and those that it was trained on."""
     asked = np.concatenate([run.asked for run in runs])
     speed, spin = np.linalg.norm(asked[:, :3], axis=1), np.linalg.norm(asked[:, 3:], axis=1)
     return {
@@ -173,10 +179,9 @@ def _error_table(content: dict[str, Any]) -> Table:
         f"{content['swings']} swings of {content['steps'] * content['timestep_s']:g} s against DART. Angle: greatest "
         "error of any joint at any time, median and greatest over the swings. First impulse: of the first impact, "
         "mean. Contact impulse and joint force: mean size of the error over the mean true size, over all steps; an "
-        "impact that comes a step early counts as the same. "
-        "DART's other solver shows how far the truth itself is known: where an edge grazes the ground, the two part. "
-        f"The exact law from a start that is moved by {MOVED:g} rad in every joint shows what the swings themselves "
-        "make of so small an error."
+        "impact that comes a step early counts as the same. DART's other solver shows how well the truth itself is "
+        "known: where an edge grazes the ground, the two diverge. The exact law from a start that is moved by "
+        f"{MOVED:g} rad in every joint shows how the swings themselves amplify so small an error."
     )
     return Table("The chain against DART", columns, rows, note)
 
@@ -191,8 +196,8 @@ def _effort_table(content: dict[str, Any]) -> Table:
         )
     columns = ["", "Contact steps", "Evaluations, mean", "99 %", "Most", "Unsolved"]
     note = (
-        "How often the law is asked in a contact step (the paper's evaluations of G; steps in which nothing presses "
-        "ask none). Unsolved: no mode is consistent, or Powell's method ends with a residual above 0.5 %."
+        "Evaluations of the law in a contact step (the paper's evaluations of G; steps without normal impulse need "
+        "none). Unsolved: no mode is consistent, or Powell's method ends with a residual above 0.5 %."
     )
     return Table("The solver", columns, rows, note)
 
@@ -204,11 +209,11 @@ def _coverage_table(content: dict[str, Any]) -> Table:
         rows.append([label, *(number(cover[key][f"percent_{q}"]) for q in (50, 99, 100))])
     throws = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in cover["throws"].items())
     note = (
-        f"The twist V1 that the law is asked about: what the link would do on its own. The link was thrown with "
-        f"{throws} (heights in m, speeds in m/s, spin about each axis in rad/s). Of {cover['questions']:,} questions, "
-        f"{cover['outside']:,} lay outside of the training range of an input."
+        f"The twist V1 at which the law is evaluated: that of the link without contact. The link was thrown with "
+        f"{throws} (heights in m, speeds in m/s, spin about each axis in rad/s). {cover['outside']:,} of "
+        f"{cover['questions']:,} evaluations lay outside of the training range of an input."
     )
-    return Table("What the chain asks of the law", ["", "median", "99 %", "greatest"], rows, note)
+    return Table("Twists at which the chain evaluates the law", ["", "median", "99 %", "greatest"], rows, note)
 
 
 def _angles(found: dict[str, list[Swing]]) -> Plot:
@@ -275,7 +280,7 @@ def _scene(found: dict[str, list[Swing]]) -> Scene:
         every * TIMESTEP,
         modes={LEARNED: mode},
         names={model.body(LAST).id: "last link"},
-        caption="Faint: how it began. Modes are those of the last link, by the learned law.",
+        caption="Faint: its start. Modes are those of the last link, by the learned law.",
         seen_from=(0.35, -1.0),
         truth=TRUTH,
     )

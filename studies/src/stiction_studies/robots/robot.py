@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.progress import bar
-from stiction.laws.law import Law
 from stiction.laws.learned import AugmentedLaw
 from stiction.laws.modelfile import load
 from stiction.mujoco import simulation as engine
@@ -23,19 +22,46 @@ from stiction_studies.page.motions_shown import Frames, Scene, scene_of
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.study import Study, joined, number, percent
 
-STAND = {"quick": 2.0, "usual": 10.0, "full": 10.0}  # [s] before and after
-WALK = {"quick": 3.0, "usual": 40.0, "full": 40.0}  # [s] between
 LEARNED, MUJOCO = "stiction, learned feet", "MuJoCo's own contact"
 COLOURS = figures.run_colours((LEARNED, MUJOCO))
-_FALLEN = 0.25  # [m] a trunk below this has fallen
-_BEFORE, _SHOWN, _FRAME = 0.5, 5.5, 0.02  # [s] of the replay before and after it begins to walk; between two frames
+_FRAME = 0.02  # [s] between two frames of the replay
 _TEXT = [
     "A quadruped of our own, with hips, knees and ankles as position servos and flat boxes as feet, stands, trots by a "
     "fixed gait and stands again. The law of the feet was learned from throws of one foot alone; here up to four feet "
-    "touch the ground at once and feel each other through the robot, which the paper leaves open.",
-    "MuJoCo softens contact, so that what stands creeps. Here a foot that is static does not move at all, whatever the "
-    "law's networks say.",
+    "touch the ground at once and are coupled through the robot, which the paper leaves open.",
+    "MuJoCo's contacts are soft, so that a robot that stands creeps. Here a static foot does not move at all, whatever "
+    "the law's networks predict.",
 ]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How long the robot stands, walks, and stands again [s]."""
+
+    stand: float
+    walk: float
+
+    @property
+    def duration(self) -> float:
+        """Of everything [s]."""
+        return 2 * self.stand + self.walk
+
+    @property
+    def settling(self) -> float:
+        """Time of standing before creep is measured [s], in which initial penetration is recovered."""
+        return 0.5 * self.stand
+
+    def standing(self, steps: int) -> list[slice]:
+        """Return the steps in which the robot stands and has settled, before and after the walk."""
+        h = self.duration / steps
+        first, last = round(self.settling / h), round((self.stand + self.walk + self.settling) / h)
+        return [slice(first, round(self.stand / h)), slice(last, steps)]
+
+    @property
+    def shown(self) -> range:
+        """The steps of 2 ms that the replay shows: from 0.5 s before the walk starts to 5.5 s after."""
+        h = 0.002
+        return range(round((self.stand - 0.5) / h), round((self.stand + 5.5) / h) + 1, round(_FRAME / h))
 
 
 @dataclass(frozen=True)
@@ -46,7 +72,7 @@ class Run:
     feet: positions of the feet's origins, (steps, 4, 3)
     impulse, mode, kind: of each foot, (steps, 4, ...); zeros for MuJoCo's own contact
     info: counts and times
-    frames: of the whole robot, as it begins to walk; shown_mode: of its feet then, (frames, 4)
+    frames: of the whole robot, as it starts to walk; shown_mode: of its feet then, (frames, 4)
     """
 
     trunk: NDArray[np.float64]
@@ -61,13 +87,13 @@ class Run:
 
 def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     """Walk with both, print the tables, write results and publish the section."""
-    study = Study(out, "robot", scale, seed)  # nothing is drawn
-    stand, walk = STAND[scale], WALK[scale]
-    found = {LEARNED: walk_with_law(stand, walk), MUJOCO: walk_in_mujoco(stand, walk)}
+    study = Study(out, "robot", scale, seed)  # nothing is random
+    plan = Walk(2.0, 3.0) if scale == "quick" else Walk(10.0, 40.0)
+    found = {LEARNED: walk_with_law(plan), MUJOCO: walk_in_mujoco(plan)}
     content = {
-        "stand_s": stand,
-        "walk_s": walk,
-        "runs": {name: _figures(one, stand, walk) for name, one in found.items()},
+        "stand_s": plan.stand,
+        "walk_s": plan.walk,
+        "runs": {name: _figures(one, plan) for name, one in found.items()},
         "solver": found[LEARNED].info,
     }
     section = Section(
@@ -75,22 +101,21 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         "A quadruped with learned feet",
         _TEXT,
         study.command,
-        [_motion_table(content), _solver_table(content)],
-        [_creep_plot(found, stand, walk), _trunk_plot(found)],
+        [_motion_table(content, plan), _solver_table(content)],
+        [_creep_plot(found, plan), _trunk_plot(found)],
         [_scene(found)],
     )
     study.finish(section, content, joined(_rows(found)), "mujoco-core")
 
 
-def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
-    """The robot with learned feet."""
-    law = cast(AugmentedLaw, load("foot")) if law is None else law
+def walk_with_law(plan: Walk) -> Run:
+    """Return a run of the robot with learned feet."""
+    law = cast(AugmentedLaw, load("foot"))
     sim = engine.Simulation(engine.mujoco.MjModel.from_xml_string(model_text()), laws={foot: law for foot in FEET})
-    steps = round((2 * stand + walk) / sim.model.opt.timestep)
+    steps = round(plan.duration / sim.model.opt.timestep)
     asked, unsolved = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
     impulse, mode, kind = np.zeros((steps, 4, 6)), np.zeros((steps, 4), np.int8), np.zeros((steps, 4), np.int8)
-
-    frames, shown = Frames(), _shown(stand)
+    frames, shown = Frames(), plan.shown
 
     def note(t: int) -> None:
         if t in shown:
@@ -101,7 +126,7 @@ def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
             asked[t] = max(asked[t], contact.evaluations)
             impulse[t, k], mode[t, k], kind[t, k] = contact.impulse, contact.mode, contact.kind
 
-    motion, duration = drive(sim.model, sim.data, sim.step, note, stand, walk, steps)
+    trunk, feet_at, seconds = drive(sim.model, sim.data, sim.step, note, plan)
     feet = list(sim.contacts.values())
     touching = (kind > 0).sum(axis=1)
     info = {
@@ -112,50 +137,34 @@ def walk_with_law(stand: float, walk: float, law: Law | None = None) -> Run:
         "evaluations_max": int(asked.max()),
         "unsolved": int((np.diff(unsolved, prepend=0) > 0).sum()),
         "outside": sum(foot.outside for foot in feet),
-        "microseconds_per_step": 1e6 * duration / steps,
+        "microseconds_per_step": 1e6 * seconds / steps,
     }
-    return Run(*motion, impulse, mode, kind, info, frames, mode[shown.start : shown.stop : shown.step])
+    return Run(trunk, feet_at, impulse, mode, kind, info, frames, mode[shown.start : shown.stop : shown.step])
 
 
-def walk_in_mujoco(stand: float, walk: float) -> Run:
-    """The robot with MuJoCo's own contact."""
+def walk_in_mujoco(plan: Walk) -> Run:
+    """Return a run of the robot with MuJoCo's own contact."""
     mujoco = engine.mujoco
     model = mujoco.MjModel.from_xml_string(model_text())
     data = mujoco.MjData(model)
-    steps = round((2 * stand + walk) / model.opt.timestep)
-    frames, shown = Frames(), _shown(stand)
-
-    def note(t: int) -> None:
-        if t in shown:
-            frames.take(data)
-
-    motion, duration = drive(model, data, lambda: mujoco.mj_step(model, data), note, stand, walk, steps)
-    nothing, info = np.zeros((steps, 4), np.int8), {"microseconds_per_step": 1e6 * duration / steps}
-    return Run(*motion, np.zeros((steps, 4, 6)), nothing, nothing, info, frames, nothing[:0])
-
-
-def _shown(stand: float) -> range:
-    """The steps that the replay shows."""
-    h = 0.002
-    return range(round((stand - _BEFORE) / h), round((stand + _SHOWN) / h) + 1, round(_FRAME / h))
+    frames, shown = Frames(), plan.shown
+    trunk, feet, seconds = drive(
+        model, data, lambda: mujoco.mj_step(model, data), lambda t: frames.take(data) if t in shown else None, plan
+    )
+    steps = len(trunk)
+    nothing, info = np.zeros((steps, 4), np.int8), {"microseconds_per_step": 1e6 * seconds / steps}
+    return Run(trunk, feet, np.zeros((steps, 4, 6)), nothing, nothing, info, frames, nothing[:0])
 
 
 def drive(
-    model: Any,
-    data: Any,
-    step: Callable[[], None],
-    note: Callable[[int], None],
-    stand: float,
-    walk: float,
-    steps: int,
-    *,
-    lift: float = 0.0,
-) -> tuple[tuple[NDArray, NDArray], float]:
-    """Stand, walk and stand; trunk and feet at every step, and the seconds that the steps took.
+    model: Any, data: Any, step: Callable[[], None], note: Callable[[int], None], plan: Walk, *, lift: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Stand, walk and stand; return trunk (steps, 4) and feet (steps, 4, 3) of every step, and the time of all [s].
 
-    lift: how far above the ground it begins [m]
+    note: called after each step with its number
+    lift: height above the ground at the start [m]
     """
-    gait = Gait()
+    gait, steps = Gait(), round(plan.duration / model.opt.timestep)
     data.qpos[7:] = targets(0.0, gait, 0.0)
     data.qpos[2] = STANCE + 0.05 + lift  # without it the soles touch
     trunk, feet = np.zeros((steps, 4)), np.zeros((steps, 4, 3))
@@ -165,63 +174,54 @@ def drive(
     with bar("Walking", steps) as progress:
         for t in range(steps):
             now = t * model.opt.timestep
-            data.ctrl[:] = targets(now, gait, strength_at(now, stand, walk))
-            began = clock.perf_counter()
+            data.ctrl[:] = targets(now, gait, strength_at(now, plan.stand, plan.walk))
+            start = clock.perf_counter()
             step()
-            taken += clock.perf_counter() - began
+            taken += clock.perf_counter() - start
             note(t)
-            # Places are those at the step's begin, which MuJoCo leaves behind.
+            # Places are those at the start of the step, which MuJoCo leaves behind.
             trunk[t, :3], trunk[t, 3] = data.xpos[body], data.xmat[body, 8]
             feet[t] = data.xpos[numbers]
             if t % 200 == 0:
                 progress.reach(t)
-    return (trunk, feet), taken
+    return trunk, feet, taken
 
 
-def _standing(stand: float, walk: float, steps: int) -> list[slice]:
-    """The steps in which the robot stands and has settled."""
-    h = (2 * stand + walk) / steps
-    first, last = round(settling(stand) / h), round((stand + walk + settling(stand)) / h)
-    return [slice(first, round(stand / h)), slice(last, steps)]
-
-
-def settling(stand: float) -> float:
-    """Seconds of standing before creep is measured: what has sunk in is raised until then."""
-    return 0.5 * stand
-
-
-def creep(feet: NDArray[np.float64], stand: float, walk: float) -> list[float]:
-    """Greatest distance that any foot moves along the ground while the robot stands [m], before and after the walk.
+def creep(feet: NDArray[np.float64], plan: Walk) -> list[float]:
+    """Return the greatest distance that any foot creeps while the robot stands [m], before and after the walk.
 
     feet: their positions [m], (steps, 4, 3)
     """
-    moved = [feet[part, :, :2] - feet[part.start, :, :2] for part in _standing(stand, walk, len(feet))]
-    return [float(np.linalg.norm(part, axis=-1).max()) for part in moved]
+    return [float(_moved(feet[part]).max()) for part in plan.standing(len(feet))]
 
 
-def _figures(run: Run, stand: float, walk: float) -> dict[str, Any]:
+def _moved(feet: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distance along the ground of each foot from its first position [m], (steps, 4)."""
+    return np.linalg.norm(feet[:, :, :2] - feet[0, :, :2], axis=-1)
+
+
+def _figures(run: Run, plan: Walk) -> dict[str, Any]:
     return {
-        "fallen": bool((run.trunk[:, 2] < _FALLEN).any()),
-        "creep_m": creep(run.feet, stand, walk),
+        "fallen": bool((run.trunk[:, 2] < 0.25).any()),  # [m]
+        "creep_m": creep(run.feet, plan),
         "distance_m": float(np.linalg.norm(run.trunk[-1, :2] - run.trunk[0, :2])),
         "greatest_tilt_degrees": float(np.degrees(np.arccos(np.clip(run.trunk[:, 3], -1, 1))).max()),
         "microseconds_per_step": run.info["microseconds_per_step"],
     }
 
 
-def _motion_table(content: dict[str, Any]) -> Table:
+def _motion_table(content: dict[str, Any], plan: Walk) -> Table:
     rows = []
     for name, run in content["runs"].items():
         cells = [*map(number, run["creep_m"]), number(run["distance_m"]), number(run["greatest_tilt_degrees"])]
         rows.append([name, "yes" if run["fallen"] else "no", *cells, f"{run['microseconds_per_step']:.0f}"])
     columns = ["", "Falls", "Creep before [m]", "Creep after [m]", "Distance [m]", "Greatest tilt [°]", "µs a step"]
     note = (
-        f"{content['stand_s']:g} s standing, {content['walk_s']:g} s trotting, {content['stand_s']:g} s standing. "
-        "Creep: greatest distance that a foot moves along the ground while the robot stands, after "
-        f"{settling(content['stand_s']):g} s. "
-        "Distance: of the trunk, in all. After the walk feet stand on edges and corners and pull at each other: of "
-        "all impulses that hold them, those are taken to which the law agrees. The two do not walk equally far, since "
-        "their contacts are not the same."
+        f"{plan.stand:g} s standing, {plan.walk:g} s trotting, {plan.stand:g} s standing. Creep: greatest distance "
+        f"that a foot moves along the ground while the robot stands, after {plan.settling:g} s. Distance: of the "
+        "trunk, in all. After the walk feet stand on edges and corners and pull at each other: the static impulses "
+        "are not unique, and the solver takes those that the law classifies as static. The two do not walk equally "
+        "far, since their contacts are not the same."
     )
     return Table("Stand, trot, stand", columns, rows, note)
 
@@ -242,16 +242,16 @@ def _solver_table(content: dict[str, Any]) -> Table:
     return Table("The solver, all feet together", ["", "learned feet"], rows)
 
 
-def _creep_plot(found: dict[str, Run], stand: float, walk: float) -> Plot:
+def _creep_plot(found: dict[str, Run], plan: Walk) -> Plot:
     plot = figures.figure("Standing still", "time [s]", "farthest foot from where it stood [m]")
     plot.update_yaxes(**figures.log_axis(-12, 0, 2))
     for name, run in found.items():
-        part = _standing(stand, walk, len(run.feet))[0]
-        moved = np.linalg.norm(run.feet[part, :, :2] - run.feet[part.start, :, :2], axis=-1).max(axis=1)[::20]
-        h = (2 * stand + walk) / len(run.feet)
+        part = plan.standing(len(run.feet))[0]
+        moved = _moved(run.feet[part]).max(axis=1)[::20]
+        h = plan.duration / len(run.feet)
         at = h * (part.start + 20 * np.arange(len(moved)))
         plot.add_scatter(x=at, y=np.maximum(moved, 1e-12), name=name, mode="lines", line={"color": COLOURS[name]})
-    return Plot(plot, "What lies below 1e-12 m is drawn there: it did not move.")
+    return Plot(plot, "Distances below 1e-12 m are drawn there: the foot did not move.")
 
 
 def _trunk_plot(found: dict[str, Run]) -> Plot:
@@ -259,7 +259,7 @@ def _trunk_plot(found: dict[str, Run]) -> Plot:
     for name, run in found.items():
         kept = run.trunk[::25]
         plot.add_scatter(x=kept[:, 0], y=kept[:, 2], name=name, mode="lines", line={"color": COLOURS[name], "width": 1})
-    return Plot(plot, "Height of the trunk over the way it has come, a point every 0.05 s.")
+    return Plot(plot, "Height of the trunk against the distance walked, a point every 0.05 s.")
 
 
 def _scene(found: dict[str, Run]) -> Scene:
@@ -268,9 +268,16 @@ def _scene(found: dict[str, Run]) -> Scene:
     feet = {model.body(foot).id: foot.replace("_", " ") for foot in FEET}
     mode = np.zeros((len(found[LEARNED].frames), model.nbody), np.int8)
     mode[:, list(feet)] = found[LEARNED].shown_mode
-    caption = "Faint: how it began. Modes are those of the learned feet."
-    view = {"caption": caption, "seen_from": (0.5, -1.0), "names": feet}
-    return scene_of("The quadruped begins to trot", model, runs, _FRAME, modes={LEARNED: mode}, **view)
+    return scene_of(
+        "The quadruped starts to trot",
+        model,
+        runs,
+        _FRAME,
+        modes={LEARNED: mode},
+        caption="Faint: its start. Modes are those of the learned feet.",
+        seen_from=(0.5, -1.0),
+        names=feet,
+    )
 
 
 def _rows(found: dict[str, Run]) -> list[dict[str, Any]]:

@@ -1,0 +1,265 @@
+"""MuJoCo, Bullet and DART fitted to recorded tosses by our fitter, and MuJoCo by its own toolbox, `mujoco.sysid`."""
+
+import functools
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+from stiction.basics.splits import drawn
+from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_vectors
+from stiction.bodies.state import State
+from stiction.fit.gauss_newton import Parameter
+from stiction.fit.toss_objective import (
+    Motions,
+    TossModel,
+    Values,
+    body_parameters,
+    fitted_body,
+    groups_alike,
+    last_frames,
+)
+from stiction.recordings.tosses import Tosses
+from stiction.simulation.motion import Setting
+from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine
+
+SYSID = "mujoco.sysid"
+OUTLIER = 10.0  # percent of the width, or degrees: scale of the Cauchy loss of sysid
+Progress = Callable[[int, int], None]
+_FRICTION = Parameter("friction", "", 0.2, 0.1, 0.005, 0.01, 2.0)
+_BOUNCE = Parameter("restitution", "", 0.15, 0.1, 0.02, 0.0, 1.0)
+CONTACT = {  # parameters of each simulator
+    MUJOCO: (
+        _FRICTION,
+        Parameter("torsion", "m", 0.005, 0.01, 0.001, 1e-5, 0.1),
+        Parameter("time_constant", "s", 0.01, 0.005, 0.0005, 0.0036, 0.1),
+        Parameter("damping_ratio", "", 0.6, 0.3, 0.03, 0.05, 2.0),
+    ),
+    BULLET: (_FRICTION, _BOUNCE, Parameter("spinning", "m", 0.002, 0.005, 0.0005, 0.0, 0.1)),
+    DART: (_FRICTION, _BOUNCE),
+}
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A simulator with its contact parameters, on a body.
+
+    gravity: [m/s^2], (3,); drag: [1/s], for simulators that have it
+    """
+
+    engine: Engine
+    body: Body
+    gravity: ArrayLike
+    drag: float = 0.0
+
+    @property
+    def contact(self) -> tuple[Parameter, ...]:
+        """The contact parameters that the simulator offers."""
+        return CONTACT[self.engine.name]
+
+    def parameters(self, with_body: bool, com=None) -> list[Parameter]:
+        """Return the contact parameters and, by choice, those of the body; simulators have no rounded edges."""
+        body = [p for p in body_parameters(self.body, com) if p.name != "rounding"] if with_body else []
+        return [*self.contact, *body]
+
+    def model(self, width: float) -> TossModel:
+        """Return the simulator as a model of tosses; width: as of TossModel."""
+
+        def predict(values: Values, tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
+            states = tosses.states(self.fitted(values), self.gravity, self.drag)
+            return self.motions(values, states, steps, tosses.timestep)
+
+        return TossModel(predict, width)
+
+    def fitted(self, values: Mapping[str, float]) -> Body:
+        """Return the body with the values of its parameters."""
+        return fitted_body(self.body, {"rounding": 0.0, **values})
+
+    def motions(self, values: Mapping[str, float], states: State, steps: NDArray[np.int64], timestep: float) -> Motions:
+        """Return the motions of the states (n,), each for its own number of steps (n,)."""
+        body, up = self.fitted(values), np.array([0.0, 0.0, values.get("ground", 0.0)])
+        lowered = State(states.position - up, states.quaternion, states.velocity, states.angular_velocity)
+        contact = {p.name: values[p.name] for p in self.contact}
+        setting = Setting(timestep, np.asarray(self.gravity, dtype=np.float64))
+        motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
+        for group in groups_alike(steps):
+            most = int(steps[group].max())
+            position, quaternion = self.engine.toss(body, lowered[group], most, setting, contact, self.drag)
+            for k, i in enumerate(group.tolist()):
+                motions[i] = position[k] + up, quaternion[k]
+        return motions
+
+
+# `mujoco.sysid`, with our windows and starts.
+
+
+def has_sysid() -> bool:
+    """Return whether `mujoco.sysid` and the packages that it needs are installed."""
+    return all(find_spec(name) is not None for name in ("mujoco", "absl", "tabulate", "yaml", "colorama"))
+
+
+class SysidRival:
+    """MuJoCo's contact, the size, inertia and centre of mass of a box and the ground's height, by `mujoco.sysid`.
+
+    Masses stay as they are: they are not observable in tosses. Starts are those of the free flight.
+
+    com: initial guess of the centre of mass [m], shape (3,)
+    setting: time between two frames [s], gravity; drag: [1/s]
+    width: [m], by which position errors are divided
+    """
+
+    def __init__(self, body: Body, com, setting: Setting, width: float, *, drag: float = 0.0) -> None:
+        from stiction_studies.engines.mujoco_engine import SUBSTEPS, damp, tossed_box
+        from stiction_studies.engines.mujoco_sysid import Identification
+
+        self.gravity, self.drag, self.width = np.array(setting.gravity), drag, width
+        self.body = body.reshaped(com=com + 1e-3 * width, rounding=0.0)  # not at the origin, see Identification
+        scene = tossed_box(self.body, setting, {p.name: p.start for p in CONTACT[MUJOCO]})
+        after = functools.partial(damp, drag=drag)
+        self.found = Identification(scene, _numbers(body), ["body"], self._differences, SUBSTEPS, after=after)
+
+    def fit(self, tosses: Tosses, progress: Progress = lambda done, most: None) -> None:
+        """Fit short windows first, then whole tosses, as our own fit does."""
+        stages = ((12, 64, 8), (25, 64, 8), (None, None, 6))  # frames after the first touch, max. tosses, iterations
+        for number, (window, most, iterations) in enumerate(stages):
+            self.found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
+            progress(number + 1, len(stages))
+
+    def starts(self, tosses: Tosses) -> State:
+        """Return the starts of tosses (n,) with the centre of mass and inertia that were found so far."""
+        found = self.found.model.body("body")
+        axes = Rotation.from_quat(found.iquat, scalar_first=True).as_matrix()
+        inertia = axes @ np.diag(found.inertia) @ axes.T
+        return tosses.states(self.body.reshaped(com=found.ipos, inertia=inertia, rounding=0.0), self.gravity, self.drag)
+
+    def motions(self, states: State, steps: NDArray[np.int64]) -> Motions:
+        """Return the motions of the states (n,), each for its own number of steps (n,)."""
+        from stiction_studies.engines.mujoco_engine import rolled
+
+        model = self.found.model
+        motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
+        for group in groups_alike(steps):
+            position, quaternion = rolled(model, states[group], int(steps[group].max()))
+            for k, i in enumerate(group.tolist()):
+                motions[i] = position[k], quaternion[k]
+        return motions
+
+    def _segments(self, tosses: Tosses, window: int | None) -> list:
+        from stiction_studies.engines.mujoco_sysid import Segment
+
+        states = self.starts(tosses)
+        spin = Rotation.from_quat(states.quaternion, scalar_first=True).inv().apply(states.angular_velocity)
+        segments = []
+        for i, (toss, last) in enumerate(zip(tosses.tosses, last_frames(tosses, window).tolist())):
+            n = toss.frames_until(last)
+            qpos = np.hstack([toss.position[:n], toss.quaternion[:n]])
+            start = np.r_[states.position[i], states.quaternion[i]], np.r_[states.velocity[i], spin[i]]
+            segments.append(Segment(start, toss.frame[:n], qpos))
+        return segments
+
+    def _differences(self, predicted: NDArray[np.float64], recorded: NDArray[np.float64]) -> NDArray[np.float64]:
+        away = (predicted[:, :3] - recorded[:, :3]) * (100 / self.width)
+        turn = np.degrees(rotation_vectors(predicted[:, 3:], recorded[:, 3:]))
+        return np.hstack([away, turn]) / OUTLIER
+
+
+def _numbers(body: Body) -> list:
+    """Return the parameters of the model: the same of contact as under our own fitter, the size, and the ground."""
+    from stiction_studies.engines.mujoco_sysid import ModelParameter
+
+    def friction(spec, to):
+        spec.pairs[0].friction[:2] = to
+
+    def torsion(spec, to):
+        spec.pairs[0].friction[2] = to
+
+    def time_constant(spec, to):
+        spec.pairs[0].solref[0] = to
+
+    def damping_ratio(spec, to):
+        spec.pairs[0].solref[1] = to
+
+    def size(spec, to):
+        spec.geom("body").size = np.array(body.size) / 2 * to
+
+    def ground(spec, to):
+        spec.geom("ground").pos = [0.0, 0.0, to]
+
+    applied = friction, torsion, time_constant, damping_ratio
+    return [
+        *(ModelParameter(p.name, p.start, p.step, p.low, p.high, apply) for p, apply in zip(CONTACT[MUJOCO], applied)),
+        ModelParameter("size", 1.0, 0.001, 0.8, 1.2, size),
+        ModelParameter("ground", 0.0, 1e-4, -0.01, 0.01, ground),
+    ]
+
+
+class SysidJointed:
+    """MuJoCo's contact and the same parameters of a jointed part as under our own fitter, found by `mujoco.sysid`.
+
+    ready: a stiction.fit.jointed_flight.Prepared
+    build: makes the model from the values of the parameters and the time step
+    """
+
+    def __init__(self, ready: Any, parameters: list[Parameter], build: Callable[..., tuple[Any, Any]]) -> None:
+        from stiction.fit.jointed_starts import SUBSTEPS
+        from stiction_studies.engines.mujoco_sysid import Identification, ModelParameter
+
+        self.ready, self.build = ready, build
+        self._timestep = ready.fitted.timestep / SUBSTEPS
+        # Bounds that sysid can work with are finite.
+        bounds = [(max(p.low, p.start - 5 * p.scale), min(p.high, p.start + 5 * p.scale)) for p in parameters]
+        numbers = [ModelParameter(p.name, p.start, p.step, *both) for p, both in zip(parameters, bounds)]
+        scene = ready.part.spec({p.name: p.start for p in parameters}, self._timestep)
+        scene.compile()
+        self._found = Identification(scene.to_xml(), numbers, [], self._differences, SUBSTEPS, build=self._built)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """What was found, by name."""
+        return self._found.values
+
+    def fit(self, seconds: float = 0.0, progress: Progress = lambda done, most: None) -> None:
+        """Fit growing windows, as our own fit does.
+
+        seconds: of processor time; the rest of it after the last window is spent on more iterations there, until they
+            change nothing
+        """
+        start = time.process_time()
+        tosses = self.ready.fitted
+        stages = ((6, 96, 8), (12, 96, 8), (16, None, 5))  # frames after the first touch, max. tosses, iterations
+        for number, (window, most, iterations) in enumerate(stages):
+            self._found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
+            progress(number + 1, len(stages))
+        window, _most, iterations = stages[-1]
+        before: dict[str, float] = {}
+        while time.process_time() - start < seconds and before != self.values:
+            before = self.values
+            self._found.fit(self._segments(tosses, window), iterations)
+
+    def _built(self, values: Mapping[str, float]) -> Any:
+        return self.build(values, self._timestep)[0]
+
+    def _segments(self, tosses: Any, window: int | None) -> list:
+        from stiction.fit.jointed_recording import rest_heights
+        from stiction_studies.engines.mujoco_sysid import Segment
+
+        model, nq = self._found.model, self._found.model.nq
+        states = tosses.states(tosses.part.model(self.values, self._timestep, contact=False))
+        lowered = rest_heights(model, tosses.tosses)
+        segments = []
+        for state, toss, height, last in zip(states, tosses.tosses, lowered, last_frames(tosses, window).tolist()):
+            n = toss.frames_until(last)
+            down = np.r_[0.0, 0.0, height, np.zeros(nq - 3)]
+            segments.append(Segment((state[:nq] - down, state[nq:]), toss.frame[:n], toss.qpos[:n] - down))
+        return segments
+
+    def _differences(self, predicted: NDArray[np.float64], recorded: NDArray[np.float64]) -> NDArray[np.float64]:
+        from stiction.fit.jointed_starts import differences
+
+        return differences(self.ready.part, predicted, recorded) / OUTLIER

@@ -1,0 +1,120 @@
+"""A thrown box: what a step costs in flight, in contact and over whole throws, for one body and for many at once."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiction.bodies.state import State
+from stiction.bodies.trajectory import Trajectory
+from stiction.laws.learned import AugmentedLaw
+from stiction.laws.modelfile import load
+from stiction.simulation.motion import to_motion
+from stiction.simulation.rollout import rollout
+from stiction_studies.engines.worlds import World
+from stiction_studies.speed import bench_worlds
+from stiction_studies.speed.bench_results import Measured
+from stiction_studies.speed.bench_worlds import (
+    BULLET,
+    CONTACT,
+    DART,
+    FLIGHT,
+    MUJOCO,
+    MUJOCO_ROLLED,
+    ROLLED,
+    SETTING,
+    STEPPED,
+    WHOLE,
+    Progress,
+    Scale,
+    StepperWorld,
+)
+from stiction_studies.timing import Run, cores, in_threads, least_times, timed
+
+THREADS = {1: "1 thread", 2: "2 threads"}
+
+
+def run_one(size: Scale, seed: int, progress: Progress) -> Measured:
+    """Time whole throws of one body, a call a step and in one call."""
+    law = cast(AugmentedLaw, load("box"))
+    states = State.random(law.body, size.throws, seed=seed)
+    engines, notes = bench_worlds.peers(MUJOCO, DART, BULLET)
+    worlds: dict[str, World] = {STEPPED: StepperWorld(law, states)}
+    for name, engine in engines.items():
+        worlds[name] = engine.box(law.body, to_motion(law.body, states), bench_worlds.friction_of(law), SETTING)
+    runs: dict[str, Run] = {
+        name: partial(bench_worlds.step_all, world, size.throws, size.steps) for name, world in worlds.items()
+    }
+    runs[ROLLED] = lambda: np.array(
+        [timed(lambda i=i: rollout(law, states[i], size.steps)) for i in range(size.throws)]
+    )
+    if MUJOCO in worlds:
+        runs[MUJOCO_ROLLED] = partial(_roll_all, worlds[MUJOCO], size)
+    least = bench_worlds.time_in_turn(runs, size.repeats, progress("Thrown box", len(runs) * (size.repeats + 1)))
+    touching = {name: bench_worlds.in_contact(world, size.throws, size.steps) for name, world in worlds.items()}
+    for world in worlds.values():
+        world.close()
+    figures = {}
+    for name in (STEPPED, ROLLED, MUJOCO, MUJOCO_ROLLED, DART, BULLET):
+        if name in touching:
+            phases = {FLIGHT: ~touching[name], CONTACT: touching[name], WHOLE: slice(None)}
+            figures[name] = bench_worlds.microseconds(least[name], phases)
+        elif name in least:
+            figures[name] = bench_worlds.microseconds(least[name] / size.steps, {WHOLE: slice(None)})
+    notes.insert(
+        0, f"{size.throws} random throws of {size.steps} steps of {SETTING.timestep:g} s, each time the least."
+    )
+    return Measured(
+        "throw", "Thrown box, one body", "µs a step", [FLIGHT, CONTACT, WHOLE], figures,
+        {MUJOCO: STEPPED, MUJOCO_ROLLED: ROLLED, DART: STEPPED, BULLET: STEPPED}, notes,
+        {"contact_share": {name: float(found.mean()) for name, found in touching.items()}},
+    )  # fmt: skip
+
+
+def _roll_all(world, size: Scale) -> NDArray[np.float64]:
+    """Return the times of whole throws by MuJoCo's rollout [s], (throws,)."""
+    return np.array([timed(lambda i=i: world.roll(slice(i, i + 1), size.steps)) for i in range(size.throws)])
+
+
+def run_many(size: Scale, seed: int, progress: Progress) -> Measured:
+    """Time batches of whole throws with one thread and with two; all states are recorded, by both simulators."""
+    law = load("box")
+    states = State.random(law.body, size.batch, seed=seed)
+    engines, notes = bench_worlds.peers(MUJOCO)  # the others have no batches
+    works: dict[str, Callable[[int], object]] = {ROLLED: lambda k: rollout(law, states, size.steps, threads=k)}
+    world = None
+    if MUJOCO in engines:
+        start = to_motion(law.body, states)
+        world = engines[MUJOCO].box(law.body, start, bench_worlds.friction_of(law), SETTING)
+        works[MUJOCO_ROLLED] = lambda k: world.roll(slice(None), size.steps, k)  # pyright: ignore
+    threads = [k for k in THREADS if k <= cores()]
+    if len(threads) == 1:
+        notes.append("There is one core only, so that two threads were left out.")
+    runs = {f"{name}, {THREADS[k]}": in_threads(work, k) for name, work in works.items() for k in threads}
+    advance = progress(f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1))
+    least = least_times(runs, size.rounds, advance)
+    if world is not None:
+        world.close()
+    steps = size.batch * size.steps
+    figures = {
+        name: {THREADS[k]: 1e6 * float(least[f"{name}, {THREADS[k]}"][0]) / steps for k in threads} for name in works
+    }
+    repeats = repeated_share(rollout(law, states, size.steps))
+    notes = [
+        f"{size.batch:,} throws of {size.steps} steps in one call.",
+        f"Ours repeats the steps of a body at rest that keeps all bits: {100 * repeats:.3g} % of the body steps.",
+        *notes,
+    ]
+    return Measured(
+        "batch", "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
+        {MUJOCO_ROLLED: ROLLED}, notes, {"repeated_share": repeats},
+    )  # fmt: skip
+
+
+def repeated_share(run: Trajectory) -> float:
+    """Return the share of body steps after one that has changed no bit: the core may repeat them unseen."""
+    parts = run.position, run.quaternion, run.velocity, run.angular_velocity
+    same = np.logical_and.reduce([(part[:, 1:] == part[:, :-1]).all(axis=-1) for part in parts])
+    return float(same[:, :-1].sum() / same.size)
