@@ -50,6 +50,9 @@ stub: $(BUILT) ## write the core's type stub again, after a change of its bindin
 sanitize: $(BUILT) ## run the core's tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tests/sanitize.sh $(PYTEST_ARGS) $(CORE_TESTS)
 
+other-mujoco: $(BUILT) ## check that other versions of MuJoCo are refused in one sentence
+	@tests/other_mujoco.sh
+
 fuzz: $(BUILT) ## try to break it, for minutes: files, calls, laws and robots at random, counted
 	@$(BIN)/python -m fuzz --seed 0
 
@@ -106,4 +109,4 @@ core: compiler ## compile what changed in core/
 	@$(INSTALL) --no-deps -e .
 	@rm -f .venv/built-* && touch $(BUILT)
 
-.PHONY: help test check demo docs lint lock stub sanitize fuzz fuzz-quick wheel setup clean compiler core
+.PHONY: help test check demo docs lint lock stub sanitize other-mujoco fuzz fuzz-quick wheel setup clean compiler core
