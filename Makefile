@@ -12,7 +12,7 @@ CORE = CMakeLists.txt $(shell find core -type f)
 SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PIP = $(BIN)/python -m pip --disable-pip-version-check
 # What builds the core stays in .venv, at one place, so that the next build is a quick one.
-BUILD_TOOLS = scikit-build-core nanobind cmake ninja hatchling
+BUILD_TOOLS = scikit-build-core nanobind cmake ninja hatchling editables
 ENGINES = pybullet 'mujoco-core[sysid]' tabulate
 INSTALL = $(PIP) install -qq --no-build-isolation -c constraints.txt -C cmake.define.STICTION_WERROR=$(WERROR)
 TORCH_INDEX = https://download.pytorch.org/whl/cpu
