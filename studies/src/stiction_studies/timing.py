@@ -94,6 +94,11 @@ def timed(work: Callable[[], object]) -> float:
     return 1e-9 * (time.perf_counter_ns() - start)
 
 
+def least_time(work: Callable[[], object], repeats: int = 5) -> float:
+    """Return the least time of so many calls [s], after a warm-up."""
+    return min(timed(work) for _ in range(repeats + 1))
+
+
 def cores() -> int:
     """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +17,7 @@ from stiction.simulation.motion import Motion, contacts_at, to_motion
 from stiction.simulation.rollout import rollout
 from stiction_studies.speed.bench_results import Measured
 from stiction_studies.speed.bench_worlds import SETTING, Progress, Scale
-from stiction_studies.timing import least_times, pinned, quiet, timed
+from stiction_studies.timing import least_time, least_times, pinned, quiet, timed
 
 CHUNK = 256  # bodies stepped together, as in a rollout
 MAX_CONTACTS = 1000  # of each kind and mode
@@ -63,7 +62,7 @@ def run_materials(size: Scale, seed: int, progress: Progress) -> Measured:
             contacts = _contacts(law, throws, kind, mode, seed)
             if len(contacts):
                 with pinned(), quiet():
-                    least = min(timed(lambda c=contacts, n=law.native: n.respond(c)) for _ in range(4 * size.repeats))
+                    least = least_time(lambda c=contacts, n=law.native: n.respond(c), 4 * size.repeats)
                 figures[name][group] = 1e6 * least / len(contacts)
         advance()
     notes = [
@@ -169,12 +168,12 @@ class _Moment:
             self.stepper.set(*self.motion)
             self.stepper.step()
 
-        describe = _least(lambda: _core.describe(self.contacts, self.recipe), repeats)
-        classify = _least(lambda: self.native.classify(self.contacts), repeats)
-        respond = _least(lambda: self.native.respond(self.contacts), repeats)
+        describe = least_time(lambda: _core.describe(self.contacts, self.recipe), repeats)
+        classify = least_time(lambda: self.native.classify(self.contacts), repeats)
+        respond = least_time(lambda: self.native.respond(self.contacts), repeats)
         self.native.classify(self.contacts)
-        friction = _least(lambda: self.native.friction(self.contacts), repeats)
-        whole = _least(step, repeats) - _least(reset, repeats)
+        friction = least_time(lambda: self.native.friction(self.contacts), repeats)
+        whole = least_time(step, repeats) - least_time(reset, repeats)
         return {
             DESCRIBE: describe,
             NETWORKS: classify - describe + friction,
@@ -192,7 +191,3 @@ class _Moment:
                 sizes = self.law.parts[kind][role].sizes
                 total += float((kinds == kind).sum()) * sum(2 * a * b for a, b in pairwise(sizes))
         return total
-
-
-def _least(work: Callable[[], object], repeats: int) -> float:
-    return min(timed(work) for _ in range(repeats + 1))
