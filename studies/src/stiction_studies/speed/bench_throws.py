@@ -1,4 +1,4 @@
-"""A thrown box: what a step costs in flight, in contact and over whole throws, for one body and for many at once."""
+"""A thrown box: time of a step in flight, in contact and over whole throws, for one body and for many at once."""
 
 from collections.abc import Callable
 from functools import partial
@@ -52,7 +52,7 @@ def run_one(size: Scale, seed: int, progress: Progress) -> Measured:
     )
     if MUJOCO in worlds:
         runs[MUJOCO_ROLLED] = partial(_roll_all, worlds[MUJOCO], size)
-    least = bench_worlds.time_in_turn(runs, size.repeats, progress("Thrown box", len(runs) * (size.repeats + 1)))
+    least = bench_worlds.time_in_turn("Thrown box", runs, size.repeats, progress)
     touching = {name: bench_worlds.in_contact(world, size.throws, size.steps) for name, world in worlds.items()}
     for world in worlds.values():
         world.close()
@@ -67,7 +67,7 @@ def run_one(size: Scale, seed: int, progress: Progress) -> Measured:
         0, f"{size.throws} random throws of {size.steps} steps of {SETTING.timestep:g} s, each time the least."
     )
     return Measured(
-        "throw", "Thrown box, one body", "µs a step", [FLIGHT, CONTACT, WHOLE], figures,
+        "Thrown box, one body", "µs a step", [FLIGHT, CONTACT, WHOLE], figures,
         {MUJOCO: STEPPED, MUJOCO_ROLLED: ROLLED, DART: STEPPED, BULLET: STEPPED}, notes,
         {"contact_share": {name: float(found.mean()) for name, found in touching.items()}},
     )  # fmt: skip
@@ -108,7 +108,7 @@ def run_many(size: Scale, seed: int, progress: Progress) -> Measured:
         *notes,
     ]
     return Measured(
-        "batch", "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
+        "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
         {MUJOCO_ROLLED: ROLLED}, notes, {"repeated_share": repeats},
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ import sys
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction import _core
 from stiction.bodies.state import Kind, Mode, State
@@ -70,7 +71,7 @@ def run_materials(size: Scale, seed: int, progress: Progress) -> Measured:
         f"{MAX_CONTACTS:,} contacts of each kind and mode of its own throws, in one call."
     ]
     return Measured(
-        "materials", "Materials and networks", "µs a body and step, µs a contact", [WHOLE_BATCH, *GROUPS], figures,
+        "Materials and networks", "µs a body and step, µs a contact", [WHOLE_BATCH, *GROUPS], figures,
         {name: LEARNED for name in MATERIALS}, notes,
     )  # fmt: skip
 
@@ -116,10 +117,13 @@ def run_profile(size: Scale, seed: int, progress: Progress) -> Measured:
     with pinned(), quiet():
         peak = sgemm_peak()
         for t in moments.tolist():
-            moment = _Moment(law, to_motion(law.body, throws.state(t)))
-            found.append(moment.times(10 * size.repeats))
-            flops.append(moment.flops())
-            counts.append([len(moment.contacts), len(moment.described), len(moment.dynamic)])
+            motion = to_motion(law.body, throws.state(t))
+            contacts = _core.touching(law.body.hull, *motion, SETTING.timestep, SETTING.gravity)
+            dynamic = law.classify(contacts) == Mode.DYNAMIC
+            pressing = contacts.record["unit_impulse"] > 0
+            found.append(_step_times(law, motion, contacts, 10 * size.repeats))
+            flops.append(_flops(law, [contacts.record["kind"][chosen] for chosen in (pressing, dynamic)]))
+            counts.append([len(contacts), pressing.sum(), dynamic.sum()])
             advance()
     mean = {part: 1e6 * float(np.mean([times[part] for times in found])) / CHUNK for part in found[0]}
     mean[BOUND] = 1e6 * float(np.mean(flops)) / CHUNK / peak
@@ -133,7 +137,7 @@ def run_profile(size: Scale, seed: int, progress: Progress) -> Measured:
         f"Peak of this core in single-precision matrix products: {peak / 1e9:.0f} Gflop/s.",
     ]
     return Measured(
-        "profile", "A batch step", "µs a body and step", ["µs", "% of the step"],
+        "A batch step", "µs a body and step", ["µs", "% of the step"],
         {part: {"µs": mean[part], "% of the step": 100 * mean[part] / mean[TOTAL]} for part in order}, {}, notes,
         {"sgemm_flop_per_s": peak, "flop_per_body_step": float(np.mean(flops)) / CHUNK},
     )  # fmt: skip
@@ -146,48 +150,35 @@ def sgemm_peak() -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | one).stdout)
 
 
-class _Moment:
-    """A chunk of bodies in the middle of their throws, and the parts of the step that they are about to make."""
+def _step_times(law: AugmentedLaw, motion: Motion, contacts: _core.Contacts, repeats: int) -> dict[str, float]:
+    """Return the least time of each part of a step of a chunk of bodies [s]."""
+    native, recipe = law.native, law.inputs.recipe(law.body.mass)
+    stepper = _core.Stepper(native, law.body.hull, *motion, SETTING.timestep, SETTING.gravity, 0)
 
-    def __init__(self, law: AugmentedLaw, motion: Motion) -> None:
-        self.law, self.native, self.motion, setting = law, law.native, motion, SETTING
-        world = setting.timestep, setting.gravity
-        self.recipe = law.inputs.recipe(law.body.mass)
-        self.stepper = _core.Stepper(self.native, law.body.hull, *motion, *world, 0)
-        self.contacts = _core.touching(law.body.hull, *motion, *world)
-        self.dynamic = np.flatnonzero(law.classify(self.contacts) == Mode.DYNAMIC)
-        self.described = np.flatnonzero(self.contacts.record["unit_impulse"] > 0)
+    def step() -> None:
+        stepper.set(*motion)
+        stepper.step()
 
-    def times(self, repeats: int) -> dict[str, float]:
-        """Return the least time of each part for the whole chunk [s]."""
+    describe = least_time(lambda: _core.describe(contacts, recipe), repeats)
+    classify = least_time(lambda: native.classify(contacts), repeats)
+    respond = least_time(lambda: native.respond(contacts), repeats)
+    native.classify(contacts)
+    friction = least_time(lambda: native.friction(contacts), repeats)
+    whole = least_time(step, repeats) - least_time(lambda: stepper.set(*motion), repeats)
+    return {
+        DESCRIBE: describe,
+        NETWORKS: classify - describe + friction,
+        SOLVE: respond - classify - friction,
+        MOVE: whole - respond,
+        TOTAL: whole,
+    }
 
-        def reset() -> None:
-            self.stepper.set(*self.motion)
 
-        def step() -> None:
-            self.stepper.set(*self.motion)
-            self.stepper.step()
-
-        describe = least_time(lambda: _core.describe(self.contacts, self.recipe), repeats)
-        classify = least_time(lambda: self.native.classify(self.contacts), repeats)
-        respond = least_time(lambda: self.native.respond(self.contacts), repeats)
-        self.native.classify(self.contacts)
-        friction = least_time(lambda: self.native.friction(self.contacts), repeats)
-        whole = least_time(step, repeats) - least_time(reset, repeats)
-        return {
-            DESCRIBE: describe,
-            NETWORKS: classify - describe + friction,
-            SOLVE: respond - classify - friction,
-            MOVE: whole - respond,
-            TOTAL: whole,
-        }
-
-    def flops(self) -> float:
-        """Return the additions and multiplications in the networks that this step evaluates."""
-        total = 0.0
-        for role, chosen in enumerate((self.described, self.dynamic)):
-            kinds = self.contacts.record["kind"][chosen]
-            for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
-                sizes = self.law.parts[kind][role].sizes
-                total += float((kinds == kind).sum()) * sum(2 * a * b for a, b in pairwise(sizes))
-        return total
+def _flops(law: AugmentedLaw, kinds: list[NDArray]) -> float:
+    """Return the additions and multiplications of the classifiers, then the regressors, at contacts of these kinds."""
+    total = 0.0
+    for role, chosen in enumerate(kinds):
+        for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
+            sizes = law.parts[kind][role].sizes
+            total += float((chosen == kind).sum()) * sum(2 * a * b for a, b in pairwise(sizes))
+    return total
