@@ -31,7 +31,7 @@ from stiction_studies.speed.bench_worlds import (
     Scale,
     StepperWorld,
 )
-from stiction_studies.timing import Run, cores, in_threads, least_times, timed
+from stiction_studies.timing import Run, cores, timed, times_in_threads
 
 THREADS = {1: "1 thread", 2: "2 threads"}
 
@@ -89,18 +89,13 @@ def run_many(size: Scale, seed: int, progress: Progress) -> Measured:
         start = to_motion(law.body, states)
         world = engines[MUJOCO].box(law.body, start, bench_worlds.friction_of(law), SETTING)
         works[MUJOCO_ROLLED] = lambda k: world.roll(slice(None), size.steps, k)  # pyright: ignore
-    threads = [k for k in THREADS if k <= cores()]
-    if len(threads) == 1:
+    if cores() == 1:
         notes.append("There is one core only, so that two threads were left out.")
-    runs = {f"{name}, {THREADS[k]}": in_threads(work, k) for name, work in works.items() for k in threads}
-    advance = progress(f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1))
-    least = least_times(runs, size.rounds, advance)
+    least = times_in_threads(works, size.rounds, partial(progress, f"{size.batch:,} throws at once"))
     if world is not None:
         world.close()
     steps = size.batch * size.steps
-    figures = {
-        name: {THREADS[k]: 1e6 * float(least[f"{name}, {THREADS[k]}"][0]) / steps for k in threads} for name in works
-    }
+    figures = {name: {THREADS[k]: 1e6 * seconds / steps for k, seconds in least[name].items()} for name in works}
     repeats = repeated_share(rollout(law, states, size.steps))
     notes = [
         f"{size.batch:,} throws of {size.steps} steps in one call.",
