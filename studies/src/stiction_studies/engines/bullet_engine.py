@@ -234,7 +234,7 @@ class BulletEngine(Engine):
                 both = ((_pose(client, number), part.slide) for number, part in parts)
                 return [value for pose, slide in both for value in (pose if slide is None else pose[7:])]
 
-            return scene.poses(film(step, read, steps, every), 7, lambda pose: pose)
+            return scene.poses(film(step, read, steps, every))
 
     def roll_links(
         self, model: Any, states: NDArray[np.float64], frames: int, substeps: int, contact: Coefficients

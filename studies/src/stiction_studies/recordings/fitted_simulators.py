@@ -183,30 +183,24 @@ def _numbers(body: Body) -> list:
     """Return the parameters of the model: the same of contact as under our own fitter, the size, and the ground."""
     from stiction_studies.engines.mujoco_sysid import ModelParameter
 
-    def friction(spec, to):
-        spec.pairs[0].friction[:2] = to
+    def apply(name: str, spec: Any, to: float) -> None:
+        pair = spec.pairs[0]
+        if name == "friction":
+            pair.friction[:2] = to
+        elif name == "torsion":
+            pair.friction[2] = to
+        elif name == "time_constant":
+            pair.solref[0] = to
+        elif name == "damping_ratio":
+            pair.solref[1] = to
+        elif name == "size":
+            spec.geom("body").size = np.array(body.size) / 2 * to
+        else:
+            spec.geom("ground").pos = [0.0, 0.0, to]
 
-    def torsion(spec, to):
-        spec.pairs[0].friction[2] = to
-
-    def time_constant(spec, to):
-        spec.pairs[0].solref[0] = to
-
-    def damping_ratio(spec, to):
-        spec.pairs[0].solref[1] = to
-
-    def size(spec, to):
-        spec.geom("body").size = np.array(body.size) / 2 * to
-
-    def ground(spec, to):
-        spec.geom("ground").pos = [0.0, 0.0, to]
-
-    applied = friction, torsion, time_constant, damping_ratio
-    return [
-        *(ModelParameter(p.name, p.start, p.step, p.low, p.high, apply) for p, apply in zip(CONTACT[MUJOCO], applied)),
-        ModelParameter("size", 1.0, 0.001, 0.8, 1.2, size),
-        ModelParameter("ground", 0.0, 1e-4, -0.01, 0.01, ground),
-    ]
+    contact = [(p.name, p.start, p.step, p.low, p.high) for p in CONTACT[MUJOCO]]
+    others = [("size", 1.0, 0.001, 0.8, 1.2), ("ground", 0.0, 1e-4, -0.01, 0.01)]
+    return [ModelParameter(*row, functools.partial(apply, row[0])) for row in contact + others]
 
 
 class SysidJointed:

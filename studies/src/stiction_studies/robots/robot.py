@@ -120,7 +120,7 @@ def walk_with_law(plan: Walk) -> Run:
             evaluations[t] = max(evaluations[t], contact.evaluations)
             impulse[t, k], mode[t, k], kind[t, k] = contact.impulse, contact.mode, contact.kind
 
-    trunk, feet_at, seconds = drive(sim.model, sim.data, sim.step, after_step, plan)
+    trunk, feet_at, seconds = drive(sim.model, sim.data, sim.step, plan, after_step=after_step)
     feet = list(sim.contacts.values())
     touching = (kind > 0).sum(axis=1)
     info = {
@@ -142,16 +142,21 @@ def walk_in_mujoco(plan: Walk) -> Run:
     model = mujoco.MjModel.from_xml_string(model_text())
     data = mujoco.MjData(model)
     frames, shown = Frames(), plan.shown
-    trunk, feet, seconds = drive(
-        model, data, lambda: mujoco.mj_step(model, data), lambda t: frames.take(data) if t in shown else None, plan
-    )
+    take = lambda t: frames.take(data) if t in shown else None  # noqa: E731
+    trunk, feet, seconds = drive(model, data, lambda: mujoco.mj_step(model, data), plan, after_step=take)
     steps = len(trunk)
     nothing, info = np.zeros((steps, 4), np.int8), {"microseconds_per_step": 1e6 * seconds / steps}
     return Run(trunk, feet, np.zeros((steps, 4, 6)), nothing, nothing, info, frames, nothing[:0])
 
 
 def drive(
-    model: Any, data: Any, step: Callable[[], None], after_step: Callable[[int], None], plan: Walk, *, lift: float = 0.0
+    model: Any,
+    data: Any,
+    step: Callable[[], None],
+    plan: Walk,
+    *,
+    after_step: Callable[[int], None] = lambda t: None,
+    lift: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Stand, walk and stand; return trunk (steps, 4) and feet (steps, 4, 3) of every step, and the time of all [s].
 

@@ -85,8 +85,7 @@ def _seconds(work: str) -> float:
     """Time from before the process starts until its work is done [s]."""
     start_time = time.time()  # the one clock that two processes share
     code = f"{work}\nimport time; print(time.time())"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return float(found.stdout) - start_time
+    return float(_output(code)) - start_time
 
 
 def _output(code: str, *arguments: object) -> str:
