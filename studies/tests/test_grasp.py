@@ -10,16 +10,16 @@ pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 from stiction.mujoco.simulation import mujoco
 from stiction_studies.engines.mujoco_engine import scene_mjcf
 from stiction_studies.engines.scene_parts import G, Part, Scene
-from stiction_studies.engines.worlds import BULLET, DART, ENGINES, MUJOCO
+from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, load_engine
 from stiction_studies.robots import grasp, grasp_scenes
 
 SHAPES = {"box": (0.1, 0.2, 0.3), "sphere": (0.1,), "capsule": (0.05, 0.3), "cylinder": (0.05, 0.3)}
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=(MUJOCO, BULLET, DART))
 def engine(request):
     pytest.importorskip({MUJOCO: "mujoco", BULLET: "pybullet", DART: "dartpy"}[request.param])
-    return ENGINES[request.param]()
+    return load_engine(request.param)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

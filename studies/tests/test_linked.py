@@ -10,7 +10,7 @@ from stiction import InputError
 from stiction.fit.jointed_part import JointedPart
 from stiction.fit.jointed_starts import SUBSTEPS, roll_plainly
 from stiction_studies.engines.scene_parts import links_of
-from stiction_studies.engines.worlds import BULLET, DART, ENGINES, Coefficients
+from stiction_studies.engines.worlds import BULLET, DART, Coefficients, load_engine
 
 ELBOW = Path(__file__).parents[2] / "examples" / "elbow.xml"
 # At this step Bullet finds the corners of the flat drop below while they are not deep: deeper, it bounces less.
@@ -30,7 +30,7 @@ NUMBERS = {
 @pytest.fixture(params=[BULLET, DART])
 def simulator(request):
     pytest.importorskip({BULLET: "pybullet", DART: "dartpy"}[request.param])
-    return ENGINES[request.param]()
+    return load_engine(request.param)
 
 
 @pytest.fixture(scope="module")

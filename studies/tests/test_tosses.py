@@ -1,4 +1,4 @@
-"""The study of tosses: what the first frame costs is told from what the law costs; tables say what they show."""
+"""The study of tosses: errors from the first frame are separated from those of the law; tables show the figures."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_a_true_first_frame_costs_nothing(tosses):
     assert rows["flight, as fitted here"]["position"]["mean"] < 3 * floor
 
 
-def test_a_cube_that_is_still_held_is_told_from_one_that_is_free(tosses):
+def test_a_held_cube_is_distinguished_from_a_free_one(tosses):
     true = starts(6, 2)
     spin = true.angular_velocity.copy()
     spin[:2] += [0.6, 0.0, 0.0]

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,19 +95,33 @@ def timed(work: Callable[[], object]) -> float:
     return 1e-9 * (time.perf_counter_ns() - start)
 
 
+def least_time(work: Callable[[], object], repeats: int = 5) -> float:
+    """Return the least time of so many calls [s], after a warm-up."""
+    return min(timed(work) for _ in range(repeats + 1))
+
+
 def cores() -> int:
     """Return the number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def in_threads(work: Callable[[int], object], threads: int) -> Run:
-    """Return a run of work with so many threads; a single one stays on one core."""
+def times_in_threads(
+    works: dict[str, Callable[[int], object]], repeats: int, progress: Callable[[int], Callable[[], object]]
+) -> dict[str, dict[int, float]]:
+    """Return the least time of each work [s] with one thread, which stays on one core, and with two if there are cores.
 
-    def turn() -> NDArray[np.float64]:
+    works: by name, called with the number of threads
+    progress: returns, for a number of turns, the function that counts one
+    """
+
+    def turn(work: Callable[[int], object], threads: int) -> NDArray[np.float64]:
         with pinned() if threads == 1 else nullcontext():
             return np.array([timed(lambda: work(threads))])
 
-    return turn
+    numbers = [k for k in (1, 2) if k <= cores()]
+    turns = {f"{name}, {k}": partial(turn, work, k) for name, work in works.items() for k in numbers}
+    least = least_times(turns, repeats, progress(len(turns) * (repeats + 1)))
+    return {name: {k: float(least[f"{name}, {k}"][0]) for k in numbers} for name in works}
 
 
 def _reading(times: int = 100) -> float:

@@ -234,7 +234,7 @@ class BulletEngine(Engine):
                 both = ((_pose(client, number), part.slide) for number, part in parts)
                 return [value for pose, slide in both for value in (pose if slide is None else pose[7:])]
 
-            return scene.poses(film(step, read, steps, every), 7, lambda pose: pose)
+            return scene.poses(film(step, read, steps, every))
 
     def roll_links(
         self, model: Any, states: NDArray[np.float64], frames: int, substeps: int, contact: Coefficients
@@ -272,15 +272,13 @@ def throw(
 
     friction: Coulomb coefficient of body and ground
     """
-    steps = checks.count("steps", steps, 0)
-    mu = checks.non_negative("friction", friction)
     if body.shape != "box" or np.any(body.com) or np.any(body.inertia != np.diag(np.diag(body.inertia))):
         raise checks.InputError("Only a box with its centre of mass in the middle can be thrown in Bullet.")
-    setting = Setting(checks.positive("timestep [s]", timestep), checks.array("gravity", gravity, (3,)))
+    setting = Setting(timestep, np.array(gravity, dtype=np.float64))
     check_start(body, state)
     start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
     record = empty_record(len(start.position), steps)
-    with closing(BulletEngine().box(body, start, mu, setting)) as world:
+    with closing(BulletEngine().box(body, start, friction, setting)) as world:
         frames = world.film(len(world.starts), world.read, steps, 1)
     record.position[:], record.quaternion[:], record.twist[:] = np.split(frames, (3, 7), axis=2)
     check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])

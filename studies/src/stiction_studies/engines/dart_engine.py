@@ -141,7 +141,7 @@ def chain(
     world.addSkeleton(ground)
     skeleton = dartpy.dynamics.Skeleton("chain")
     length, count, parent = link.size[0], starts.shape[1], None
-    for k in range(count):  # each body frame lies at its joint, the box ahead of it along x
+    for k in range(count):  # each body frame is at its joint, the box ahead of it along x
         properties = dartpy.dynamics.RevoluteJointProperties()
         properties.mAxis = [0.0, 1.0, 0.0]
         joint, node = skeleton.createRevoluteJointAndBodyNodePair(parent, properties)
@@ -227,7 +227,7 @@ def _add_part(world: Any, part: Part, friction: float) -> Any:
 
 
 def _linked(links: list[Link], contact: Coefficients) -> Any:
-    """Return the skeleton of a part on hinges; each frame lies at its link's centre of mass, in the link's axes."""
+    """Return the skeleton of a part on hinges; each frame is at its link's centre of mass, in the link's axes."""
     skeleton = dartpy.dynamics.Skeleton("part")
     nodes: list[Any] = []
     for link in links:

@@ -97,7 +97,7 @@ class MujocoEngine(Engine):
         model = mujoco.MjModel.from_xml_string(scene_mjcf(scene, self.options))
         data = mujoco.MjData(model)
         start_scene(scene, data)
-        return scene_poses(scene, film(partial(mujoco.mj_step, model, data), data.qpos.copy, steps, every))
+        return scene.poses(film(partial(mujoco.mj_step, model, data), data.qpos.copy, steps, every))
 
 
 def posed(model_text: str, angles: NDArray[np.float64]) -> MujocoWorld:
@@ -173,11 +173,6 @@ def start_scene(scene: Scene, data: Any) -> None:
             data.qvel[at + 3 : at + 6] = turn.inv().apply(part.spin)  # in body axes
         at += 6 if part.slide is None else 1
     data.ctrl[:] = [part.force for part in scene.parts if part.slide is not None]
-
-
-def scene_poses(scene: Scene, qpos: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the poses (frames, parts, 7) of all parts from MuJoCo's joint positions (frames, nq)."""
-    return scene.poses(qpos, 7, lambda pose: pose)
 
 
 def _part(part: Part) -> str:

@@ -96,7 +96,10 @@ class Scene:
         return np.array([np.sin(a), 0.0, np.cos(a)])
 
     def poses(
-        self, q: NDArray[np.float64], n_free: int, free: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+        self,
+        q: NDArray[np.float64],
+        n_free: int = _POSE,
+        free: Callable[[NDArray[np.float64]], NDArray[np.float64]] = lambda pose: pose,
     ) -> NDArray[np.float64]:
         """Return the poses (frames, parts, 7) of all parts from joint positions (frames, n), part after part.
 
@@ -120,7 +123,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid link; its frame is that of the body for the base, and lies at the hinge for the others.
+    """A rigid link; its frame is that of the body for the base, and at the hinge for the others.
 
     parent: number of the parent link, -1 for the base; place: of its hinge in the parent's frame [m]
     turn: rotation of its frame against the parent's at angle 0

@@ -1,7 +1,8 @@
-"""What the studies ask of a simulator: worlds with one body above a ground, tosses, scenes, and parts on hinges."""
+"""The interface of a simulator: worlds with one body above a ground, tosses, scenes, and parts on hinges."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from stiction.bodies.state import State
 from stiction.simulation.motion import Motion, Setting
 from stiction_studies.engines.scene_parts import Scene
 
+MUJOCO, BULLET, DART = "MuJoCo", "Bullet", "DART"
 FOOT = 0.002  # radius of a sphere that stands for a contact point [m]
 Poses = tuple[NDArray[np.float64], NDArray[np.float64]]  # positions (n, frames, 3), quaternions (n, frames, 4)
 
@@ -108,36 +110,23 @@ class Engine(ABC):
         raise NotImplementedError
 
 
-def _mujoco() -> Engine:
-    from stiction_studies.engines.mujoco_engine import MujocoEngine
-
-    return MujocoEngine()
-
-
-def _bullet() -> Engine:
-    from stiction_studies.engines.bullet_engine import BulletEngine
-
-    return BulletEngine()
-
-
-def _dart() -> Engine:
-    from stiction_studies.engines.dart_engine import DartEngine
-
-    return DartEngine()
-
-
-MUJOCO, BULLET, DART = "MuJoCo", "Bullet", "DART"
-ENGINES: dict[str, Callable[[], Engine]] = {MUJOCO: _mujoco, BULLET: _bullet, DART: _dart}
+def load_engine(name: str) -> Engine:
+    """Return the simulator of this name: MUJOCO, BULLET or DART."""
+    if name == MUJOCO:
+        from stiction_studies.engines.mujoco_engine import MujocoEngine as Loaded
+    elif name == BULLET:
+        from stiction_studies.engines.bullet_engine import BulletEngine as Loaded
+    else:
+        from stiction_studies.engines.dart_engine import DartEngine as Loaded
+    return Loaded()
 
 
 def installed() -> dict[str, Engine]:
     """Return the simulators that are installed, by name."""
     found = {}
-    for name, load in ENGINES.items():
-        try:
-            found[name] = load()
-        except ImportError:
-            continue
+    for name in (MUJOCO, BULLET, DART):
+        with suppress(ImportError):
+            found[name] = load_engine(name)
     return found
 
 

@@ -1,7 +1,7 @@
-"""What a forecast of the cube costs, and what is lost on the way from the identified law to the paper's networks."""
+"""Time of a forecast of the cube, and errors on the way from the identified law to the paper's networks."""
 
-import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,11 +15,13 @@ from stiction.commands.options import CollectOptions
 from stiction.fit.forecast import horizon
 from stiction.fit.toss_objective import Motions
 from stiction.laws.impact import ImpactLaw
+from stiction.laws.law import Law
 from stiction.laws.modelfile import load
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
 from stiction_studies.engines.worlds import MUJOCO, installed
 from stiction_studies.recordings.fitted_simulators import Peer
+from stiction_studies.timing import least_time
 
 BATCH, FRAMES = 1000, 100  # tosses of a batch, each as long as the median toss
 _SUBSTEPS = 4  # steps of the networks in a frame
@@ -33,28 +35,20 @@ def costs(law: ImpactLaw, tosses: Tosses, states: State, mujoco: Mapping[str, fl
     """
     steps = horizon(tosses, (None,)).tolist()
     many = states[np.arange(BATCH) % len(steps)]
-    one = [_least(lambda i=i: rollout(law, states[i], steps[i])) for i in range(len(steps))]
+    one = [least_time(lambda i=i: rollout(law, states[i], steps[i])) for i in range(len(steps))]
     found: dict[str, Any] = {
         "one_toss_s": float(np.median(one)),
         "batch": BATCH,
         "frames": FRAMES,
-        "batch_s": _least(lambda: rollout(law, many, FRAMES)),
+        "batch_s": least_time(lambda: rollout(law, many, FRAMES)),
     }
     if mujoco is not None:
         peer = Peer(installed()[MUJOCO], law.body, law.gravity)
         contact = {p.name: mujoco[p.name] for p in peer.contact}
-        found["mujoco_batch_s"] = _least(lambda: peer.motions(contact, many, np.full(BATCH, FRAMES), tosses.timestep))
+        found["mujoco_batch_s"] = least_time(
+            lambda: peer.motions(contact, many, np.full(BATCH, FRAMES), tosses.timestep)
+        )
     return found
-
-
-def _least(call: Callable[[], Any]) -> float:
-    call()
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 # From the law to networks. The law is thrown as ground truth, the paper's classifiers and regressors are trained on its
@@ -82,20 +76,20 @@ def trained(folder: Path, law: ImpactLaw, throws: int, optimiser: int, seed: int
 
 
 def stages(
-    law: ImpactLaw, networks: Path, states: State, frames: NDArray[np.int64], timestep: float
-) -> dict[str, Motions]:
-    """Return the motions of the law itself in whole steps, the same without restitution, and those of the networks."""
+    law: ImpactLaw, networks: Path, frames: NDArray[np.int64], timestep: float
+) -> dict[str, Callable[[State], Motions]]:
+    """Return the forecasts of the law itself in whole steps, the same without restitution, and of the networks."""
     plain = ImpactLaw(law.body, law.material, timestep=law.timestep, gravity=law.gravity)  # ground at z = 0
     models = {
         "the law, in whole steps": plain,
         "the same, without restitution": plain.with_material(restitution=0.0),
         "the paper's networks, trained on it": load(networks),
     }
-    up, found = np.array([0.0, 0.0, law.ground]), {}
-    lowered = State(states.position - up, states.quaternion, states.velocity, states.angular_velocity)
-    steps, h = _SUBSTEPS * int(max(frames)), timestep / _SUBSTEPS
-    for name, model in models.items():
+    steps, h, up = _SUBSTEPS * int(max(frames)), timestep / _SUBSTEPS, np.array([0.0, 0.0, law.ground])
+
+    def forecast(model: Law, states: State) -> Motions:
+        lowered = State(states.position - up, states.quaternion, states.velocity, states.angular_velocity)
         run = rollout(model, lowered, steps, timestep=h, gravity=law.gravity, substeps=0)
-        position, quaternion = run.position[:, ::_SUBSTEPS] + up, run.quaternion[:, ::_SUBSTEPS]
-        found[name] = list(zip(position, quaternion))
-    return found
+        return list(zip(run.position[:, ::_SUBSTEPS] + up, run.quaternion[:, ::_SUBSTEPS]))
+
+    return {name: partial(forecast, model) for name, model in models.items()}

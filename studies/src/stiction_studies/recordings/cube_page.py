@@ -89,17 +89,12 @@ def _costs(costs: dict[str, Any]) -> Table:
     batch = f"{costs['batch']} tosses of {costs['frames']} frames"
     rows = [
         ["one toss, stiction", f"{costs['one_toss_s'] * 1e3:.2f} ms"],
-        [f"{batch}, stiction", _seconds(costs["batch_s"])],
+        [f"{batch}, stiction", f"{costs['batch_s']:.2f} s"],
     ]
     if "mujoco_batch_s" in costs:
-        rows.append([f"{batch}, MuJoCo", _seconds(costs["mujoco_batch_s"])])
-    return Table(
-        "Time of a forecast on one core", ["", "time"], rows, "MuJoCo by its batched rollout, four steps a frame."
-    )
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f} s"
+        rows.append([f"{batch}, MuJoCo", f"{costs['mujoco_batch_s']:.2f} s"])
+    note = "MuJoCo by its batched rollout, four steps a frame."
+    return Table("Time of a forecast on one core", ["", "time"], rows, note)
 
 
 def _rows(models: list[dict[str, Any]]) -> list[list[str]]:

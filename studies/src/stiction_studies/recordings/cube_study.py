@@ -5,7 +5,9 @@ training tosses; figures are of its validation tosses, from the recorded first f
 the data set fits to the free flight ("fit").
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from stiction.basics.progress import parts
+from stiction.basics.progress import Report, parts
 from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.fit.forecast import TossErrors, toss_errors
 from stiction.fit.free import LawType, fit_law
 from stiction.fit.identify import IdentifySettings, identify_tosses
-from stiction.fit.toss_objective import Motions, fit, horizon, roll_law
+from stiction.fit.toss_objective import Motions, horizon, roll_law
 from stiction.laws.impact import INCREMENTS, ImpactLaw
 from stiction.laws.modelfile import load
 from stiction.recordings.flight_estimate import flight_estimate
@@ -29,10 +31,10 @@ from stiction.recordings.tosses import Recordings, Tosses
 from stiction.simulation.motion import Setting
 from stiction_studies.engines.worlds import Engine, installed
 from stiction_studies.page.section import Replay
-from stiction_studies.recordings import cube_page, first_frames, fitted_simulators
+from stiction_studies.recordings import cube_page, first_frames
 from stiction_studies.recordings.cube_costs import costs, stages, trained
 from stiction_studies.recordings.cube_page import rivals
-from stiction_studies.recordings.fitted_simulators import Peer
+from stiction_studies.recordings.fitted_simulators import SYSID, Peer, SysidRival, fitted_values, has_sysid
 from stiction_studies.study import Study, joined
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
@@ -140,11 +142,12 @@ class _Fits:
         self.body, self.starts, self.seed = body, starts, seed
         self.train, self.tosses, self.groups = train, recordings.tosses, recordings.groups
         self.held_tosses: Tosses = recordings.tosses[held]
+        self.steps = horizon(self.held_tosses, (None,))
         self.errors: dict[tuple[str, str], TossErrors] = {}  # of each model and start
         self.forecasts: dict[str, Motions] = {}  # of each model, from the flight
         self.values: dict[str, dict[str, float]] = {}  # of the parameters of each simulator
 
-    def everything(self, size: Scale, progress) -> dict[str, Any]:
+    def everything(self, size: Scale, progress: Report) -> dict[str, Any]:
         """Return the figures of all parts of the study for JSON."""
         tosses, groups = self.some(size.ours), self.groups[self.chosen(size.ours)]
         settings = IdentifySettings(effects=False)
@@ -160,10 +163,10 @@ class _Fits:
             for engine in installed().values()
             for with_body in (False, True)
         ]
-        rows += [self.sysid(size.peers, progress)] if fitted_simulators.has_sysid() else []
+        rows += [self.sysid(size.peers, progress)] if has_sysid() else []
         return {
             "models": rows,
-            "efficiency": [self.efficiency(n, progress, size, ours) for n in size.efficiency],
+            "efficiency": [self.fewer(n, progress, size, ours) for n in size.efficiency],
             "ablation": [self.ablation(name, size.ablation, progress) for name in ABLATIONS],
             "coverage": {
                 "validation": {str(k): v for k, v in found.coverage.items()},
@@ -180,30 +183,21 @@ class _Fits:
         """Return their numbers."""
         return drawn(self.train, number, [self.seed, draw])
 
-    def identified(self, number: int, progress, name: str, draw: int = 0) -> ImpactLaw:
-        """Return our law fitted to so many tosses, without the ingredient of this name."""
-        tosses, memory = self.some(number, draw), 1 if name == NO_MEMORY else INCREMENTS
-        shown = lambda done, most: progress(name, done, most)  # noqa: E731
-        law = LawType(ABLATIONS.get(name) or {}, memory=memory)
-        return fit_law(tosses, self.body, law, errors=False, progress=shown).law(tosses.timestep)
+    def figures(self, name: str, forecast: Callable[[State], Motions]) -> dict[str, Any]:
+        """Return mean errors of a model's forecasts of the validation tosses from both starts."""
+        for start, states in vars(self.starts).items():
+            self.forecasts[name] = forecast(states)
+            self.errors[name, start] = toss_errors(self.held_tosses, self.forecasts[name], SIDE)
+        return {start: self.errors[name, start].means() for start in vars(self.starts)}
 
     def figures_of_law(self, law: ImpactLaw, name: str) -> dict[str, Any]:
-        """Return errors on the validation tosses from both starts."""
-        steps = horizon(self.held_tosses, (None,))
-        return self.figures(name, *(roll_law(law, start, steps) for start in (self.starts.raw, self.starts.fit)))
-
-    def figures(self, name: str, raw: Motions, fitted: Motions) -> dict[str, Any]:
-        """Return mean errors of motions from both starts."""
-        for start, motions in (("raw", raw), ("fit", fitted)):
-            self.errors[name, start] = toss_errors(self.held_tosses, motions, SIDE)
-        self.forecasts[name] = fitted
-        return {start: self.errors[name, start].means() for start in ("raw", "fit")}
+        """Return the same for a law."""
+        return self.figures(name, lambda start: roll_law(law, start, self.steps))
 
     def rows(self) -> dict[str, Any]:
         """Return columns of all errors, one row for each toss, model and start."""
         number = np.arange(len(self.held_tosses))
-        parts = [{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()]
-        return joined(parts)
+        return joined([{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()])
 
     def rivals(self) -> list[Replay]:
         """Return our forecast of a toss beside that of MuJoCo, where it is installed."""
@@ -216,59 +210,56 @@ class _Fits:
     def networks(self, folder: Path, size: Scale) -> list[dict[str, Any]]:
         """Return the errors of the paper's networks, trained on the law."""
         file = trained(folder, self.law, size.throws, size.optimiser, self.seed)
-        steps, h = horizon(self.held_tosses, (None,)), self.held_tosses.timestep
-        raw, fitted = (stages(self.law, file, start, steps, h) for start in (self.starts.raw, self.starts.fit))
-        return [{"model": name, **self.figures(name, raw[name], fitted[name])} for name in raw]
+        forecasts = stages(self.law, file, self.steps, self.held_tosses.timestep)
+        return [{"model": name, **self.figures(name, forecast)} for name, forecast in forecasts.items()]
 
-    def peer(self, engine: Engine, with_body: bool, number: int, progress) -> dict[str, Any]:
+    def peer(self, engine: Engine, with_body: bool, number: int, progress: Report) -> dict[str, Any]:
         """Return the figures of a simulator, fitted by our fitter."""
         tosses, name = self.some(number), f"{engine.name}{', body too' if with_body else ''}"
         com, gravity = self.flight(tosses)
         peer = Peer(engine, self.body, gravity)
         parameters = peer.parameters(with_body, com)
-        shown = lambda done, most: progress(name, done, most)  # noqa: E731
-        found = fit(peer.model(SIDE), parameters, tosses, progress=shown)
-        values = dict(zip((p.name for p in parameters), found.values.tolist()))
-        steps, h = horizon(self.held_tosses, (None,)), self.held_tosses.timestep
-        runs = (peer.motions(values, start, steps, h) for start in (self.starts.raw, self.starts.fit))
-        self.values[name] = values
-        return {"model": name, "fitted_tosses": len(tosses), "values": values, **self.figures(name, *runs)}
+        values = self.values[name] = fitted_values(peer.model(SIDE), parameters, tosses, partial(progress, name))
+        h = self.held_tosses.timestep
+        figures = self.figures(name, lambda start: peer.motions(values, start, self.steps, h))
+        return {"model": name, "fitted_tosses": len(tosses), "values": values, **figures}
 
-    def sysid(self, number: int, progress) -> dict[str, Any]:
+    def sysid(self, number: int, progress: Report) -> dict[str, Any]:
         """Return the figures of MuJoCo, fitted by its own toolbox."""
-        tosses, name = self.some(number), fitted_simulators.SYSID
+        tosses = self.some(number)
         com, gravity = self.flight(tosses)
-        rival = fitted_simulators.SysidRival(self.body, com, Setting(tosses.timestep, np.array(gravity)), SIDE)
-        rival.fit(tosses, lambda done, most: progress(name, done, most))
-        steps = horizon(self.held_tosses, (None,))
-        runs = (rival.motions(start, steps) for start in (self.starts.raw, self.starts.fit))
-        values = rival.found.values
-        return {"model": name, "fitted_tosses": len(tosses), "values": values, **self.figures(name, *runs)}
+        rival = SysidRival(self.body, com, Setting(tosses.timestep, gravity), SIDE)
+        rival.fit(tosses, partial(progress, SYSID))
+        figures = self.figures(SYSID, lambda start: rival.motions(start, self.steps))
+        return {"model": SYSID, "fitted_tosses": len(tosses), "values": rival.found.values, **figures}
 
-    def flight(self, tosses: Tosses) -> tuple[NDArray[np.float64], tuple[float, float, float]]:
-        """Return the centre of mass (3,) [m] and gravity [m/s^2] as free flight shows them."""
+    def flight(self, tosses: Tosses) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the centre of mass (3,) [m] and gravity (3,) [m/s^2] that free flight indicates."""
         found, _ = flight_estimate(tosses, self.body.inertia)
-        return found[:3], (0.0, 0.0, -float(found[3]))
+        return found[:3], np.array([0.0, 0.0, -found[3]])
 
-    def efficiency(self, number: int, progress, size: Scale, whole: dict[str, Any]) -> dict[str, Any]:
+    def fewer(self, number: int, progress: Report, size: Scale, whole: dict[str, Any]) -> dict[str, Any]:
         """Return the errors of our law fitted to fewer tosses: means over the draws, and the worst of them."""
         rows = [whole]
         if number != size.ours:
             draws = DRAWS if number <= FEW and size.validation > FEW else 1
-            rows = [self.few(number, draw, progress) for draw in range(draws)]
+            names = [f"stiction, {number} tosses" + (f", draw {draw + 1}" if draw else "") for draw in range(draws)]
+            rows = [self.refitted(number, progress, name, draw) for draw, name in enumerate(names)]
         found: dict[str, Any] = {"tosses": len(self.some(number)), "draws": len(rows)}
-        for start in ("raw", "fit"):
+        for start in vars(self.starts):
             measures = {what: [row[start][what] for row in rows] for what in rows[0][start]}
             found[start] = {what: float(np.mean(values)) for what, values in measures.items()}
             found[f"{start}_worst"] = {what: max(values) for what, values in measures.items()}
         return found
 
-    def few(self, number: int, draw: int, progress) -> dict[str, Any]:
-        """Return errors of our law fitted to one draw of some tosses."""
-        name = f"stiction, {number} tosses" + (f", draw {draw + 1}" if draw else "")
-        return self.figures_of_law(self.identified(number, progress, name, draw), name)
+    def refitted(self, number: int, progress: Report, name: str, draw: int = 0) -> dict[str, Any]:
+        """Return errors of our law fitted to so many tosses, without the ingredient of this name in ABLATIONS."""
+        tosses, memory = self.some(number, draw), 1 if name == NO_MEMORY else INCREMENTS
+        law = LawType(ABLATIONS.get(name) or {}, memory=memory)
+        found = fit_law(tosses, self.body, law, errors=False, progress=partial(progress, name))
+        return self.figures_of_law(found.law(tosses.timestep), name)
 
-    def ablation(self, name: str, number: int, progress) -> dict[str, Any]:
+    def ablation(self, name: str, number: int, progress: Report) -> dict[str, Any]:
         """Return errors of our law fitted without one ingredient."""
-        law = self.identified(number, progress, name)
-        return {"model": name, "fitted_tosses": len(self.some(number)), **self.figures_of_law(law, name)}
+        figures = self.refitted(number, progress, name)
+        return {"model": name, "fitted_tosses": len(self.some(number)), **figures}

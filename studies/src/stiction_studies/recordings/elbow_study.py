@@ -5,8 +5,9 @@ DART are fitted by one fitter, with the same parameters of the part, tosses, sta
 its own way, with at least our processor time.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from stiction.fit.jointed_part import JointedPart
 from stiction.mujoco.mjcf import mujoco
 from stiction_studies.engines.worlds import installed
 from stiction_studies.page.section import Section, Table
-from stiction_studies.recordings import fitted_simulators, forecast_comparison, jointed_chance, jointed_models
+from stiction_studies.recordings import forecast_comparison, jointed_chance, jointed_models
+from stiction_studies.recordings.fitted_simulators import SYSID, has_sysid
 from stiction_studies.recordings.forecast_comparison import Compared
 from stiction_studies.recordings.jointed_models import HORIZONS, UNITS, Fitted, replays
 from stiction_studies.study import Study, joined
@@ -51,7 +53,7 @@ class Scale:
     """Tosses that all models are fitted to, and evaluated on (None: all); and smaller numbers of fitted tosses."""
 
     fitted: int | None
-    judged: int | None
+    evaluated: int | None
     fewer: tuple[int, ...] = ()
 
 
@@ -64,7 +66,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
     size = SCALES[study.scale]
     part = JointedPart(mujoco.MjSpec.from_string(MEASURED), "the elbow")
     ready = prepare(path, part, tosses=size.fitted, seed=seed)
-    ready = replace(ready, held_out=ready.held_out[np.arange(len(ready.held_out))[: size.judged]])
+    ready = replace(ready, held_out=ready.held_out[np.arange(len(ready.held_out))[: size.evaluated]])
     ours, found = jointed_models.ours(ready, seed, study.command)
     others = _others(ready, ours.compared.seconds)
     found.save(study.folder / "elbow")
@@ -77,11 +79,13 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
         "margins": {m.model: forecast_comparison.margins(models[0], m, seed) for m in models[1:]},
         "fewer": [model.figures() for model in few],
         "middle": [model.figures() for model in middle],
-        "chance": chance.figures(),
+        "chance": vars(chance),
         **{name: found.figures[name] for name in ("coverage", "spread", "report", "parameters")},
     }
-    tables = [*forecast_comparison.tables(models, UNITS, seed), _costs(models), *_efficiency([*few, models[0]])]
-    tables += [_middle_table(middle), chance.table(), _regions(found.figures["coverage"])]
+    tables = [*forecast_comparison.tables(models, UNITS, seed), _costs(models)]
+    tables += [Table("How many tosses it takes", *_rows([*few, models[0]]))] if few else []
+    regions = {f"tosses inside: {what}": shares for what, shares in found.figures["coverage"].items()}
+    tables += [_middle_table(middle), chance.table(), forecast_comparison.regions(regions)]
     text = [*_TEXT, " ".join(found.figures["report"])]
     shown = replays(ready, ours, next((m for m in others if m.compared.model.startswith("MuJoCo")), None))
     section = Section(study.name, "Real tosses of two boxes on a hinge", text, study.command, tables, [], shown)
@@ -94,12 +98,9 @@ def _others(ready: Prepared, seconds: float) -> list[Fitted]:
     found = []
     with parts() as progress:
         for one in installed().values():
-            shown = lambda done, most, name=one.name: progress(name, done, most)  # noqa: E731
-            found.append(jointed_models.rival(one, ready, shown))
-        if fitted_simulators.has_sysid():
-            found.append(
-                jointed_models.sysid(ready, seconds, lambda done, most: progress(fitted_simulators.SYSID, done, most))
-            )
+            found.append(jointed_models.rival(one, ready, partial(progress, one.name)))
+        if has_sysid():
+            found.append(jointed_models.sysid(ready, seconds, partial(progress, SYSID)))
     return found
 
 
@@ -123,10 +124,6 @@ def _middle_table(models: Sequence[Compared]) -> Table:
     return Table("The mean of samples as a forecast", *_rows(models), note)
 
 
-def _efficiency(models: Sequence[Compared]) -> list[Table]:
-    return [Table("How many tosses it takes", *_rows(models))] if len(models) > 1 else []
-
-
 def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
     """Return columns and rows of mean errors over both horizons."""
     columns = ["", "fitted", *(f"{horizon}: {what}" for horizon in HORIZONS.values() for what in UNITS)]
@@ -137,22 +134,7 @@ def _rows(models: Sequence[Compared]) -> tuple[list[str], list[list[str]]]:
     return columns, rows
 
 
-def _regions(coverage: Mapping[str, Mapping[str, float]]) -> Table:
-    """Return how many tosses end inside the law's confidence regions: of the position, and of the joints."""
-    levels = next(iter(coverage.values()))
-    rows = [
-        [f"{100 * float(level):.0f} %", *(f"{100 * coverage[w][level]:.1f} %" for w in coverage)] for level in levels
-    ]
-    return Table(
-        "Ends within the law's confidence regions", ["region", *(f"tosses inside: {w}" for w in coverage)], rows
-    )
-
-
 def _costs(models: Sequence[Compared]) -> Table:
     rows = [[m.model, str(m.fitted), f"{m.seconds:.0f} s"] for m in models]
-    return Table(
-        "Processor time of each fit",
-        ["", "fitted", "time"],
-        rows,
-        "Ours with standard errors and confidence regions; sysid ends early once it has converged.",
-    )
+    note = "Ours with standard errors and confidence regions; sysid ends early once it has converged."
+    return Table("Processor time of each fit", ["", "fitted", "time"], rows, note)

@@ -39,7 +39,7 @@ def _rows(law: ImpactLaw, width: float, seed: int, name: str, tosses: Tosses, ra
     errors = {start: toss_errors(tosses, motion, width) for start, motion in motions.items()}
     free = ~still_held(raw, fit)
     for start in ("flight", "as recorded"):
-        errors[f"{start}, tosses that are free"] = _some(errors[start], free)
+        errors[f"{start}, tosses that are free"] = TossErrors(*(value[free] for value in vars(errors[start]).values()))
     own = roll_law(law, tosses.states(law.body, law.gravity, law.drag), steps)
     errors["flight, as fitted here"] = toss_errors(tosses, own, width)
     errors[FLOOR] = start_floor(law, tosses, width, seed=seed)
@@ -80,10 +80,6 @@ def spins_table(rows: list[dict[str, Any]]) -> Table:
     shown = [[row["tosses"], str(row["number"]), *(f"{value:.2f}" for value in row["off"])] for row in rows]
     note = "Means of validation tosses, from poses alone: fingers release over some frames, noise would stay the same."
     return Table("Spin between recorded poses, difference to the flight [rad/s]", columns, shown, note)
-
-
-def _some(errors: TossErrors, rows: NDArray[np.bool_]) -> TossErrors:
-    return TossErrors(*(value[rows] for value in vars(errors).values()))
 
 
 def _figures(errors: TossErrors, seed: int) -> dict[str, Any]:

@@ -21,13 +21,14 @@ from stiction.fit.toss_objective import (
     TossModel,
     Values,
     body_parameters,
+    fit,
     fitted_body,
     groups_alike,
     last_frames,
 )
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.motion import Setting
-from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine
+from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine, Poses
 
 SYSID = "mujoco.sysid"
 OUTLIER = 10.0  # percent of the width, or degrees: scale of the Cauchy loss of sysid
@@ -87,13 +88,27 @@ class Peer:
         lowered = State(states.position - up, states.quaternion, states.velocity, states.angular_velocity)
         contact = {p.name: values[p.name] for p in self.contact}
         setting = Setting(timestep, np.asarray(self.gravity, dtype=np.float64))
-        motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
-        for group in groups_alike(steps):
-            most = int(steps[group].max())
-            position, quaternion = self.engine.toss(body, lowered[group], most, setting, contact, self.drag)
-            for k, i in enumerate(group.tolist()):
-                motions[i] = position[k] + up, quaternion[k]
-        return motions
+
+        def toss(group: NDArray[np.int64], n: int) -> Poses:
+            position, quaternion = self.engine.toss(body, lowered[group], n, setting, contact, self.drag)
+            return position + up, quaternion
+
+        return _by_length(steps, toss)
+
+
+def _by_length(steps: NDArray[np.int64], toss: Callable[[NDArray[np.int64], int], Poses]) -> Motions:
+    """Return motions, each of its own number of steps (n,); `toss` simulates some together, for so many steps."""
+    motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
+    for group in groups_alike(steps):
+        for i, position, quaternion in zip(group.tolist(), *toss(group, int(steps[group].max()))):
+            motions[i] = position, quaternion
+    return motions
+
+
+def fitted_values(model: TossModel, parameters: list[Parameter], tosses: Any, progress: Progress) -> dict[str, float]:
+    """Return the values of a model's parameters, fitted to tosses as `model` takes them."""
+    found = fit(model, parameters, tosses, errors=False, progress=progress)
+    return dict(zip((p.name for p in parameters), found.values.tolist()))
 
 
 # `mujoco.sysid`, with our windows and starts.
@@ -143,12 +158,7 @@ class SysidRival:
         from stiction_studies.engines.mujoco_engine import rolled
 
         model = self.found.model
-        motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
-        for group in groups_alike(steps):
-            position, quaternion = rolled(model, states[group], int(steps[group].max()))
-            for k, i in enumerate(group.tolist()):
-                motions[i] = position[k], quaternion[k]
-        return motions
+        return _by_length(steps, lambda group, n: rolled(model, states[group], n))
 
     def _segments(self, tosses: Tosses, window: int | None) -> list:
         from stiction_studies.engines.mujoco_sysid import Segment
@@ -173,30 +183,24 @@ def _numbers(body: Body) -> list:
     """Return the parameters of the model: the same of contact as under our own fitter, the size, and the ground."""
     from stiction_studies.engines.mujoco_sysid import ModelParameter
 
-    def friction(spec, to):
-        spec.pairs[0].friction[:2] = to
+    def apply(name: str, spec: Any, to: float) -> None:
+        pair = spec.pairs[0]
+        if name == "friction":
+            pair.friction[:2] = to
+        elif name == "torsion":
+            pair.friction[2] = to
+        elif name == "time_constant":
+            pair.solref[0] = to
+        elif name == "damping_ratio":
+            pair.solref[1] = to
+        elif name == "size":
+            spec.geom("body").size = np.array(body.size) / 2 * to
+        else:
+            spec.geom("ground").pos = [0.0, 0.0, to]
 
-    def torsion(spec, to):
-        spec.pairs[0].friction[2] = to
-
-    def time_constant(spec, to):
-        spec.pairs[0].solref[0] = to
-
-    def damping_ratio(spec, to):
-        spec.pairs[0].solref[1] = to
-
-    def size(spec, to):
-        spec.geom("body").size = np.array(body.size) / 2 * to
-
-    def ground(spec, to):
-        spec.geom("ground").pos = [0.0, 0.0, to]
-
-    applied = friction, torsion, time_constant, damping_ratio
-    return [
-        *(ModelParameter(p.name, p.start, p.step, p.low, p.high, apply) for p, apply in zip(CONTACT[MUJOCO], applied)),
-        ModelParameter("size", 1.0, 0.001, 0.8, 1.2, size),
-        ModelParameter("ground", 0.0, 1e-4, -0.01, 0.01, ground),
-    ]
+    contact = [(p.name, p.start, p.step, p.low, p.high) for p in CONTACT[MUJOCO]]
+    others = [("size", 1.0, 0.001, 0.8, 1.2), ("ground", 0.0, 1e-4, -0.01, 0.01)]
+    return [ModelParameter(*row, functools.partial(apply, row[0])) for row in contact + others]
 
 
 class SysidJointed:
@@ -210,19 +214,16 @@ class SysidJointed:
         from stiction.fit.jointed_starts import SUBSTEPS
         from stiction_studies.engines.mujoco_sysid import Identification, ModelParameter
 
-        self.ready, self.build = ready, build
+        self.ready = ready
         self._timestep = ready.fitted.timestep / SUBSTEPS
         # Bounds that sysid can work with are finite.
         bounds = [(max(p.low, p.start - 5 * p.scale), min(p.high, p.start + 5 * p.scale)) for p in parameters]
         numbers = [ModelParameter(p.name, p.start, p.step, *both) for p, both in zip(parameters, bounds)]
         scene = ready.part.spec({p.name: p.start for p in parameters}, self._timestep)
         scene.compile()
-        self._found = Identification(scene.to_xml(), numbers, [], self._differences, SUBSTEPS, build=self._built)
-
-    @property
-    def values(self) -> dict[str, float]:
-        """What was found, by name."""
-        return self._found.values
+        self.found = Identification(
+            scene.to_xml(), numbers, [], self._differences, SUBSTEPS, build=lambda v: build(v, self._timestep)[0]
+        )
 
     def fit(self, seconds: float = 0.0, progress: Progress = lambda done, most: None) -> None:
         """Fit growing windows, as our own fit does.
@@ -234,23 +235,20 @@ class SysidJointed:
         tosses = self.ready.fitted
         stages = ((6, 96, 8), (12, 96, 8), (16, None, 5))  # frames after the first touch, max. tosses, iterations
         for number, (window, most, iterations) in enumerate(stages):
-            self._found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
+            self.found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
             progress(number + 1, len(stages))
         window, _most, iterations = stages[-1]
         before: dict[str, float] = {}
-        while time.process_time() - start < seconds and before != self.values:
-            before = self.values
-            self._found.fit(self._segments(tosses, window), iterations)
-
-    def _built(self, values: Mapping[str, float]) -> Any:
-        return self.build(values, self._timestep)[0]
+        while time.process_time() - start < seconds and before != self.found.values:
+            before = self.found.values
+            self.found.fit(self._segments(tosses, window), iterations)
 
     def _segments(self, tosses: Any, window: int | None) -> list:
         from stiction.fit.jointed_recording import rest_heights
         from stiction_studies.engines.mujoco_sysid import Segment
 
-        model, nq = self._found.model, self._found.model.nq
-        states = tosses.states(tosses.part.model(self.values, self._timestep, contact=False))
+        model, nq = self.found.model, self.found.model.nq
+        states = tosses.states(tosses.part.model(self.found.values, self._timestep, contact=False))
         lowered = rest_heights(model, tosses.tosses)
         segments = []
         for state, toss, height, last in zip(states, tosses.tosses, lowered, last_frames(tosses, window).tolist()):

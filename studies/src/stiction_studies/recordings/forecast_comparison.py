@@ -1,7 +1,7 @@
 """Errors of the forecasts of several models, over two horizons, with confidence intervals of the differences.
 
-Where bouncing parts come to rest is hardly predictable: a law is best judged soon after the first touch, and whole
-recordings show how fast forecasts diverge.
+Where bouncing parts come to rest is hardly predictable: a law is best evaluated soon after the first touch, and
+whole recordings show how fast forecasts diverge.
 """
 
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,8 @@ def rows(models: Sequence[Compared]) -> list[dict[str, Any]]:
     ]
 
 
-def regions(shares: Mapping[float, float], what: str = "recordings inside") -> Table:
-    """Return how many recordings end inside a law's confidence regions."""
-    rows = [[f"{100 * region:.0f} %", f"{100 * share:.1f} %"] for region, share in shares.items()]
-    return Table("Ends within the law's confidence regions", ["region", what], rows)
+def regions(coverage: Mapping[str, Mapping[Any, float]]) -> Table:
+    """Return how many recordings end inside a law's confidence regions: by column, the share of each level."""
+    levels = next(iter(coverage.values()))
+    rows = [[f"{100 * float(q):.0f} %", *(f"{100 * shares[q]:.1f} %" for shares in coverage.values())] for q in levels]
+    return Table("Ends within the law's confidence regions", ["region", *coverage], rows)

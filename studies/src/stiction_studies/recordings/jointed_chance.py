@@ -7,6 +7,7 @@ explains on tosses left out. And the mean of many samples, the best forecast whe
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,6 @@ from stiction_studies.page.section import Table
 from stiction_studies.recordings.jointed_models import UNITS, Fitted
 
 LOOKED_AT = 10  # frames from the touch on, by which friction and restitution of one toss are chosen
-_FACTORS = {  # 1 among them
-    "restitution": np.exp(np.linspace(-1.2, 0.6, 7)),
-    "friction": np.exp(np.linspace(-1.2, 1.2, 7)),
-}
 
 
 @dataclass(frozen=True)
@@ -44,10 +41,6 @@ class Chance:
 
     errors: dict[str, dict[str, float]]
     explained: dict[str, float]
-
-    def figures(self) -> dict[str, Any]:
-        """Return the figures for JSON."""
-        return {"errors": self.errors, "explained": self.explained}
 
     def table(self) -> Table:
         """Return the figures as a table."""
@@ -77,18 +70,20 @@ def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
         "start alone": _means(start_floor(held, model, seed)),
     }
     chosen, _ = own_numbers(ready.fitted, model)
-    impacts = first_impacts(ready.part.model(model.values, _timestep(held)), _before(ready.fitted, model).states)
+    before = ready.fitted.flown(_flying(ready.fitted, model)).states
+    impacts = first_impacts(ready.part.model(model.values, held.timestep / SUBSTEPS), before)
     return Chance(errors, {name: explained(impacts, np.log(numbers), seed) for name, numbers in chosen.items()})
 
 
 def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
     """Return errors of the model's motions from starts within the noise of the flight, against those from the best."""
-    steps, rng = _whole(starts), np.random.default_rng(seed)
+    steps, rng = horizon(starts, (None,)), np.random.default_rng(seed)
     predict = jointed_model(starts.part, model.build).predict
     best = predict(model.values, starts, steps)
     tosses = [replace(toss, qpos=motion[toss.frame]) for toss, motion in zip(starts.tosses, best)]
-    free = starts.part.model(model.values, _timestep(starts), contact=False)
-    noise = float(np.median(starts.stray(free))) / np.sqrt(POSE - 1 + len(starts.part.joints))  # of one number
+    noise = float(np.median(starts.stray(_flying(starts, model)))) / np.sqrt(
+        POSE - 1 + len(starts.part.joints)
+    )  # of one number
     found = [
         motion_errors(starts.part, tosses, predict(model.values, starts.shaken(noise, rng), steps))["touch"]
         for _ in range(4)
@@ -100,17 +95,19 @@ def own_numbers(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict
     """Return factors (n,) of restitution and friction that fit each toss best, and errors with them after the touch."""
     steps = horizon(starts, (AFTER_TOUCH,))
     predict = jointed_model(starts.part, model.build).predict
-    tried = [(e, mu) for e in _FACTORS["restitution"] for mu in _FACTORS["friction"]]
+    # Factors of 1 are among them.
+    factors = list(product(np.exp(np.linspace(-1.2, 0.6, 7)), np.exp(np.linspace(-1.2, 1.2, 7))))
+    counts = [toss.frames_until(last) for toss, last in zip(starts.tosses, steps.tolist())]
+    short = [replace(toss, frame=toss.frame[:n], qpos=toss.qpos[:n]) for toss, n in zip(starts.tosses, counts)]
     losses, errors = [], []
-    for e, mu in tried:
+    for e, mu in factors:
         changed = {"restitution": min(0.95, e * model.values["restitution"]), "friction": mu * model.values["friction"]}
         motions = predict({**model.values, **changed}, starts, steps)
         losses.append([_loss(starts, k, motion) for k, motion in enumerate(motions)])
-        short = [replace(toss, **_until(toss, n)) for toss, n in zip(starts.tosses, steps.tolist())]
         found = motion_errors(starts.part, short, motions)["touch"]
         errors.append([getattr(found, what) for what in UNITS])
     best, toss = np.argmin(losses, axis=0), np.arange(len(starts))
-    numbers = np.array(tried)[best]
+    numbers = np.array(factors)[best]
     lowest = np.array(errors)[best, :, toss]
     return {"restitution": numbers[:, 0], "friction": numbers[:, 1]}, dict(zip(UNITS, lowest.T))
 
@@ -135,7 +132,7 @@ def middle_errors(
 ) -> dict[str, Judged]:
     """Return errors of the mean of many samples: mean position, rotation and joints in each frame."""
     places, turns, joints = 0.0, 0.0, 0.0
-    frames = _whole(starts) + 1
+    frames = horizon(starts, (None,)) + 1
     for motions in sampled(starts, model.build, model.values, scale, seed=seed, spreads=spreads):
         qpos = np.concatenate([motion[:n] for motion, n in zip(motions, frames.tolist())])
         places = places + np.nan_to_num(qpos[:, :3]) / REGION_SAMPLES
@@ -148,21 +145,9 @@ def middle_errors(
     return motion_errors(starts.part, starts.tosses, np.split(middle, np.cumsum(frames)[:-1]))
 
 
-def _whole(starts: Starts) -> NDArray[np.int64]:
-    return horizon(starts, (None,))
-
-
-def _timestep(starts: Starts) -> float:
-    return starts.timestep / SUBSTEPS
-
-
-def _before(starts: Starts, model: Fitted):
-    return starts.flown(starts.part.model(model.values, _timestep(starts), contact=False))
-
-
-def _until(toss, last: int) -> dict[str, NDArray]:
-    n = toss.frames_until(last)
-    return {"frame": toss.frame[:n], "qpos": toss.qpos[:n]}
+def _flying(starts: Starts, model: Fitted) -> Any:
+    """Return the MjModel of the part without contact."""
+    return starts.part.model(model.values, starts.timestep / SUBSTEPS, contact=False)
 
 
 def _loss(starts: Starts, k: int, motion: NDArray[np.float64]) -> float:

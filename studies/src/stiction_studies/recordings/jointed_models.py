@@ -29,11 +29,10 @@ from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_part import JointedPart
 from stiction.fit.jointed_recording import JointedToss, rest_heights
 from stiction.fit.jointed_starts import SUBSTEPS, Roll, roll_plainly
-from stiction.fit.toss_objective import fit
 from stiction.mujoco.mjcf import mujoco
 from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Coefficients, Engine
 from stiction_studies.page.motions_shown import Scene, poses_of, scene_of
-from stiction_studies.recordings import fitted_simulators
+from stiction_studies.recordings.fitted_simulators import SYSID, SysidJointed, fitted_values
 from stiction_studies.recordings.forecast_comparison import Compared, typical
 
 UNITS = {"position": " %", "rotation": "°", "joints": "°"}
@@ -68,7 +67,7 @@ def ours(ready: Prepared, seed: int, command: str) -> tuple[Fitted, IdentifiedPa
     """Return our material, as `stiction identify --mjcf` finds it, with its confidence regions."""
     start = time.process_time()
     found = identify_part(IdentifySettings(seed=seed, command=command), ready)
-    return _judged(OURS, ready, start, with_material(ready.part), found.values), found
+    return _evaluated(OURS, ready, start, with_material(ready.part), found.values), found
 
 
 def rival(engine: Engine, ready: Prepared, progress: Callable[[int, int], None]) -> Fitted:
@@ -76,18 +75,17 @@ def rival(engine: Engine, ready: Prepared, progress: Callable[[int, int], None])
     start = time.process_time()
     build = _with_mujoco_contact(ready.part) if engine.name == MUJOCO else _rolled_by(engine, ready.part)
     parameters = _parameters(ready, engine.name)
-    found = fit(jointed_model(ready.part, build), parameters, ready.fitted, errors=False, progress=progress)
-    values = {p.name: float(v) for p, v in zip(parameters, found.values)}
-    return _judged(f"{engine.name}, body too", ready, start, build, values)
+    values = fitted_values(jointed_model(ready.part, build), parameters, ready.fitted, progress)
+    return _evaluated(f"{engine.name}, body too", ready, start, build, values)
 
 
 def sysid(ready: Prepared, seconds: float, progress: Callable[[int, int], None]) -> Fitted:
     """Return MuJoCo, fitted by its own toolbox in at least `seconds` of processor time, unless it converges earlier."""
     start = time.process_time()
     build = _with_mujoco_contact(ready.part)
-    found = fitted_simulators.SysidJointed(ready, _parameters(ready, MUJOCO), build)
-    found.fit(seconds, progress)
-    return _judged(fitted_simulators.SYSID, ready, start, build, found.values)
+    rival = SysidJointed(ready, _parameters(ready, MUJOCO), build)
+    rival.fit(seconds, progress)
+    return _evaluated(SYSID, ready, start, build, rival.found.values)
 
 
 def _parameters(ready: Prepared, engine: str) -> list[Parameter]:
@@ -127,10 +125,10 @@ def fewer(ready: Prepared, number: int, seed: int) -> Compared:
     some = drawn_numbers(len(ready.fitted), number, seed)
     few = replace(ready, fitted=ready.fitted[some])
     found = identify_part(IdentifySettings(seed=seed, regions=False), few)
-    return _judged(f"{OURS}, {len(some)} tosses", few, start, with_material(ready.part), found.values).compared
+    return _evaluated(f"{OURS}, {len(some)} tosses", few, start, with_material(ready.part), found.values).compared
 
 
-def _judged(name: str, ready: Prepared, start: float, build: Build, values: Mapping[str, float]) -> Fitted:
+def _evaluated(name: str, ready: Prepared, start: float, build: Build, values: Mapping[str, float]) -> Fitted:
     seconds = time.process_time() - start
     errors = by_horizon(judge(ready.held_out, build, values))
     return Fitted(build, values, Compared(name, len(ready.fitted), seconds, errors))

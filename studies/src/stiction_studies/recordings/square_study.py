@@ -8,6 +8,7 @@ flights show.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.fit.forecast import coverage
 from stiction.fit.identify import IdentifySettings, identify_tosses
-from stiction.fit.toss_objective import Motions, fit, horizon, roll_law
+from stiction.fit.toss_objective import Motions, horizon, roll_law
 from stiction.laws.impact import ImpactLaw
 from stiction.recordings.importing import import_recordings
 from stiction.recordings.tosses import Tosses, errors
@@ -26,8 +27,8 @@ from stiction.simulation.motion import Setting
 from stiction.viewer.subject import posed, recorded_motion
 from stiction_studies.engines.worlds import Engine, installed
 from stiction_studies.page.section import Replay, Section
-from stiction_studies.recordings import fitted_simulators, forecast_comparison
-from stiction_studies.recordings.fitted_simulators import Peer
+from stiction_studies.recordings import forecast_comparison
+from stiction_studies.recordings.fitted_simulators import SYSID, Peer, SysidRival, fitted_values, has_sysid
 from stiction_studies.recordings.forecast_comparison import Compared
 from stiction_studies.study import Study, joined
 
@@ -44,7 +45,7 @@ _TEXT = [
 
 @dataclass(frozen=True)
 class Scale:
-    """Drops that all models are fitted to, and that they are judged by."""
+    """Numbers of drops that all models are fitted to, and evaluated on."""
 
     fitted: int
     judged: int
@@ -68,7 +69,10 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
         "coverage": {str(region): share for region, share in shares.items()},
         "scale": vars(fits.size),
     }
-    tables = [*forecast_comparison.tables(models, UNITS, seed), forecast_comparison.regions(shares)]
+    tables = [
+        *forecast_comparison.tables(models, UNITS, seed),
+        forecast_comparison.regions({"recordings inside": shares}),
+    ]
     section = Section(study.name, "Real drops of a square", _TEXT, study.command, tables, [], fits.replays(models[0]))
     packages = "scipy", "mujoco-core", "pybullet", "dartpy"
     study.finish(section, content, joined(forecast_comparison.rows(models)), *packages)
@@ -87,7 +91,7 @@ def horizons(tosses: Tosses, motions: Motions) -> dict[str, dict[str, NDArray[np
 
 
 class _Fits:
-    """The models, fitted to the same drops and judged by the same others."""
+    """The models, fitted to the same drops and evaluated on the same others."""
 
     law: ImpactLaw
 
@@ -97,16 +101,18 @@ class _Fits:
         train, held = np.flatnonzero(~recordings.held_out), np.flatnonzero(recordings.held_out)
         self.fitted: Tosses = recordings.tosses[drawn(train, size.fitted, seed)]
         self.judged: Tosses = recordings.tosses[held[: size.judged]]
+        self.steps = horizon(self.judged, (None,))
         self.body = recordings.body or Body.rectangle((SIDE, SIDE), MASS)
+        self.box = Body.box((SIDE, 3.0 * SIDE, SIDE), MASS)  # deep enough to stay upright
         self.motions: dict[str, Motions] = {}
 
     def everything(self) -> list[Compared]:
         """Return the errors of all models, ours first."""
         found = [self.measured("stiction", self.ours)]
         for engine in installed().values():
-            found.append(self.measured(f"{engine.name}, body too", lambda name, one=engine: self.peer(one, name)))
-        if fitted_simulators.has_sysid():
-            found.append(self.measured(fitted_simulators.SYSID, self.sysid))
+            found.append(self.measured(f"{engine.name}, body too", partial(self.peer, engine)))
+        if has_sysid():
+            found.append(self.measured(SYSID, self.sysid))
         return found
 
     def measured(self, name: str, forecast: Callable[[str], Motions]) -> Compared:
@@ -121,34 +127,22 @@ class _Fits:
         self.law = identify_tosses(IdentifySettings(effects=False), self.fitted, self.body, report=shown).law
         return roll_law(self.law, self.judged.states(self.law.body, self.law.gravity, self.law.drag), self.steps)
 
-    @property
-    def steps(self) -> NDArray[np.int64]:
-        """Frames (n,) of the drops that are judged."""
-        return horizon(self.judged, (None,))
-
     def peer(self, engine: Engine, name: str) -> Motions:
         """Return the forecasts of a simulator, its contact and the body fitted by our own fitter."""
         drag = self.law.drag if engine.has_drag else 0.0
         peer = Peer(engine, self.box, self.gravity(drag), drag)
         unobservable = ("com_y", "inertia_y", "inertia_z")  # in a plane
         parameters = [p for p in peer.parameters(True, self.law.body.com) if p.name not in unobservable]
-        shown = lambda done, most: self.progress(name, done, most)  # noqa: E731
         model = peer.model(SIDE)
-        found = fit(model, parameters, self.fitted, errors=False, progress=shown)
-        values = dict(zip((p.name for p in parameters), found.values.tolist()))
+        values = fitted_values(model, parameters, self.fitted, partial(self.progress, name))
         return model.predict(values, self.judged, self.steps)
 
     def sysid(self, name: str) -> Motions:
         """Return the forecasts of MuJoCo, fitted by its own toolbox."""
         setting = Setting(self.fitted.timestep, self.gravity(self.law.drag))
-        rival = fitted_simulators.SysidRival(self.box, self.law.body.com, setting, SIDE, drag=self.law.drag)
-        rival.fit(self.fitted, lambda done, most: self.progress(name, done, most))
+        rival = SysidRival(self.box, self.law.body.com, setting, SIDE, drag=self.law.drag)
+        rival.fit(self.fitted, partial(self.progress, name))
         return rival.motions(rival.starts(self.judged), self.steps)
-
-    @property
-    def box(self) -> Body:
-        """The square as a box, deep enough to stay upright."""
-        return Body.box((SIDE, 3.0 * SIDE, SIDE), MASS)
 
     def gravity(self, drag: float) -> NDArray[np.float64]:
         """Return gravity (3,) as the flights show it; without drag, less its mean in the flights."""

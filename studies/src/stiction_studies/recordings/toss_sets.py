@@ -1,35 +1,14 @@
 """Real recordings: a tossed cube, a square that was dropped in a plane, and two tossed boxes on a hinge.
 
-Each folder or file of recordings is a study of its own, with its own part of the page; none of the data is part of the
-project.
+Each folder or file of recordings is a separate study with its part of the page. The data is not part of the project.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from stiction.basics import checks
 
-
-def _cube() -> Callable[..., None]:
-    from stiction_studies.recordings import cube_study
-
-    return cube_study.run
-
-
-def _square() -> Callable[..., None]:
-    from stiction_studies.recordings import square_study
-
-    return square_study.run
-
-
-def _elbow() -> Callable[..., None]:
-    from stiction_studies.recordings import elbow_study  # needs MuJoCo
-
-    return elbow_study.run
-
-
-# The file of each set of recordings, and what loads its study.
-SETS = {"cube_tosses_train.npz": _cube, "square_drops.npz": _square, "elbow_tosses.npz": _elbow}
+CUBE, SQUARE, ELBOW = SETS = "cube_tosses_train.npz", "square_drops.npz", "elbow_tosses.npz"  # files of recordings
 
 
 def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Sequence[Path] = ()) -> None:
@@ -38,7 +17,13 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, data: Sequence[Path] 
         raise checks.InputError(f"The study of tosses needs --data: folders or files with {', '.join(SETS)}.")
     found = [_file(Path(place)) for place in data]  # fails before the first fit starts
     for path, place in zip(found, data):
-        SETS[path.name]()(out, scale=scale, seed=seed, path=path, data=Path(place))
+        if path.name == CUBE:
+            from stiction_studies.recordings.cube_study import run as run_set
+        elif path.name == SQUARE:
+            from stiction_studies.recordings.square_study import run as run_set
+        else:
+            from stiction_studies.recordings.elbow_study import run as run_set  # needs MuJoCo
+        run_set(out, scale=scale, seed=seed, path=path, data=Path(place))
 
 
 def _file(place: Path) -> Path:

@@ -72,15 +72,8 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         "coverage": _coverage(law, found[LEARNED]),
     }
     tables = [_error_table(content), _effort_table(content), _coverage_table(content)]
-    section = Section(
-        study.name,
-        "A chain of three links",
-        _TEXT,
-        study.command,
-        tables,
-        [_angles(found), _forces(found), _spread(found)],
-        [_scene(found)],
-    )
+    plots = [_angles(found), _forces(found), _spread(found)]
+    section = Section(study.name, "A chain of three links", _TEXT, study.command, tables, plots, [_scene(found)])
     study.finish(section, content, joined(_rows(found)), "mujoco-core", "dartpy")
 
 
@@ -133,24 +126,21 @@ def _relative(truth: list[Swing], runs: list[Swing], of: Callable[[Swing], NDArr
     """
     wrong = size = 0.0
     for a, b in zip(truth, runs):
-        smooth_a, smooth_b = (_of_three(of(swing)) for swing in (a, b))
+        values = np.stack([of(swing) for swing in (a, b)])
+        smooth_a, smooth_b = values[:, :-2] + values[:, 1:-1] + values[:, 2:]
         wrong += np.linalg.norm(smooth_a - smooth_b, axis=1).sum()
         size += np.linalg.norm(smooth_a, axis=1).sum()
     return float(wrong / size)
 
 
-def _of_three(values: NDArray) -> NDArray:
-    return values[:-2] + values[1:-1] + values[2:]
-
-
 def _effort(runs: list[Swing]) -> dict[str, Any]:
-    asked = np.concatenate([run.evaluations[run.evaluations > 0] for run in runs])
+    evaluations = np.concatenate([run.evaluations[run.evaluations > 0] for run in runs])
     return {
         "swings": len(runs),
         "contact_steps": int(sum((run.kind > 0).sum() for run in runs)),
-        "evaluations_mean": float(asked.mean()),
-        "evaluations_percent_99": float(np.percentile(asked, 99)),
-        "evaluations_max": int(asked.max()),
+        "evaluations_mean": float(evaluations.mean()),
+        "evaluations_percent_99": float(np.percentile(evaluations, 99)),
+        "evaluations_max": int(evaluations.max()),
         "unsolved": int(sum(run.unsolved.sum() for run in runs)),
     }
 
@@ -211,7 +201,7 @@ def _coverage_table(content: dict[str, Any]) -> Table:
     note = (
         f"The twist V1 at which the law is evaluated: that of the link without contact. The link was thrown with "
         f"{throws} (heights in m, speeds in m/s, spin about each axis in rad/s). {cover['outside']:,} of "
-        f"{cover['questions']:,} evaluations lay outside of the training range of an input."
+        f"{cover['questions']:,} evaluations were outside of the training range of an input."
     )
     return Table("Twists at which the chain evaluates the law", ["", "median", "99 %", "greatest"], rows, note)
 
@@ -223,16 +213,13 @@ def _angles(found: dict[str, list[Swing]]) -> Plot:
         if name in (DANTZIG, ELSEWHERE):
             continue
         for joint in range(3):
-            style = {"color": COLOURS[name], "width": 4 if name == TRUTH else 1.5, "dash": _dash(name)}
+            dash = {ANALYTIC: "dot", MUJOCO: "dash"}.get(name, "solid")
+            style = {"color": COLOURS[name], "width": 4 if name == TRUTH else 1.5, "dash": dash}
             plot.add_scatter(
                 x=time[::4], y=runs[0].angle[::4, joint], name=name, legendgroup=name, showlegend=joint == 0,
                 mode="lines", line=style, opacity=0.45 if name == TRUTH else 1.0,
             )  # fmt: skip
     return Plot(plot, "The three joints of the chain that starts level: DART wide and grey, the others on top of it.")
-
-
-def _dash(name: str) -> str:
-    return {ANALYTIC: "dot", MUJOCO: "dash"}.get(name, "solid")
 
 
 def _forces(found: dict[str, list[Swing]]) -> Plot:

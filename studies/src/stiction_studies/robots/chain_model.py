@@ -1,5 +1,6 @@
 """The paper's three-link chain: its model for MuJoCo, its starts, and swings of it in MuJoCo and DART."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -93,17 +94,17 @@ def swing_in_dart(start: NDArray[np.float64], steps: int, solver: str = "nsgs") 
     world = chain(LINK, start[np.newaxis], PIN, FRICTION, TIMESTEP, solver)
     world.put(0)
     skeleton, last = world.skeleton, world.skeleton.getBodyNode(len(start) - 1)
-    angle, rate, impulse = [skeleton.getPositions()], [skeleton.getVelocities()], []
-    for _ in range(steps):
+
+    def step() -> NDArray[np.float64]:
         centre = last.getCOM()
         world.step()
-        impulse.append(last_impulse(world, centre))
-        angle.append(skeleton.getPositions())
-        rate.append(skeleton.getVelocities())
-    touched, none = np.abs(impulse).sum(axis=1) > 0, np.zeros(steps, dtype=np.int64)
+        return last_impulse(world, centre)
+
+    motion = _recorded(steps, step, lambda: (skeleton.getPositions(), skeleton.getVelocities()))
+    touched, none = np.abs(motion[2]).sum(axis=1) > 0, np.zeros(steps, dtype=np.int64)
     kind = np.where(touched, int(Kind.LINE), int(Kind.NONE))
     mode = np.where(touched, int(Mode.DYNAMIC), int(Mode.NONE))  # DART does not name its modes
-    return Swing(np.array(angle), np.array(rate), np.array(impulse), mode, kind, none, none > 0, none > 0)
+    return Swing(*motion, mode, kind, none, none > 0, none > 0)
 
 
 def swing_with(
@@ -116,24 +117,19 @@ def swing_with(
     sim = Simulation(model, laws={LAST: law}, tolerance=tolerance, method=method)
     sim.reset(qpos=start)
     contact = sim.contacts[LAST]
-    angle, rate, impulse = [start.copy()], [sim.data.qvel.copy()], []
     rows, asked = [], []
-    for _ in range(steps):
-        before = contact.outside, contact.unsolved
+
+    def step() -> NDArray[np.float64]:
         sim.step()
-        angle.append(sim.data.qpos.copy())
-        rate.append(sim.data.qvel.copy())
-        impulse.append(contact.impulse)
-        rows.append(
-            (contact.mode, contact.kind, contact.evaluations, contact.outside - before[0], contact.unsolved - before[1])
-        )
+        rows.append((contact.mode, contact.kind, contact.evaluations, contact.outside, contact.unsolved))
         if contact.evaluations:
             asked.append(contact.asked_at)
+        return contact.impulse
+
+    motion = _recorded(steps, step, lambda: (sim.data.qpos.copy(), sim.data.qvel.copy()))
     mode, kind, evaluations, outside, unsolved = np.array(rows, dtype=np.int64).T
-    return Swing(
-        np.array(angle), np.array(rate), np.array(impulse), mode, kind, evaluations, outside > 0, unsolved > 0,
-        np.array(asked).reshape(-1, 6),
-    )  # fmt: skip
+    outside, unsolved = (np.diff(count, prepend=0) > 0 for count in (outside, unsolved))
+    return Swing(*motion, mode, kind, evaluations, outside, unsolved, np.array(asked).reshape(-1, 6))
 
 
 def swing_in_mujoco(start: NDArray[np.float64], steps: int) -> Swing:
@@ -144,9 +140,9 @@ def swing_in_mujoco(start: NDArray[np.float64], steps: int) -> Swing:
     data = mujoco.MjData(model)
     data.qpos[:] = start
     body = model.body(LAST).id
-    angle, rate, impulse = [start.copy()], [data.qvel.copy()], []
     force = np.zeros(6)
-    for _ in range(steps):
+
+    def step() -> NDArray[np.float64]:
         mujoco.mj_forward(model, data)
         total = np.zeros(6)
         for k in range(data.ncon):
@@ -155,11 +151,23 @@ def swing_in_mujoco(start: NDArray[np.float64], steps: int) -> Swing:
             total[:3] += push
             total[3:] += np.cross(data.contact.pos[k] - data.xipos[body], push)
         mujoco.mj_step(model, data)
-        impulse.append(TIMESTEP * total)
-        angle.append(data.qpos.copy())
-        rate.append(data.qvel.copy())
+        return TIMESTEP * total
+
     none = np.zeros(steps, dtype=np.int64)
-    return Swing(np.array(angle), np.array(rate), np.array(impulse), none, none, none, none > 0, none > 0)
+    motion = _recorded(steps, step, lambda: (data.qpos.copy(), data.qvel.copy()))
+    return Swing(*motion, none, none, none, none > 0, none > 0)
+
+
+def _recorded(
+    steps: int, step: Callable[[], NDArray], read: Callable[[], tuple[NDArray, NDArray]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return the angles and rates that `read` returns, and the impulses on the last link that `step` returns."""
+    states, impulses = [read()], []
+    for _ in range(steps):
+        impulses.append(step())
+        states.append(read())
+    angle, rate = (np.array(part) for part in zip(*states))
+    return angle, rate, np.array(impulses)
 
 
 def _centre_acceleration(angle, rate, acceleration) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from stiction.laws.material import Material
 from stiction.mujoco import simulation as engine
 from stiction.viewer.pieces import Piece, pieces_of
 from stiction_studies import figures
-from stiction_studies.engines.mujoco_engine import MujocoEngine, scene_mjcf, scene_poses, start_scene
+from stiction_studies.engines.mujoco_engine import MujocoEngine, scene_mjcf, start_scene
 from stiction_studies.engines.scene_parts import Scene
 from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine, film, installed
 from stiction_studies.page.motions_shown import Motion
@@ -109,7 +109,7 @@ def run_with_material(scene: Scene, seconds: float) -> Run:
     start = time.perf_counter()
     qpos = film(sim.step, sim.data.qpos.copy, steps, EVERY)
     cost = 1e6 * (time.perf_counter() - start) / steps
-    return Run(scene_poses(scene, qpos), cost, sim.unsolved)
+    return Run(scene.poses(qpos), cost, sim.unsolved)
 
 
 def _timed(simulator: Engine) -> Runner:

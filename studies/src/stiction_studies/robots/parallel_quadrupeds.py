@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics.progress import bar
+from stiction.basics.progress import bars
 from stiction.mujoco.rollouts import rollout
 from stiction.mujoco.simulation import mujoco
 from stiction.viewer.quadruped import STANCE, Gait, model_text, strength_at, targets
 from stiction_studies.engines.mujoco_engine import MujocoWorld
 from stiction_studies.page.section import Table
 from stiction_studies.study import number
-from stiction_studies.timing import cores, in_threads, least_times
+from stiction_studies.timing import cores, times_in_threads
 
 SCALES = {"quick": (16, 100, 2), "usual": (64, 500, 5), "full": (256, 500, 10)}  # robots, steps, repeats
 THREADS = (1, 2)
@@ -31,10 +31,8 @@ def measure(scale: str, seed: int) -> dict[str, Any]:
         STICTION: lambda k: rollout(model, datas[:k], start, control, laws={"geom:ground": 0.8})[0],
         MUJOCO: lambda k: world.roll(slice(None), steps, k, control=control),
     }
-    threads = [k for k in THREADS if k <= cores()]
-    turns = {f"{name}, {k}": in_threads(work, k) for name, work in works.items() for k in threads}
-    with bar("Many quadrupeds", len(turns) * (repeats + 1)) as progress:
-        least = least_times(turns, repeats, progress.advance)
+    with bars() as progress:
+        least = times_in_threads(works, repeats, lambda turns: progress("Many quadrupeds", turns).advance)
     world.close()
     one, two = (works[STICTION](k) for k in THREADS)
     return {
@@ -42,7 +40,8 @@ def measure(scale: str, seed: int) -> dict[str, Any]:
         "steps": steps,
         "cores": cores(),
         "microseconds": {
-            name: {str(k): 1e6 * float(least[f"{name}, {k}"][0]) / (robots * steps) for k in threads} for name in works
+            name: {str(k): 1e6 * seconds / (robots * steps) for k, seconds in times.items()}
+            for name, times in least.items()
         },
         "same_bits": bool(np.array_equal(one, two)),
     }

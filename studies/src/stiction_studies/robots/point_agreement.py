@@ -3,7 +3,6 @@
 Three cases: a free box, the paper's chain and a quadruped.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -203,13 +202,13 @@ def compare_quadruped(stand: float, walk: float) -> dict[str, Any]:
     records, walks, plan = {}, {}, Walk(stand, walk)
     for name, sim in sims.items():
         recorder = Recorder(sim)
-        walks[name] = _walk(sim.model, sim.data, recorder.step, plan, LIFT if name == RAISED else 0.0)
+        walks[name] = drive(sim.model, sim.data, recorder.step, plan, lift=LIFT if name == RAISED else 0.0)
         records[name] = recorder.record()
     data = mujoco.MjData(model)
-    walks[MUJOCO] = _walk(model, data, lambda: mujoco.mj_step(model, data), plan, 0.0)
+    walks[MUJOCO] = drive(model, data, lambda: mujoco.mj_step(model, data), plan)
     runs = {}
-    for name, (trunk, feet_at) in walks.items():
-        apart = np.linalg.norm(trunk - walks[ATTACHED][0], axis=1)
+    for name, (trunk, feet_at, _seconds) in walks.items():
+        apart = np.linalg.norm((trunk - walks[ATTACHED][0])[:, :3], axis=1)
         h = plan.duration / len(apart)
         before, after = creep(feet_at, plan)
         runs[name] = {
@@ -229,14 +228,6 @@ def compare_quadruped(stand: float, walk: float) -> dict[str, Any]:
         "one_step": one_step(simulation(material, NO_GAP), [records[ATTACHED]]),
         "safety": safety([records[POINTS]]),
     }
-
-
-def _walk(
-    model: Any, data: Any, step: Callable[[], None], plan: Walk, lift: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the positions of the trunk (steps, 3) and the feet (steps, 4, 3) [m]."""
-    trunk, feet, _seconds = drive(model, data, step, lambda t: None, plan, lift=lift)
-    return trunk[:, :3], feet
 
 
 # Tables.

@@ -96,15 +96,9 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         "runs": {name: _figures(one, plan) for name, one in found.items()},
         "solver": found[LEARNED].info,
     }
-    section = Section(
-        study.name,
-        "A quadruped with learned feet",
-        _TEXT,
-        study.command,
-        [_motion_table(content, plan), _solver_table(content)],
-        [_creep_plot(found, plan), _trunk_plot(found)],
-        [_scene(found)],
-    )
+    tables = [_motion_table(content, plan), _solver_table(content)]
+    plots, title = [_creep_plot(found, plan), _trunk_plot(found)], "A quadruped with learned feet"
+    section = Section(study.name, title, _TEXT, study.command, tables, plots, [_scene(found)])
     study.finish(section, content, joined(_rows(found)), "mujoco-core")
 
 
@@ -113,28 +107,28 @@ def walk_with_law(plan: Walk) -> Run:
     law = cast(AugmentedLaw, load("foot"))
     sim = engine.Simulation(engine.mujoco.MjModel.from_xml_string(model_text()), laws={foot: law for foot in FEET})
     steps = round(plan.duration / sim.model.opt.timestep)
-    asked, unsolved = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
+    evaluations, unsolved = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
     impulse, mode, kind = np.zeros((steps, 4, 6)), np.zeros((steps, 4), np.int8), np.zeros((steps, 4), np.int8)
     frames, shown = Frames(), plan.shown
 
-    def note(t: int) -> None:
+    def after_step(t: int) -> None:
         if t in shown:
             frames.take(sim.data)
         unsolved[t] = sum(contact.unsolved for contact in sim.contacts.values())
         for k, foot in enumerate(FEET):
             contact = sim.contacts[foot]
-            asked[t] = max(asked[t], contact.evaluations)
+            evaluations[t] = max(evaluations[t], contact.evaluations)
             impulse[t, k], mode[t, k], kind[t, k] = contact.impulse, contact.mode, contact.kind
 
-    trunk, feet_at, seconds = drive(sim.model, sim.data, sim.step, note, plan)
+    trunk, feet_at, seconds = drive(sim.model, sim.data, sim.step, plan, after_step=after_step)
     feet = list(sim.contacts.values())
     touching = (kind > 0).sum(axis=1)
     info = {
         "contact_steps": int((touching > 0).sum()),
         "several_feet": int((touching > 1).sum()),
         "foot_contacts": sum(foot.steps for foot in feet),
-        "evaluations_mean": float(asked[asked > 0].mean()),
-        "evaluations_max": int(asked.max()),
+        "evaluations_mean": float(evaluations[evaluations > 0].mean()),
+        "evaluations_max": int(evaluations.max()),
         "unsolved": int((np.diff(unsolved, prepend=0) > 0).sum()),
         "outside": sum(foot.outside for foot in feet),
         "microseconds_per_step": 1e6 * seconds / steps,
@@ -148,20 +142,25 @@ def walk_in_mujoco(plan: Walk) -> Run:
     model = mujoco.MjModel.from_xml_string(model_text())
     data = mujoco.MjData(model)
     frames, shown = Frames(), plan.shown
-    trunk, feet, seconds = drive(
-        model, data, lambda: mujoco.mj_step(model, data), lambda t: frames.take(data) if t in shown else None, plan
-    )
+    take = lambda t: frames.take(data) if t in shown else None  # noqa: E731
+    trunk, feet, seconds = drive(model, data, lambda: mujoco.mj_step(model, data), plan, after_step=take)
     steps = len(trunk)
     nothing, info = np.zeros((steps, 4), np.int8), {"microseconds_per_step": 1e6 * seconds / steps}
     return Run(trunk, feet, np.zeros((steps, 4, 6)), nothing, nothing, info, frames, nothing[:0])
 
 
 def drive(
-    model: Any, data: Any, step: Callable[[], None], note: Callable[[int], None], plan: Walk, *, lift: float = 0.0
+    model: Any,
+    data: Any,
+    step: Callable[[], None],
+    plan: Walk,
+    *,
+    after_step: Callable[[int], None] = lambda t: None,
+    lift: float = 0.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Stand, walk and stand; return trunk (steps, 4) and feet (steps, 4, 3) of every step, and the time of all [s].
 
-    note: called after each step with its number
+    after_step: called after each step with its number
     lift: height above the ground at the start [m]
     """
     gait, steps = Gait(), round(plan.duration / model.opt.timestep)
@@ -178,7 +177,7 @@ def drive(
             start = clock.perf_counter()
             step()
             taken += clock.perf_counter() - start
-            note(t)
+            after_step(t)
             # Places are those at the start of the step, which MuJoCo leaves behind.
             trunk[t, :3], trunk[t, 3] = data.xpos[body], data.xmat[body, 8]
             feet[t] = data.xpos[numbers]
@@ -228,15 +227,13 @@ def _motion_table(content: dict[str, Any], plan: Walk) -> Table:
 
 def _solver_table(content: dict[str, Any]) -> Table:
     info = content["solver"]
+    unsolved = percent(info["unsolved"] / info["contact_steps"])
     rows = [
         ["steps in contact", f"{info['contact_steps']:,}"],
         ["with several feet at once", f"{info['several_feet']:,}"],
         ["evaluations a step, mean", f"{info['evaluations_mean']:.2f}"],
         ["evaluations a step, most", f"{info['evaluations_max']}"],
-        [
-            "steps without a consistent mode",
-            f"{info['unsolved']:,} ({percent(info['unsolved'] / info['contact_steps'])})",
-        ],
+        ["steps without a consistent mode", f"{info['unsolved']:,} ({unsolved})"],
         ["contacts outside of the training range", percent(info["outside"] / max(1, info["foot_contacts"]))],
     ]
     return Table("The solver, all feet together", ["", "learned feet"], rows)

@@ -1,6 +1,7 @@
 """Materials and laws inside MuJoCo: third-party robots, agreement with other computations of the same contact, the law
 of a real cube, and many robots at once."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, robots: Sequence[Thir
     duration, n_runs, n_tosses = SCALES[scale]
     found = _drive_all(there, models, [1000 * seed + k for k in range(n_runs)], duration)
     others = _others(scale, n_tosses, seed)
-    figures_of = {one.name: _about(one, models[one.name]) | _figures(found[one.name]) for one in there}
+    figures_of = {one.name: _figures(one, models[one.name], found[one.name]) for one in there}
     content = {
         "seconds_a_run": duration,
         "runs": n_runs,
@@ -67,12 +68,13 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, robots: Sequence[Thir
         **others.content,
     }
     scenes = [_scene(one, models[one.name], found[one.name]) for one in there] + others.scenes
-    tables = [_cost_table(content, missing), _safety_table(content), _targets_table(content), *others.tables]
+    aims = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
+    tables = [_cost_table(content, missing), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
     title = "Third-party robots"
+    tables += others.tables
     section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], scenes)
-    study.finish(
-        section, content, joined(_rows(found)), "mujoco-core", "dartpy", *dict.fromkeys(one.package for one in there)
-    )
+    packages = dict.fromkeys(one.package for one in there)
+    study.finish(section, content, joined(_rows(found)), "mujoco-core", "dartpy", *packages)
 
 
 def _drive_all(there: list[ThirdPartyRobot], models: dict[str, Any], seeds: list[int], duration: float) -> Found:
@@ -121,13 +123,10 @@ def _left_out(missing: list[ThirdPartyRobot]) -> str:
     return f"Left out, as their packages are not installed: {', '.join(one.name for one in missing)}."
 
 
-def _about(one: ThirdPartyRobot, model: Any) -> dict[str, Any]:
-    return {"package": one.package, "timestep_s": float(model.opt.timestep), "degrees_of_freedom": int(model.nv)}
-
-
-def _figures(runs: dict[str, list[Trial]]) -> dict[str, Any]:
+def _figures(one: ThirdPartyRobot, model: Any, runs: dict[str, list[Trial]]) -> dict[str, Any]:
     """Return the figures of one robot over all its runs."""
-    result: dict[str, Any] = {name: _engine(trials) for name, trials in runs.items()}
+    about = {"package": one.package, "timestep_s": float(model.opt.timestep), "degrees_of_freedom": int(model.nv)}
+    result: dict[str, Any] = about | {name: _engine(trials) for name, trials in runs.items()}
     alone, ours = result[MUJOCO], result[STICTION]
     touched = alone["contact_steps"] and ours["contact_steps"]
     result["times_mujoco"] = ours["microseconds_mean"] / alone["microseconds_mean"] if touched else None
@@ -140,27 +139,22 @@ def _engine(trials: list[Trial]) -> dict[str, Any]:
     unsolved = sum(trial.unsolved for trial in trials)
     return {
         "contact_steps": len(taken),
-        "points_mean": _of(points, np.mean),
-        "points_max": int(_of(points, np.max)),
-        "microseconds_mean": _of(taken, np.mean),
-        "microseconds_max": _of(taken, np.max),
-        "slowest_over_mean": _of(taken, np.max) / max(_of(taken, np.mean), 1e-9),
+        "points_mean": _mean(points),
+        "points_max": int(points.max(initial=0)),
+        "microseconds_mean": _mean(taken),
+        "microseconds_max": float(taken.max(initial=0.0)),
+        "slowest_over_mean": float(taken.max(initial=0.0)) / max(_mean(taken), 1e-9),
         "unsolved": unsolved,
         "unsolved_share": unsolved / max(1, len(taken)),
         "depth_m": max(trial.depth for trial in trials),
         "broken_runs": sum(not trial.finite for trial in trials),
-        "warnings": _summed(trials),
+        "warnings": dict(sorted(sum((Counter(trial.warnings) for trial in trials), Counter()).items())),
         "failed": sorted({trial.failed for trial in trials if trial.failed}),
     }
 
 
-def _of(values: NDArray, what: Any) -> float:
-    return float(what(values)) if len(values) else 0.0
-
-
-def _summed(trials: list[Trial]) -> dict[str, int]:
-    names = sorted({name for trial in trials for name in trial.warnings})
-    return {name: sum(trial.warnings.get(name, 0) for trial in trials) for name in names}
+def _mean(values: NDArray) -> float:
+    return float(values.mean()) if len(values) else 0.0
 
 
 def _targets(robots: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -230,11 +224,6 @@ def _safety_table(content: dict[str, Any]) -> Table:
     for name, one in content["robots"].items():
         note += "".join(f" {name}: {sentence}" for sentence in one[STICTION]["failed"])
     return Table("Robots of other packages: failures", columns, rows, note)
-
-
-def _targets_table(content: dict[str, Any]) -> Table:
-    rows = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
-    return Table("Aims", ["", "Found", "Met"], rows)
 
 
 def _cost_plot(content: dict[str, Any]) -> Plot:

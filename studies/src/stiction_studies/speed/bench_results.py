@@ -20,7 +20,6 @@ class Measured:
     extra: further entries of the JSON file
     """
 
-    case: str
     title: str
     unit: str
     quantities: list[str]
@@ -56,8 +55,7 @@ def table(runs: list[Measured]) -> Table:
     first = runs[0]
     rows = []
     for name in first.figures:
-        cells = [_cell([run.figures[name].get(q) for run in runs], _ratios(runs, name, q)) for q in first.quantities]
-        rows.append([name, *cells])
+        rows.append([name, *(_cell(runs, name, quantity) for quantity in first.quantities)])
     notes = list(first.notes)
     if first.ours:
         spread = f", least to greatest of {len(runs)} runs" if len(runs) > 1 else ""
@@ -65,15 +63,12 @@ def table(runs: list[Measured]) -> Table:
     return Table(f"{first.title} [{first.unit}]", ["", *first.quantities], rows, " ".join(notes))
 
 
-def _ratios(runs: list[Measured], name: str, quantity: str) -> list[float]:
-    return [ratio for run in runs if (ratio := run.ratio(name, quantity)) is not None]
-
-
-def _cell(values: list[float | None], ratios: list[float]) -> str:
-    got = [value for value in values if value is not None]
-    if not got:
+def _cell(runs: list[Measured], name: str, quantity: str) -> str:
+    measured = [run for run in runs if quantity in run.figures[name]]
+    if not measured:
         return "–"
-    text = shown(float(np.median(got)))
+    text = shown(float(np.median([run.figures[name][quantity] for run in measured])))
+    ratios = [ratio for run in measured if (ratio := run.ratio(name, quantity)) is not None]
     return f"{text} ({spread(ratios)})" if ratios else text
 
 

@@ -31,9 +31,7 @@ def run_chain(size: Scale, seed: int, progress: Progress) -> Measured:
         worlds[DART] = chain(LINK, starts, PIN, FRICTION, TIMESTEP)
     count = len(starts), size.swing_steps
     runs = {name: lambda world=world: bench_worlds.step_all(world, *count) for name, world in worlds.items()}
-    least = bench_worlds.time_in_turn(
-        runs, size.repeats, progress("Three-link chain", len(worlds) * (size.repeats + 1))
-    )
+    least = bench_worlds.time_in_turn("Three-link chain", runs, size.repeats, progress)
     figures, shares = {}, {}
     for name, world in worlds.items():
         touching = bench_worlds.in_contact(world, *count)
@@ -44,7 +42,7 @@ def run_chain(size: Scale, seed: int, progress: Progress) -> Measured:
         *notes,
     ]
     return Measured(
-        "chain", "Three-link chain", "µs a step", [CONTACT, FREE], figures,
+        "Three-link chain", "µs a step", [CONTACT, FREE], figures,
         {MUJOCO: LAW, DART: LAW}, notes, {"contact_share": shares},
     )  # fmt: skip
 
@@ -61,16 +59,14 @@ def run_quadruped(size: Scale, seed: int, progress: Progress) -> Measured:
         start = np.concatenate([[0.0, 0.0, STANCE + sole, 1.0, 0.0, 0.0, 0.0], targets(0.0, Gait(), 0.0)])[np.newaxis]
         worlds = {LAW: LawWorld(model_text(), FEET, load("foot"), start), MUJOCO: posed(model_text(), start)}
     runs = {name: lambda world=world: _walk(world, size.swing_steps, stand)[0] for name, world in worlds.items()}
-    least = bench_worlds.time_in_turn(runs, size.repeats, progress("Quadruped", len(runs) * (size.repeats + 1)))
+    least = bench_worlds.time_in_turn("Quadruped", runs, size.repeats, progress)
     figures, shares = {}, {}
     for name, world in worlds.items():
         touching = _walk(world, size.swing_steps, stand)[1] > 0
         figures[name] = bench_worlds.microseconds(least[name], {CONTACT: touching})
         shares[name] = float(touching.mean())
     notes = [f"A quadruped stands for {stand:g} s, then trots; {size.swing_steps} steps, a call a step.", *notes]
-    return Measured(
-        "quadruped", "Quadruped", "µs a step", [CONTACT], figures, {MUJOCO: LAW}, notes, {"contact_share": shares}
-    )
+    return Measured("Quadruped", "µs a step", [CONTACT], figures, {MUJOCO: LAW}, notes, {"contact_share": shares})
 
 
 def _walk(world: Any, steps: int, stand: float) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

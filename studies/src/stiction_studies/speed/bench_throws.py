@@ -1,4 +1,4 @@
-"""A thrown box: what a step costs in flight, in contact and over whole throws, for one body and for many at once."""
+"""A thrown box: time of a step in flight, in contact and over whole throws, for one body and for many at once."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,7 +31,7 @@ from stiction_studies.speed.bench_worlds import (
     Scale,
     StepperWorld,
 )
-from stiction_studies.timing import Run, cores, in_threads, least_times, timed
+from stiction_studies.timing import Run, cores, timed, times_in_threads
 
 THREADS = {1: "1 thread", 2: "2 threads"}
 
@@ -52,7 +52,7 @@ def run_one(size: Scale, seed: int, progress: Progress) -> Measured:
     )
     if MUJOCO in worlds:
         runs[MUJOCO_ROLLED] = partial(_roll_all, worlds[MUJOCO], size)
-    least = bench_worlds.time_in_turn(runs, size.repeats, progress("Thrown box", len(runs) * (size.repeats + 1)))
+    least = bench_worlds.time_in_turn("Thrown box", runs, size.repeats, progress)
     touching = {name: bench_worlds.in_contact(world, size.throws, size.steps) for name, world in worlds.items()}
     for world in worlds.values():
         world.close()
@@ -67,7 +67,7 @@ def run_one(size: Scale, seed: int, progress: Progress) -> Measured:
         0, f"{size.throws} random throws of {size.steps} steps of {SETTING.timestep:g} s, each time the least."
     )
     return Measured(
-        "throw", "Thrown box, one body", "µs a step", [FLIGHT, CONTACT, WHOLE], figures,
+        "Thrown box, one body", "µs a step", [FLIGHT, CONTACT, WHOLE], figures,
         {MUJOCO: STEPPED, MUJOCO_ROLLED: ROLLED, DART: STEPPED, BULLET: STEPPED}, notes,
         {"contact_share": {name: float(found.mean()) for name, found in touching.items()}},
     )  # fmt: skip
@@ -89,18 +89,13 @@ def run_many(size: Scale, seed: int, progress: Progress) -> Measured:
         start = to_motion(law.body, states)
         world = engines[MUJOCO].box(law.body, start, bench_worlds.friction_of(law), SETTING)
         works[MUJOCO_ROLLED] = lambda k: world.roll(slice(None), size.steps, k)  # pyright: ignore
-    threads = [k for k in THREADS if k <= cores()]
-    if len(threads) == 1:
+    if cores() == 1:
         notes.append("There is one core only, so that two threads were left out.")
-    runs = {f"{name}, {THREADS[k]}": in_threads(work, k) for name, work in works.items() for k in threads}
-    advance = progress(f"{size.batch:,} throws at once", len(runs) * (size.rounds + 1))
-    least = least_times(runs, size.rounds, advance)
+    least = times_in_threads(works, size.rounds, partial(progress, f"{size.batch:,} throws at once"))
     if world is not None:
         world.close()
     steps = size.batch * size.steps
-    figures = {
-        name: {THREADS[k]: 1e6 * float(least[f"{name}, {THREADS[k]}"][0]) / steps for k in threads} for name in works
-    }
+    figures = {name: {THREADS[k]: 1e6 * seconds / steps for k, seconds in least[name].items()} for name in works}
     repeats = repeated_share(rollout(law, states, size.steps))
     notes = [
         f"{size.batch:,} throws of {size.steps} steps in one call.",
@@ -108,7 +103,7 @@ def run_many(size: Scale, seed: int, progress: Progress) -> Measured:
         *notes,
     ]
     return Measured(
-        "batch", "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
+        "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
         {MUJOCO_ROLLED: ROLLED}, notes, {"repeated_share": repeats},
     )  # fmt: skip
 

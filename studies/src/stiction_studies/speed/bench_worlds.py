@@ -1,4 +1,4 @@
-"""What the cases of the bench share: how much is measured, the simulators that are installed, and our own worlds."""
+"""Common parts of the cases of the bench: how much is measured, the installed simulators, and our own worlds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from stiction.simulation.rollout import Stepper
 from stiction_studies.engines import worlds
 from stiction_studies.engines.worlds import Engine, World
 from stiction_studies.speed.bench_results import Measured
-from stiction_studies.timing import least_times, pinned, timed_steps
+from stiction_studies.timing import Run, least_times, pinned, timed_steps
 
 STEPPED, ROLLED = "stiction, a call a step", "stiction, one call"
 MUJOCO, MUJOCO_ROLLED, DART, BULLET = "MuJoCo, mj_step", "MuJoCo, rollout", "DART", "Bullet"
@@ -118,10 +118,10 @@ def in_contact(world: World, n_starts: int, steps: int) -> NDArray[np.bool_]:
     return np.array([world.counts(i, steps) > 0 for i in range(n_starts)])
 
 
-def time_in_turn(runs: dict[str, Callable[[], NDArray[np.float64]]], repeats: int, advance: Callable[[], object]):
+def time_in_turn(what: str, runs: dict[str, Run], repeats: int, progress: Progress) -> dict[str, NDArray[np.float64]]:
     """Return the least times of all contestants, on one core."""
     with pinned():
-        return least_times(runs, repeats, advance)
+        return least_times(runs, repeats, progress(what, len(runs) * (repeats + 1)))
 
 
 def microseconds(times: NDArray[np.float64], phases: dict[str, Any]) -> dict[str, float]:

@@ -81,7 +81,7 @@ def run(size: Scale, seed: int, progress: Progress) -> Measured:
         *notes,
     ]
     return Measured(
-        "points", "N contact points", "µs a step", [_quantity(n) for n in size.points], figures,
+        "N contact points", "µs a step", [_quantity(n) for n in size.points], figures,
         {name: STEPPED for name in builders}, notes, {"parts": parts},
     )  # fmt: skip
 

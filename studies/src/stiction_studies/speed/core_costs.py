@@ -3,10 +3,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction import _core
 from stiction.bodies.state import Kind, Mode, State
@@ -18,7 +18,7 @@ from stiction.simulation.motion import Motion, contacts_at, to_motion
 from stiction.simulation.rollout import rollout
 from stiction_studies.speed.bench_results import Measured
 from stiction_studies.speed.bench_worlds import SETTING, Progress, Scale
-from stiction_studies.timing import least_times, pinned, quiet, timed
+from stiction_studies.timing import least_time, least_times, pinned, quiet, timed
 
 CHUNK = 256  # bodies stepped together, as in a rollout
 MAX_CONTACTS = 1000  # of each kind and mode
@@ -63,7 +63,7 @@ def run_materials(size: Scale, seed: int, progress: Progress) -> Measured:
             contacts = _contacts(law, throws, kind, mode, seed)
             if len(contacts):
                 with pinned(), quiet():
-                    least = min(timed(lambda c=contacts, n=law.native: n.respond(c)) for _ in range(4 * size.repeats))
+                    least = least_time(lambda c=contacts, n=law.native: n.respond(c), 4 * size.repeats)
                 figures[name][group] = 1e6 * least / len(contacts)
         advance()
     notes = [
@@ -71,7 +71,7 @@ def run_materials(size: Scale, seed: int, progress: Progress) -> Measured:
         f"{MAX_CONTACTS:,} contacts of each kind and mode of its own throws, in one call."
     ]
     return Measured(
-        "materials", "Materials and networks", "µs a body and step, µs a contact", [WHOLE_BATCH, *GROUPS], figures,
+        "Materials and networks", "µs a body and step, µs a contact", [WHOLE_BATCH, *GROUPS], figures,
         {name: LEARNED for name in MATERIALS}, notes,
     )  # fmt: skip
 
@@ -117,10 +117,13 @@ def run_profile(size: Scale, seed: int, progress: Progress) -> Measured:
     with pinned(), quiet():
         peak = sgemm_peak()
         for t in moments.tolist():
-            moment = _Moment(law, to_motion(law.body, throws.state(t)))
-            found.append(moment.times(10 * size.repeats))
-            flops.append(moment.flops())
-            counts.append([len(moment.contacts), len(moment.described), len(moment.dynamic)])
+            motion = to_motion(law.body, throws.state(t))
+            contacts = _core.touching(law.body.hull, *motion, SETTING.timestep, SETTING.gravity)
+            dynamic = law.classify(contacts) == Mode.DYNAMIC
+            pressing = contacts.record["unit_impulse"] > 0
+            found.append(_step_times(law, motion, contacts, 10 * size.repeats))
+            flops.append(_flops(law, [contacts.record["kind"][chosen] for chosen in (pressing, dynamic)]))
+            counts.append([len(contacts), pressing.sum(), dynamic.sum()])
             advance()
     mean = {part: 1e6 * float(np.mean([times[part] for times in found])) / CHUNK for part in found[0]}
     mean[BOUND] = 1e6 * float(np.mean(flops)) / CHUNK / peak
@@ -134,7 +137,7 @@ def run_profile(size: Scale, seed: int, progress: Progress) -> Measured:
         f"Peak of this core in single-precision matrix products: {peak / 1e9:.0f} Gflop/s.",
     ]
     return Measured(
-        "profile", "A batch step", "µs a body and step", ["µs", "% of the step"],
+        "A batch step", "µs a body and step", ["µs", "% of the step"],
         {part: {"µs": mean[part], "% of the step": 100 * mean[part] / mean[TOTAL]} for part in order}, {}, notes,
         {"sgemm_flop_per_s": peak, "flop_per_body_step": float(np.mean(flops)) / CHUNK},
     )  # fmt: skip
@@ -147,52 +150,35 @@ def sgemm_peak() -> float:
     return float(subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ | one).stdout)
 
 
-class _Moment:
-    """A chunk of bodies in the middle of their throws, and the parts of the step that they are about to make."""
+def _step_times(law: AugmentedLaw, motion: Motion, contacts: _core.Contacts, repeats: int) -> dict[str, float]:
+    """Return the least time of each part of a step of a chunk of bodies [s]."""
+    native, recipe = law.native, law.inputs.recipe(law.body.mass)
+    stepper = _core.Stepper(native, law.body.hull, *motion, SETTING.timestep, SETTING.gravity, 0)
 
-    def __init__(self, law: AugmentedLaw, motion: Motion) -> None:
-        self.law, self.native, self.motion, setting = law, law.native, motion, SETTING
-        world = setting.timestep, setting.gravity
-        self.recipe = law.inputs.recipe(law.body.mass)
-        self.stepper = _core.Stepper(self.native, law.body.hull, *motion, *world, 0)
-        self.contacts = _core.touching(law.body.hull, *motion, *world)
-        self.dynamic = np.flatnonzero(law.classify(self.contacts) == Mode.DYNAMIC)
-        self.described = np.flatnonzero(self.contacts.record["unit_impulse"] > 0)
+    def step() -> None:
+        stepper.set(*motion)
+        stepper.step()
 
-    def times(self, repeats: int) -> dict[str, float]:
-        """Return the least time of each part for the whole chunk [s]."""
-
-        def reset() -> None:
-            self.stepper.set(*self.motion)
-
-        def step() -> None:
-            self.stepper.set(*self.motion)
-            self.stepper.step()
-
-        describe = _least(lambda: _core.describe(self.contacts, self.recipe), repeats)
-        classify = _least(lambda: self.native.classify(self.contacts), repeats)
-        respond = _least(lambda: self.native.respond(self.contacts), repeats)
-        self.native.classify(self.contacts)
-        friction = _least(lambda: self.native.friction(self.contacts), repeats)
-        whole = _least(step, repeats) - _least(reset, repeats)
-        return {
-            DESCRIBE: describe,
-            NETWORKS: classify - describe + friction,
-            SOLVE: respond - classify - friction,
-            MOVE: whole - respond,
-            TOTAL: whole,
-        }
-
-    def flops(self) -> float:
-        """Return the additions and multiplications in the networks that this step evaluates."""
-        total = 0.0
-        for role, chosen in enumerate((self.described, self.dynamic)):
-            kinds = self.contacts.record["kind"][chosen]
-            for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
-                sizes = self.law.parts[kind][role].sizes
-                total += float((kinds == kind).sum()) * sum(2 * a * b for a, b in pairwise(sizes))
-        return total
+    describe = least_time(lambda: _core.describe(contacts, recipe), repeats)
+    classify = least_time(lambda: native.classify(contacts), repeats)
+    respond = least_time(lambda: native.respond(contacts), repeats)
+    native.classify(contacts)
+    friction = least_time(lambda: native.friction(contacts), repeats)
+    whole = least_time(step, repeats) - least_time(lambda: stepper.set(*motion), repeats)
+    return {
+        DESCRIBE: describe,
+        NETWORKS: classify - describe + friction,
+        SOLVE: respond - classify - friction,
+        MOVE: whole - respond,
+        TOTAL: whole,
+    }
 
 
-def _least(work: Callable[[], object], repeats: int) -> float:
-    return min(timed(work) for _ in range(repeats + 1))
+def _flops(law: AugmentedLaw, kinds: list[NDArray]) -> float:
+    """Return the additions and multiplications of the classifiers, then the regressors, at contacts of these kinds."""
+    total = 0.0
+    for role, chosen in enumerate(kinds):
+        for kind in (Kind.POINT, Kind.LINE, Kind.SURFACE):
+            sizes = law.parts[kind][role].sizes
+            total += float((chosen == kind).sum()) * sum(2 * a * b for a, b in pairwise(sizes))
+    return total

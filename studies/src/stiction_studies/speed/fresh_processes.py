@@ -66,7 +66,7 @@ def start(size: Scale, seed: int, progress: Progress) -> Measured:
     figures = {IMPORT: {"s": least[IMPORT] - least["bare Python"]}}
     figures |= {name: {"s": least[name]} for name in works if name in (ANALYTIC, LEARNED, ROBOT)}
     notes = ["The import on top of bare Python; all else from the start of the process to its end, imports included."]
-    return Measured("start", "From the start of a process", "s", ["s"], figures, {}, notes)
+    return Measured("From the start of a process", "s", ["s"], figures, {}, notes)
 
 
 def memory(size: Scale, seed: int, progress: Progress) -> Measured:
@@ -78,15 +78,14 @@ def memory(size: Scale, seed: int, progress: Progress) -> Measured:
         figures[name] = {"MB": int(_output(_MEMORY, bodies)) / 1e6}
         advance()
     notes = ["Greatest memory of a whole process, Python and libraries included; 100 steps, every 100th state kept."]
-    return Measured("memory", "Memory", "MB", ["MB"], figures, {}, notes)
+    return Measured("Memory", "MB", ["MB"], figures, {}, notes)
 
 
 def _seconds(work: str) -> float:
     """Time from before the process starts until its work is done [s]."""
     start_time = time.time()  # the one clock that two processes share
     code = f"{work}\nimport time; print(time.time())"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    return float(found.stdout) - start_time
+    return float(_output(code)) - start_time
 
 
 def _output(code: str, *arguments: object) -> str:
