@@ -197,7 +197,7 @@ template <class T> class FrictionSweep {
         return {x - p.impulse.x, y - p.impulse.y};
     }
 
-    /// By how much the normal impulse of a point that rises at `speed` changes; it never becomes a pull.
+    /// By how much the normal impulse of a point with upward velocity `speed` changes; it never becomes a pull.
     T upward(int j, T speed) const {
         const PatchPoint<T>& p = points_[j];
         const T f = multiply_add(speed, p.relax.z, p.impulse.z);

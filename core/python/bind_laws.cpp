@@ -47,7 +47,7 @@ class PythonLaw final : public Law {
         return truth == 1;
     }
     CoulombFriction coulomb_estimate() const override { return coulomb_estimate_; }
-    bool repeats_itself() const override { return false; }  // who knows what it remembers
+    bool repeats_itself() const override { return false; }  // it may have state
 
   private:
     nb::object callbacks_;
@@ -116,7 +116,7 @@ void bind_laws(nb::module_& m) {
              [](Law& law, const OwnedContacts& all) {
                  return values_of<bool>(all.size(), [&](int i) { return law.outside(all, i); });
              },
-             "Whether each contact, as classified last, lies outside of what the law was trained on, (n,).");
+             "Whether each contact, as classified last, is outside of the law's training range, (n,).");
 
     nb::class_<PythonLaw, Law>(m, "PythonLaw", "A law in plain Python.")
         .def("__init__",

@@ -15,7 +15,7 @@ Spline spline(double begin, double step, const std::vector<double>& coefficients
     if (coefficients.size() < 4 || !(step > 0.0)) throw nb::value_error("A spline needs at least four coefficients.");
     const double end = begin + step * static_cast<double>(coefficients.size() - 3);
     if (!(begin <= low && low <= high && high <= end * (1 + 1e-12) + 1e-9))
-        throw nb::value_error("What a spline has seen must lie within its knots.");
+        throw nb::value_error("The range of a spline must be within its knots.");
     return {begin, step, coefficients, low, high};
 }
 
