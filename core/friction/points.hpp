@@ -22,7 +22,7 @@ template <class T> struct PatchPoint {
     Vec3<T> velocity;  ///< without friction [m/s]
     Vec3<T> impulse;   ///< that it gets [N s]
     Vec3<T> relax;     ///< by how much an impulse must change for each unit of velocity
-    T speed;           ///< of slip before contact, where it is asked for [m/s]
+    T speed;           ///< of slip before contact, where it is needed [m/s]
 };
 
 /// How many points stand for the patch of a contact.

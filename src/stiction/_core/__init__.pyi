@@ -181,7 +181,7 @@ class Law:
 
     def outside(self, arg: Contacts, /) -> NDArray[numpy.bool_]:
         """
-        Whether each contact, as classified last, lies outside of what the law was trained on, (n,).
+        Whether each contact, as classified last, is outside of the law's training range, (n,).
         """
 
 class PythonLaw(Law):
