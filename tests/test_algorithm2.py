@@ -323,7 +323,7 @@ def test_static_links_stop_and_the_others_stay_apart():
         solution = links.solve(V_free, L)
         after = (V_free + L @ solution.impulse.reshape(-1)).reshape(3, 6)
         contacts = links.contacts
-        for i in np.flatnonzero(solution.mode == Mode.STATIC):
+        for i in np.flatnonzero(solution.mode == Mode.STATIC).tolist():
             seen += 1
             for at in contacts.points(i):
                 assert np.abs(after[i, :3] + np.cross(after[i, 3:], at)).max() < 1e-8 * np.abs(V_free).max()
