@@ -69,6 +69,11 @@ def points_of(contacts: _core.Contacts) -> tuple[np.ndarray, np.ndarray]:
     return points, np.r_[0, np.cumsum(contacts.record["count"])[:-1]]
 
 
+def lowest_separation(contacts: _core.Contacts, i: int, twist) -> float:
+    """Smallest upward speed [m/s] of the contact points of contact i for a twist (6,)."""
+    return min(twist[2] + y * twist[3] - x * twist[4] for x, y, _ in contacts.points(i))
+
+
 def handled(law, contacts: _core.Contacts) -> tuple[np.ndarray, np.ndarray]:
     """Impulses (n, 6) and modes (n,) of Algorithm 1."""
     law.native.respond(contacts)

@@ -92,11 +92,3 @@ def test_a_soft_stone_agrees_with_nnls():
         P = contacts.normal_impulse(i, contacts.record[i].velocity, 1e-3)
         wanted = by_nnls(contacts, i, 1e-3)
         assert P == pytest.approx(wanted, abs=1e-9 * np.abs(wanted).max() + 1e-15)
-
-
-def test_lowest_separation_is_the_smallest_upward_speed(prism):
-    contacts = random_contacts(prism, 100, np.random.default_rng(7))
-    for i in range(100):
-        v = contacts.record[i].velocity
-        speeds = [v[2] + y * v[3] - x * v[4] for x, y, _ in contacts.points(i)]
-        assert contacts.lowest_separation(i, v) == pytest.approx(min(speeds))

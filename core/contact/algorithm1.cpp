@@ -109,8 +109,8 @@ Friction within_reason(const Contact& c, const Friction& f) {
     const double forces = std::fabs(f.p_x) + std::fabs(f.p_y);
     const double torques = std::fabs(f.m_z) + std::fabs(f.m_x) + std::fabs(f.m_y);
     // Momentum is speed / mobility; both sides are multiplied so that nothing is divided.
-    const bool is_absurd = !((c.diameter * forces + torques) * c.inverse_inertia.linear.z <= SETTINGS.max_friction * c.diameter * speed);
-    return is_absurd ? Friction{} : f;
+    const bool is_excessive = !((c.diameter * forces + torques) * c.inverse_inertia.linear.z <= SETTINGS.max_friction * c.diameter * speed);
+    return is_excessive ? Friction{} : f;
 }
 
 bool presses_within(const Contact& c, const Wrench& p) {

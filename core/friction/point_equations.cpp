@@ -1,20 +1,116 @@
-// The equations of PointFriction as Newton's method sees them: their residual and derivatives.
+#include "friction/point_equations.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "friction/point_friction.hpp"
-
 namespace stiction {
 
+void PointSystem::resize(int number, int others) {
+    const int n = 3 * number + others;
+    A.resize(n, n);
+    for (auto* part : {&b, &x, &w_}) part->assign(n, 0.0);
+    points.assign(number, {});
+    bounded.assign(others, {0.0, 0.0});
+    slips_.assign(number, 0);
+}
+
+/// Copy the columns of A where they are not its rows.
+void PointSystem::transpose() {
+    if (symmetric) return;
+    columns_.resize(A.rows(), A.rows());
+    for (int r = 0; r < A.rows(); ++r)
+        for (int c = 0; c < A.rows(); ++c) columns_[c][r] = A[r][c];
+}
+
+/// Column by column: most points of a pile carry no load.
+void PointSystem::update_velocities() {
+    const int n = A.rows();
+    std::copy(b.begin(), b.end(), w_.begin());
+    for (int c = 0; c < n; ++c) {
+        if (x[c] == 0.0) continue;
+        const double* column = column_of(c);
+        for (int row = 0; row < n; ++row) w_[row] += column[row] * x[c];
+    }
+}
+
+void PointSystem::add_impulse(int row, double change) {
+    if (change == 0.0) return;
+    x[row] += change;
+    const double* column = column_of(row);
+    for (int r = 0; r < A.rows(); ++r) w_[r] += change * column[r];
+}
+
+/// One projected Gauss-Seidel sweep. Of each point first n <- max(0, n - w_z / A_zz), then f <- P(f - r w_xy), with P the
+/// projection into the limit of friction at n; then the bounded rows. Velocities follow every change.
+void PointSystem::sweep() {
+    for (int k = 0; k < size(); ++k) {
+        const int z = 3 * k;
+        add_impulse(z, std::max(0.0, x[z] - w_[z] / A[z][z]) - x[z]);
+        if (map(k).cone == Cone::BOX)
+            sweep_box(k);
+        else
+            sweep_cone(k);
+    }
+    for (std::size_t k = 0; k < bounded.size(); ++k) {
+        const int row = static_cast<int>(3 * points.size() + k);
+        add_impulse(row, std::clamp(x[row] - w_[row] / A[row][row], bounded[k].low, bounded[k].high) - x[row]);
+    }
+}
+
+void PointSystem::sweep_box(int k) {
+    const int z = 3 * k;
+    const double stretch[2] = {map(k).stretch_x, map(k).stretch_y};
+    for (int d = 0; d < 2; ++d) {
+        const int row = z + 1 + d;
+        if (!moves(row)) continue;
+        const double t = x[row] - w_[row] / A[row][row], along = t > 0 ? -1.0 : 1.0;  // of slip
+        const double most = stretch[d] * limit(k, x[z], d == 0 ? along : 0.0, d == 0 ? 0.0 : along).size;
+        add_impulse(row, std::min(std::max(t, -most), most) - x[row]);
+    }
+}
+
+void PointSystem::sweep_cone(int k) {
+    const int z = 3 * k;
+    const double r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
+    double t[2] = {};
+    for (int d = 0; d < 2; ++d)
+        if (moves(z + 1 + d)) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
+    const double size = std::sqrt(t[0] * t[0] + t[1] * t[1]);
+    double share = 0.0;
+    if (size > 0.0) {
+        const double most = limit(k, x[z], -t[0] / size, -t[1] / size).size;
+        share = size > most ? most / size : 1.0;
+    }
+    const double change[2] = {share * stretch[0] * t[0] - x[z + 1], share * stretch[1] * t[1] - x[z + 2]};
+    for (int d = 0; d < 2; ++d) add_impulse(z + 1 + d, change[d]);
+}
+
+void PointEquations::find_reference_speeds() {
+    const int first = 3 * size(), n = A.rows();
+    point_speed_ = bounded_speed_ = 0.0;
+    for (int row = 0; row < n; ++row) {
+        double& greatest = row < first ? point_speed_ : bounded_speed_;
+        greatest = std::max(greatest, std::fabs(b[row]));
+    }
+    if (first == 0) point_speed_ = bounded_speed_;
+    // Bodies that fall together have no relative speed: the scale comes from the constraint that stops one of them.
+    for (int c = first; c < n; ++c) {
+        const Bounds& most = bounded[c - first];
+        const double alone = std::clamp(-b[c] / A[c][c], most.low, most.high);
+        for (int row = 0; row < first; ++row) point_speed_ = std::max(point_speed_, std::fabs(A[row][c] * alone));
+    }
+}
+
 /// Find which impulses are known, and the residual of all equations; return the greatest [m/s].
-double PointFriction::update_residual() {
+double PointEquations::update_residual() {
     const int n = A.rows(), first = 3 * size();
-    step_.resize(n);
-    std::fill(unknown_index_.begin(), unknown_index_.end(), 0);
+    step_.resize(n), residual_.resize(n);
+    unknown_index_.assign(n, 0);
     for (int k = 0; k < size(); ++k) equations(k);
     for (int row = first; row < n; ++row) bounded_equation(row);
     double worst = 0.0;
-    const double scale = bounded_speed_ > point_speed_ ? point_speed_ / bounded_speed_ : 1.0;  // bounded rows have velocities on a scale of their own
+    // Bounded rows have velocities on a scale of their own.
+    const double scale = bounded_speed_ > point_speed_ ? point_speed_ / bounded_speed_ : 1.0;
     for (int row = 0; row < n; ++row) {
         const double error = std::fabs(residual_[row]) * (row < first ? 1.0 : scale);
         if (!(error <= worst)) worst = error;  // NaN is the worst
@@ -23,20 +119,20 @@ double PointFriction::update_residual() {
 }
 
 /// The equation w = 0.
-void PointFriction::set_velocity_zero(int row) {
+void PointEquations::set_velocity_zero(int row) {
     residual_[row] = w_[row];
     if (is_unknown(row)) add_response(row, 1.0, row);
 }
 
 /// The equation x = value, in units of velocity.
-void PointFriction::set_impulse(int row, double value) {
+void PointEquations::set_impulse(int row, double value) {
     const double stiff = A[row - row % 3][row - row % 3];
     residual_[row] = stiff * (x[row] - value);
     if (is_unknown(row)) add_derivative(row, stiff, row);
 }
 
 /// The same for a constant value: its row need not be solved for.
-void PointFriction::fix(int row, double value) {
+void PointEquations::fix(int row, double value) {
     const double stiff = row < 3 * size() ? A[row - row % 3][row - row % 3] : A[row][row];
     residual_[row] = stiff * (x[row] - value);
     if (!deriving_)
@@ -45,18 +141,18 @@ void PointFriction::fix(int row, double value) {
         add_derivative(row, stiff, row);
 }
 
-void PointFriction::add_response(int row, double factor, int of) {
+void PointEquations::add_response(int row, double factor, int of) {
     const double* response = A[of];
     double* out = J_[unknown_index_[row]];
     for (std::size_t c = 0; c < unknown_.size(); ++c) out[c] += factor * response[unknown_[c]];
 }
 
-void PointFriction::add_derivative(int row, double value, int by) {
+void PointEquations::add_derivative(int row, double value, int by) {
     if (unknown_index_[by] >= 0) J_[unknown_index_[row]][unknown_index_[by]] += value;
 }
 
 /// The equations of one point.
-void PointFriction::equations(int k) {
+void PointEquations::equations(int k) {
     const int z = 3 * k;
     slips_[k] = 0;
     const double pushed = x[z] - w_[z] / A[z][z];  // the normal impulse that stops the point alone
@@ -79,7 +175,7 @@ void PointFriction::equations(int k) {
 
 /// With g = f / stretch and y = stretch w, a point slips where t = g - r y leaves |g| <= limit, and then
 /// g = limit t / |t|, which also opposes the slip.
-void PointFriction::cone_equations(int k, double pushed) {
+void PointEquations::cone_equations(int k, double pushed) {
     const int z = 3 * k;
     const double stiff = A[z][z], r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
     const bool mobile[2] = {moves(z + 1), moves(z + 2)};
@@ -114,7 +210,7 @@ void PointFriction::cone_equations(int k, double pushed) {
 }
 
 /// Each axis by itself: it slips where t = f - w / A leaves its limits.
-void PointFriction::box_equations(int k, double pushed) {
+void PointEquations::box_equations(int k, double pushed) {
     const int z = 3 * k;
     for (int d = 0; d < 2; ++d) {
         const int row = z + 1 + d;
@@ -136,7 +232,7 @@ void PointFriction::box_equations(int k, double pushed) {
 }
 
 /// A bounded row: at one of its bounds, or w = 0.
-void PointFriction::bounded_equation(int row) {
+void PointEquations::bounded_equation(int row) {
     const Bounds& bounds = bounded[row - 3 * size()];
     const double alone = x[row] - w_[row] / A[row][row];
     const bool at_rest = deriving_ ? unknown_index_[row] >= 0 : alone > bounds.low && alone < bounds.high;
@@ -144,6 +240,35 @@ void PointFriction::bounded_equation(int row) {
         set_velocity_zero(row);
     else
         fix(row, std::clamp(alone, bounds.low, bounds.high));
+}
+
+/// One Newton step; false if it is not finite.
+bool PointEquations::newton_step() {
+    const int n = A.rows();
+    // Known impulses, such as those of open points, are set at once; the others are solved for.
+    unknown_.clear();
+    for (int row = 0; row < n; ++row) {
+        if (unknown_index_[row] < 0) {
+            add_impulse(row, step_[row] - x[row]);
+        } else {
+            unknown_index_[row] = static_cast<int>(unknown_.size());
+            unknown_.push_back(row);
+        }
+    }
+    const int m = static_cast<int>(unknown_.size());
+    J_.resize(m, m);
+    deriving_ = true;
+    for (int k = 0; k < size(); ++k) equations(k);
+    for (int row = 3 * size(); row < n; ++row) bounded_equation(row);
+    deriving_ = false;
+    for (int k = 0; k < m; ++k) step_[k] = residual_[unknown_[k]];
+    solve_by_elimination(J_, step_.data());
+    for (int k = 0; k < m; ++k) {
+        double& value = x[unknown_[k]];
+        value -= step_[k];
+        if (!std::isfinite(value)) return false;
+    }
+    return true;
 }
 
 }  // namespace stiction

@@ -54,28 +54,17 @@ constexpr double ACCEPTED = 1e-9;    // ... and that is accepted after the last 
 
 }  // namespace
 
-void PointFriction::resize(int number, int others) {
-    const int n = 3 * number + others;
-    A.resize(n, n);
-    for (auto* part : {&b, &x, &w_, &residual_, &best_, &swept_}) part->assign(n, 0.0);
-    unknown_index_.assign(n, -1);
-    points.assign(number, {});
-    bounded.assign(others, {0.0, 0.0});
-    slips_.assign(number, 0);
-}
-
 bool PointFriction::solve() {
     start();
-    if (const double residual = update_residual(); residual <= SOLVED * point_speed_) {  // at rest: each step's sweep makes the solution more exact
+    if (const double residual = update_residual(); residual <= SOLVED * point_speed_) {
         least_residual_ = residual;
-        sweep();
+        sweep();  // bodies at rest: the solution becomes more exact with each step
         return true;
     }
-    const std::span<const Attempt> attempts = bold ? std::span<const Attempt>(COMPLIANT_ATTEMPTS) : ATTEMPTS;
+    const std::span<const Attempt> attempts = compliant ? std::span<const Attempt>(COMPLIANT_ATTEMPTS) : ATTEMPTS;
     if (attempt(attempts)) return true;
     x = best_;
-    update_velocities();
-    return update_residual() <= ACCEPTED * point_speed_;
+    return evaluate() <= ACCEPTED * point_speed_;
 }
 
 double PointFriction::measure() {
@@ -85,20 +74,22 @@ double PointFriction::measure() {
 }
 
 void PointFriction::start() {
-    if (!symmetric) {
-        columns_.resize(A.rows(), A.rows());
-        for (int r = 0; r < A.rows(); ++r)
-            for (int c = 0; c < A.rows(); ++c) columns_[c][r] = A[r][c];
-    }
+    transpose();
     find_reference_speeds();
     slip_scale_ = 1.0, friction_share_ = 1.0, steps_ = 0;
-    least_residual_ = std::numeric_limits<double>::infinity();
+    least_residual_ = std::numeric_limits<double>::infinity(), best_.assign(x.size(), 0.0);
     update_velocities();
+}
+
+/// The greatest residual at the present x [m/s].
+double PointFriction::evaluate() {
+    update_velocities();
+    return update_residual();
 }
 
 bool PointFriction::attempt(std::span<const Attempt> attempts) {
     for (const Attempt& next : attempts) {
-        if (steps_ >= most_steps || (next.start != Start::SAME && least_residual_ <= NEARLY * point_speed_)) break;
+        if (steps_ >= max_newton_steps || (next.start != Start::SAME && least_residual_ <= NEARLY * point_speed_)) break;
         if (next.start == Start::PIVOTING) {
             if (pivot()) break;
             continue;
@@ -146,99 +137,19 @@ bool PointFriction::pivot() {
         low[3 * k + 2] = -across * limit(k, 0.0, 0.0, 1.0).size, high[3 * k + 2] = across * limit(k, 0.0, 0.0, -1.0).size;
     }
     x = boxed_lcp(A, b, low, high);
-    update_velocities();
-    if (const double error = update_residual(); error < least_residual_) least_residual_ = error, best_ = x;
+    if (const double error = evaluate(); error < least_residual_) least_residual_ = error, best_ = x;
     return true;
 }
 
-void PointFriction::find_reference_speeds() {
-    const int first = 3 * size(), n = A.rows();
-    point_speed_ = bounded_speed_ = 0.0;
-    for (int row = 0; row < n; ++row) {
-        double& greatest = row < first ? point_speed_ : bounded_speed_;
-        greatest = std::max(greatest, std::fabs(b[row]));
-    }
-    if (first == 0) point_speed_ = bounded_speed_;
-    // Bodies that fall together have no relative speed: the scale comes from the constraint that stops one of them.
-    for (int c = first; c < n; ++c) {
-        const Bounds& most = bounded[c - first];
-        const double alone = std::clamp(-b[c] / A[c][c], most.low, most.high);
-        for (int row = 0; row < first; ++row) point_speed_ = std::max(point_speed_, std::fabs(A[row][c] * alone));
-    }
-}
-
-/// Column by column: most points of a pile carry no load.
-void PointFriction::update_velocities() {
-    const int n = A.rows();
-    std::copy(b.begin(), b.end(), w_.begin());
-    for (int c = 0; c < n; ++c) {
-        if (x[c] == 0.0) continue;
-        const double* column = column_of(c);
-        for (int row = 0; row < n; ++row) w_[row] += column[row] * x[c];
-    }
-}
-
-void PointFriction::add_impulse(int row, double change) {
-    if (change == 0.0) return;
-    x[row] += change;
-    const double* column = column_of(row);
-    for (int r = 0; r < A.rows(); ++r) w_[r] += change * column[r];
-}
-
-/// One projected Gauss-Seidel sweep. Of each point first n <- max(0, n - w_z / A_zz), then f <- P(f - r w_xy), with P the
-/// projection into the limit of friction at n; then the bounded rows. Velocities follow every change.
-void PointFriction::sweep() {
-    for (int k = 0; k < size(); ++k) {
-        const int z = 3 * k;
-        add_impulse(z, std::max(0.0, x[z] - w_[z] / A[z][z]) - x[z]);
-        if (map(k).cone == Cone::BOX)
-            sweep_box(k);
-        else
-            sweep_cone(k);
-    }
-    for (std::size_t k = 0; k < bounded.size(); ++k) {
-        const int row = static_cast<int>(3 * points.size() + k);
-        add_impulse(row, std::clamp(x[row] - w_[row] / A[row][row], bounded[k].low, bounded[k].high) - x[row]);
-    }
-}
-
-void PointFriction::sweep_box(int k) {
-    const int z = 3 * k;
-    const double stretch[2] = {map(k).stretch_x, map(k).stretch_y};
-    for (int d = 0; d < 2; ++d) {
-        const int row = z + 1 + d;
-        if (!moves(row)) continue;
-        const double t = x[row] - w_[row] / A[row][row], along = t > 0 ? -1.0 : 1.0;  // of slip
-        const double most = stretch[d] * limit(k, x[z], d == 0 ? along : 0.0, d == 0 ? 0.0 : along).size;
-        add_impulse(row, std::min(std::max(t, -most), most) - x[row]);
-    }
-}
-
-void PointFriction::sweep_cone(int k) {
-    const int z = 3 * k;
-    const double r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
-    double t[2] = {};
-    for (int d = 0; d < 2; ++d)
-        if (moves(z + 1 + d)) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
-    const double size = std::sqrt(t[0] * t[0] + t[1] * t[1]);
-    double share = 0.0;
-    if (size > 0.0) {
-        const double most = limit(k, x[z], -t[0] / size, -t[1] / size).size;
-        share = size > most ? most / size : 1.0;
-    }
-    const double change[2] = {share * stretch[0] * t[0] - x[z + 1], share * stretch[1] * t[1] - x[z + 2]};
-    for (int d = 0; d < 2; ++d) add_impulse(z + 1 + d, change[d]);
-}
-
 bool PointFriction::newton(int max_iterations, bool with_line_search) {
-    update_velocities();
-    double error = update_residual();
+    double error = evaluate();
     for (int iteration = 0;; ++iteration) {
         if (!std::isfinite(error)) return false;
         if (error < least_residual_) least_residual_ = error, best_ = x;
         if (error <= SOLVED * point_speed_) return true;
-        if (iteration == max_iterations || steps_ >= most_steps) return false;
+        if (iteration == max_iterations || steps_ >= max_newton_steps) return false;
         step_start_ = x;
+        ++steps_;
         if (!newton_step()) return false;
         error = line_search(with_line_search ? error : std::numeric_limits<double>::infinity());
     }
@@ -246,51 +157,19 @@ bool PointFriction::newton(int max_iterations, bool with_line_search) {
 
 /// Shorten the last step until the residual is less than before, or take the share of it with the least; return it.
 double PointFriction::line_search(double before) {
-    update_velocities();
-    double error = update_residual();
+    double error = evaluate();
     if (error <= before) return error;
     step_end_ = x;
     double best = 1.0, least = error;
     const auto go = [&](double share) {
         for (std::size_t r = 0; r < x.size(); ++r) x[r] = step_start_[r] + share * (step_end_[r] - step_start_[r]);
-        update_velocities();
-        return error = update_residual();
+        return error = evaluate();
     };
     for (double share : {0.5, 0.25, 0.1, 0.03}) {
         if (go(share) < least) best = share, least = error;
         if (error < before) return error;
     }
     return go(best);
-}
-
-/// One Newton step; false if it is not finite.
-bool PointFriction::newton_step() {
-    ++steps_;
-    const int n = A.rows();
-    // Known impulses, such as those of open points, are set at once; the others are solved for.
-    unknown_.clear();
-    for (int row = 0; row < n; ++row) {
-        if (unknown_index_[row] < 0) {
-            add_impulse(row, step_[row] - x[row]);
-        } else {
-            unknown_index_[row] = static_cast<int>(unknown_.size());
-            unknown_.push_back(row);
-        }
-    }
-    const int m = static_cast<int>(unknown_.size());
-    J_.resize(m, m);
-    deriving_ = true;
-    for (int k = 0; k < size(); ++k) equations(k);
-    for (int row = 3 * size(); row < n; ++row) bounded_equation(row);
-    deriving_ = false;
-    for (int k = 0; k < m; ++k) step_[k] = residual_[unknown_[k]];
-    solve_by_elimination(J_, step_.data());
-    for (int k = 0; k < m; ++k) {
-        double& value = x[unknown_[k]];
-        value -= step_[k];
-        if (!std::isfinite(value)) return false;
-    }
-    return true;
 }
 
 }  // namespace stiction

@@ -22,7 +22,7 @@ template <class T> struct PatchPoint {
     Vec3<T> velocity;  ///< without friction [m/s]
     Vec3<T> impulse;   ///< that it gets [N s]
     Vec3<T> relax;     ///< by how much an impulse must change for each unit of velocity
-    T speed;           ///< of slip before contact, where it is asked for [m/s]
+    T speed;           ///< of slip before contact, where it is needed [m/s]
 };
 
 /// How many points stand for the patch of a contact.
@@ -197,7 +197,7 @@ template <class T> class FrictionSweep {
         return {x - p.impulse.x, y - p.impulse.y};
     }
 
-    /// By how much the normal impulse of a point that rises at `speed` changes; it never becomes a pull.
+    /// By how much the normal impulse of a point with upward velocity `speed` changes; it never becomes a pull.
     T upward(int j, T speed) const {
         const PatchPoint<T>& p = points_[j];
         const T f = multiply_add(speed, p.relax.z, p.impulse.z);

@@ -36,7 +36,7 @@ class Approximator {
         return std::visit([](const auto& model) { return model.outputs(); }, model_);
     }
 
-    /// Whether an input lies where nothing was seen.
+    /// Whether an input is outside of the training range.
     bool beyond(const double* x) const {
         for (int k = 0; k < inputs(); ++k)
             if (!(std::fabs((static_cast<float>(x[k]) - mean_[k]) * per_scale_[k]) <= FARTHEST)) return true;
@@ -73,7 +73,7 @@ class Approximator {
     Model model_;
 };
 
-/// One approximator for each kind of patch, and for which kinds it is asked.
+/// One approximator for each kind of patch, and the kinds for which it is evaluated.
 using ByKind = std::array<Approximator, 3>;
 using ForKinds = std::array<bool, 3>;
 

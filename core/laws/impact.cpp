@@ -12,7 +12,7 @@ namespace stiction {
 namespace {
 
 constexpr int SWEEPS = 4;               // of normal impulse and friction, one after the other
-constexpr double AGREES = 1e-4;         // relative change of the normal impulse at which the sweeps have converged
+constexpr double CONVERGED = 1e-4;         // relative change of the normal impulse at which the sweeps have converged
 constexpr double SLOWEST = 0.02;        // [m/s] slip speeds below it count as this one in the coefficient of friction
 constexpr double SLIP_SPEED = 0.3;      // [m/s] at which the coefficient of friction is stated
 constexpr double IMPACT_TIME = 1.7e-3;  // [s] over which the normal impulse of an impact acts, as far as friction cares
@@ -72,7 +72,7 @@ Mode ImpactLaw::solve(Contact& c) const {
         sticks = built.sticks;
         c.found = {f.x, f.y, f.z + x * f.y - y * f.x};
         normal = normal_impulse(c, c.after(friction_wrench(pressure, {f.x, f.y, f.z})));
-        if (std::fabs(normal.p_z - load.normal) < AGREES * load.normal) break;
+        if (std::fabs(normal.p_z - load.normal) < CONVERGED * load.normal) break;
     }
     const bool rests = sticks && c.is_maximal() && !impact && is_slow(c);
     return rests ? Mode::STATIC : Mode::DYNAMIC;

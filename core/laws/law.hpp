@@ -25,7 +25,7 @@ class Law {
     }
     /// Write impulse and mode of each contact: Algorithm 1, unless a law predicts whole impulses.
     virtual void respond(const Contacts& contacts);
-    /// Whether contact i, as classified last, lies outside of the law's training range.
+    /// Whether contact i, as classified last, is outside of the law's training range.
     virtual bool outside(const Contacts& /*contacts*/, int /*i*/) { return false; }
     virtual CoulombFriction coulomb_estimate() const { return {}; }
     /// Whether contacts may bounce: then `classify` writes their restitution, which must not depend on v1 of links.

@@ -54,7 +54,7 @@ class MaterialLaw final : public Law {
     CoulombFriction coulomb_estimate() const override { return options_.coulomb_estimate; }
 
     /// The impulses at the points of a contact's patch; none where nothing approaches the ground. Notes in the contact how
-    /// it bounces, and whether it lies outside of what the map has seen.
+    /// it bounces, and whether it is outside of the map's training range.
     PatchImpulses solve(Contact& contact, PointFriction& problem);
 
     /// Contacts so far for which no solution was found.

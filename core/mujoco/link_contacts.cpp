@@ -5,14 +5,6 @@
 #include <limits>
 
 namespace stiction::mujoco {
-namespace {
-
-Vector rotated(const Quaternion& q, const Vector& v) {
-    const Vector axis{q.x, q.y, q.z}, t = 2.0 * cross(axis, v);
-    return v + q.w * t + cross(axis, t);
-}
-
-}  // namespace
 
 LinkContacts::LinkContacts(const PointContext& context, const std::vector<ContactPoint>& points, LinkSetup setup)
     : statistics(setup.placed.size()), last(setup.placed.size()), context_(context), points_(points), setup_(std::move(setup)) {
@@ -206,11 +198,10 @@ double LinkContacts::error_of(const std::vector<double>& twists) const {
 }
 
 void LinkContacts::apply(AppliedForces& forces) const {
-    const double h = context_.engine.timestep();
+    const double per_time = 1 / context_.engine.timestep();
     for (std::size_t i = 0; i < touching_.size(); ++i) {
         const Wrench p = touching_[i]->to_world(wrench_from(&impulse_[6 * i]));
-        const auto per_time = [h](const Vector& a) { return Vector{a.x / h, a.y / h, a.z / h}; };
-        forces.add(touching_[i]->body, per_time(p.linear), per_time(p.angular));
+        forces.add(touching_[i]->body, per_time * p.linear, per_time * p.angular);
     }
 }
 
@@ -248,8 +239,8 @@ void LinkContacts::recover_penetration() {
     engine.functions.integratePos(engine.model_address, position_before_.data(), velocity.data(), h);
     // Spins of free and ball joints stay as they are in the world, though MuJoCo keeps them in axes that have moved.
     for (const auto& [address, dof] : setup_.spins) {
-        const Quaternion old = quaternion_from(&qpos[address]), now = quaternion_from(&position_before_[address]);
-        write(rotated({now.w, -now.x, -now.y, -now.z}, rotated(old, vector_from(&qvel[dof]))), &qvel[dof]);
+        const Rotation old = quaternion_from(&qpos[address]).matrix(), now = quaternion_from(&position_before_[address]).matrix();
+        write(now.inverse(old * vector_from(&qvel[dof])), &qvel[dof]);
     }
     std::copy(position_before_.begin(), position_before_.end(), qpos);
 }

@@ -63,10 +63,8 @@ class PointMemory {
 
     /// The position of a point in the frame of its first body, from the centre of mass [m].
     Vector in_body(const ContactPoint& point) const {
-        const double* R = *engine_.data.xmat + 9 * point.body1;
         const Vector r = point.position - vector_from(*engine_.data.xipos + 3 * point.body1);
-        return {R[0] * r.x + R[3] * r.y + R[6] * r.z, R[1] * r.x + R[4] * r.y + R[7] * r.z,
-                R[2] * r.x + R[5] * r.y + R[8] * r.z};
+        return rotation_from(*engine_.data.xmat + 9 * point.body1).inverse(r);
     }
 };
 

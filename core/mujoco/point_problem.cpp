@@ -38,7 +38,7 @@ void PointProblem::write() {
     friction.timestep = timestep();
     friction.symmetric = !(context_.free_motion.is_damped() && all > n);
     max_newton = std::clamp(settings.newton_rows / all, settings.min_newton, settings.max_newton);
-    normals_.most_steps = settings.min_newton / 2;
+    normals_.max_newton_steps = settings.min_newton / 2;
     write_delassus();
     w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous.assign(n, 0.0), diagonal_.assign(n, 0.0);
     for (int row = 0; row < n; ++row) {
@@ -338,7 +338,7 @@ bool PointProblem::add_recovery(std::vector<double>& velocities) {
     for (int r = 0; r < m; ++r) rows_.add_to(recovery.data(), 3 * r, normals_.x[r]);
     context_.free_motion.effective_inertia().solve(recovery.data());
     limit_speeds(model, recovery);
-    if (!std::isfinite(std::accumulate(recovery.begin(), recovery.end(), 0.0))) return false;  // jammed beyond all measure
+    if (!std::isfinite(std::accumulate(recovery.begin(), recovery.end(), 0.0))) return false;  // jammed bodies
     for (int dof = 0; dof < model.nv; ++dof) velocities[dof] += recovery[dof];
     return true;
 }

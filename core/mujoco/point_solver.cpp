@@ -29,11 +29,10 @@ bool PointSolver::solve_points() {
     return solved;
 }
 
-bool PointSolver::run_newton(int max_steps, bool bold) {
+bool PointSolver::run_newton(int max_steps, bool compliant) {
     PointFriction& friction = problem_.friction;
-    friction.most_steps = max_steps, friction.bold = bold;
+    friction.max_newton_steps = max_steps, friction.compliant = compliant;
     const bool solved = friction.solve();
-    friction.bold = false;
     problem_.n_newton += friction.steps();
     return solved;
 }

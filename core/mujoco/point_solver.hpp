@@ -23,7 +23,7 @@ class PointSolver {
     bool solve_points();
     bool solve_few();
     bool solve_many();
-    bool run_newton(int max_steps, bool bold = false);
+    bool run_newton(int max_steps, bool compliant = false);
     bool run_newton_with(double share);
     bool is_acceptable();
     bool is_safe();

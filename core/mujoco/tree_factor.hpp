@@ -56,7 +56,7 @@ class TreeFactor {
         }
     }
 
-    /// y <- L^-1 D^-1/2 y: what `whiten` began, for all dofs.
+    /// y <- L^-1 D^-1/2 y, the second half of H^-1 y after `whiten`, for all dofs.
     void finish(double* y) const {
         for (int r = 0; r < pattern_.rows; ++r) {
             double total = y[r] * root_[r];

@@ -72,7 +72,7 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
         at_start_ = false;
     }
     if (!solved && search_.has_best()) {
-        return_to_best();
+        for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best;
         balance_links();
     }
     solved = solved && forced_links_stop(SETTINGS.loose_tolerance * tolerance);
@@ -140,7 +140,8 @@ void Algorithm2::handle(const double* p) {
 }
 
 bool Algorithm2::has_coulomb_estimates() const {
-    return std::all_of(coulomb_estimate_.begin(), coulomb_estimate_.end(), [](const CoulombFriction& coulomb_estimate) { return coulomb_estimate.mu_x >= 0.0; });
+    const auto exists = [](const CoulombFriction& estimate) { return estimate.mu_x >= 0.0; };
+    return std::all_of(coulomb_estimate_.begin(), coulomb_estimate_.end(), exists);
 }
 
 /// Write V1 = V_free + (L - M_b^-1) p of every link into its contact: the twist it would have without its own p.
@@ -290,10 +291,6 @@ void Algorithm2::note_bounces() {
 
 void Algorithm2::remember_best() {
     for (int i = 0; i < size(); ++i) links_[i].best = assumed_[i].friction;
-}
-
-void Algorithm2::return_to_best() {
-    for (int i = 0; i < size(); ++i) assumed_[i].friction = links_[i].best;
 }
 
 }  // namespace stiction

@@ -35,7 +35,7 @@ struct LawOfRun {
 struct Solution {
     std::vector<double> impulse;    ///< (6 n,), each about its link's centre of mass
     std::vector<Mode> mode;         ///< (n,)
-    std::vector<char> outside;      ///< (n,), whether it lies outside of the law's training range
+    std::vector<char> outside;      ///< (n,), whether it is outside of the law's training range
     int evaluations = 0;            ///< number of evaluations of the laws (the paper's evaluations of G)
     bool solved = true;             ///< whether p = H(V1); if not, p is safe, but the law would not have chosen it
 };
@@ -48,7 +48,7 @@ class Algorithm2 {
     /// Solve p = H(V1), mode by mode, for the links whose patches are in `contacts`.
     ///
     /// A patch that nothing presses detaches, p = 0. Where all that are pressed may stick, p is the solution of a
-    /// linear problem: it stands if C, asked at its V1, agrees. Only links that slide iterate, on their friction alone:
+    /// linear problem: it is accepted if C, evaluated at its V1, agrees. Only links that slide iterate, on their friction alone:
     /// whatever p_f is, the normal impulse follows from the frictionless problem in L.
     ///
     /// A law may let links bounce. How fast depends on how they arrive, with the twists in `before` of their contacts,
@@ -62,11 +62,11 @@ class Algorithm2 {
     bool begin(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free, const Matrix& L);
     /// Its start: impulses as if all links that approach the ground stuck.
     void stop_pressed() { balance_links(); }
-    /// H(V1) for the impulses p (6 n,): Algorithm 1 for every link, asked at V1 = V_free + (L - M_b^-1) p.
+    /// H(V1) for the impulses p (6 n,): Algorithm 1 for every link, evaluated at V1 = V_free + (L - M_b^-1) p.
     void handle(const double* p);
 
     /// Once p and its modes are known: record modes as those of single bodies are recorded, and note which links the
-    /// laws, as asked last, call outside of what they were trained on.
+    /// laws, as evaluated last, report to be outside of their training range.
     void note_outcome();
 
     Solution& solution() { return solution_; }
@@ -78,7 +78,7 @@ class Algorithm2 {
     struct Link {
         Law* law = nullptr;
         bool pressed = false;      // something of it approaches the ground
-        bool asks = false;         // R is asked for its friction
+        bool asks = false;         // R is evaluated for its friction
         bool forced = false;       // it slides, whatever mode C returns
         int found_static = 0;      // how often C called it static while it slid
         int stopped_again = 0;     // how often it was assumed to be static again
@@ -91,7 +91,7 @@ class Algorithm2 {
     const double* V_free_ = nullptr;
     const Matrix* L_ = nullptr;
     double compliance_ = 0.0;
-    bool has_start_ = false, at_start_ = false;  // whether Coulomb estimates gave the friction; whether it is asked about now
+    bool has_start_ = false, at_start_ = false;  // whether Coulomb estimates gave the friction; whether it is evaluated now
     bool start_is_known_ = false, start_slides_ = false;
     bool bounces_ = false;  // whether any vertex is to separate faster than not at all
     Solution solution_;
@@ -122,7 +122,6 @@ class Algorithm2 {
     double energy_gained(const std::vector<double>& p, const double* V);
     double share_of_way(const std::vector<double>& p, const std::vector<double>& way, const double* V, double most);
     void remember_best();
-    void return_to_best();
 };
 
 }  // namespace stiction

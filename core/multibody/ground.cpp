@@ -47,7 +47,7 @@ int Ground::touched(int link, const Hull& hull, const Vector& position, const Ro
     return -1;
 }
 
-/// The face through which a body would leave a box soonest; where the body is clear of the box, its gap says so.
+/// The face through which a body would leave a box soonest; where the body is clear of the box, its gap is positive.
 Ground::Candidate Ground::nearest_face(const GroundBox& box, const Hull& hull, const Vector& position,
                                        const Rotation& R) const {
     const double far = length(position - box.centre) - length(box.half) - hull.reach - hull.rounding;

@@ -8,9 +8,9 @@
 namespace stiction {
 namespace {
 
-constexpr int SWEEPS = 60;         // at most
-constexpr double STILL = 1e-4;     // share of the greatest speed before, at which a point has stopped
-constexpr double SETTLED = 1e-7;   // change in a sweep, relative to the greatest load, at which it is good enough
+constexpr int MAX_SWEEPS = 60;
+constexpr double AT_REST = 1e-4;    // share of the greatest speed before, at which a point has stopped
+constexpr double CONVERGED = 1e-7;  // change in a sweep, relative to the greatest load, that ends the sweeps
 
 /// The impulse that brings a speed to rest; none without mobility.
 double stopping(double impulse, double speed, double own) { return own > 0.0 ? impulse - speed * own : 0.0; }
@@ -49,7 +49,7 @@ bool StartingPoint::sweep(std::span<const CoulombFriction> coulomb_estimate, std
         }
         most = std::max(most, load);
     }
-    return change <= SETTLED * most;
+    return change <= CONVERGED * most;
 }
 
 bool StartingPoint::find(const Contacts& contacts, const double* V, const Matrix& L,
@@ -61,14 +61,14 @@ bool StartingPoint::find(const Contacts& contacts, const double* V, const Matrix
     for (int i = 0; i < n; ++i)
         for_points(contacts[i], 1.0, 0.0, [&](int, const Vector& place) { add_point(i, place, L); });
     const Fastest before = fastest(-1.0);
-    for (int k = 0; k < SWEEPS; ++k)
+    for (int k = 0; k < MAX_SWEEPS; ++k)
         if (n == 1 ? sweep<6>(coulomb_estimate, slip_projection) : sweep<0>(coulomb_estimate, slip_projection)) break;
     const Fastest after = fastest(0.0);
     friction_.assign(n, {});
     for (const Point& point : points_)
         friction_[point.link].add(point.place - contacts[point.link].centre, point.impulse);
     for (int i = 0; i < n; ++i) friction_[i] = slip_projection[i] * friction_[i];
-    return after.along > STILL * std::max(before.up, before.along);
+    return after.along > AT_REST * std::max(before.up, before.along);
 }
 
 void StartingPoint::add_point(int link, const Vector& place, const Matrix& L) {

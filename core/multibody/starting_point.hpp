@@ -30,7 +30,7 @@ class StartingPoint {
     std::span<const Friction> friction() const { return friction_; }
 
   private:
-    /// A point that stands for its patch, with others: see laws/points.hpp.
+    /// A point that stands for its patch, with others: see friction/points.hpp.
     struct Point {
         int link;
         Vector place;         // relative to the centre of mass

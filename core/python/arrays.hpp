@@ -34,11 +34,20 @@ template <class T> nb::ndarray<nb::numpy, T> new_array(const std::vector<std::si
     return nb::ndarray<nb::numpy, T>(*data, shape.size(), shape.data(), owner);
 }
 
-/// A new NumPy array with these numbers.
-template <class T> auto copy_of(std::span<const T> values, const std::vector<std::size_t>& shape) {
+/// A new NumPy array with these numbers, (n,) unless another shape is given.
+template <class T> auto copy_of(const std::vector<T>& values, std::vector<std::size_t> shape = {}) {
+    if (shape.empty()) shape = {values.size()};
     T* out;
     auto result = new_array<T>(shape, &out);
     std::copy(values.begin(), values.end(), out);
+    return result;
+}
+
+/// A new array (n,) with item(i) at i.
+template <class T, class Item> nb::ndarray<nb::numpy, T> values_of(std::size_t n, Item item) {
+    T* out;
+    auto result = new_array<T>({n}, &out);
+    for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<T>(item(static_cast<int>(i)));
     return result;
 }
 
@@ -69,6 +78,14 @@ template <class Item> nb::ndarray<nb::numpy, double> rows_of(std::size_t n, std:
     double* out;
     auto result = new_array<double>({n, width}, &out);
     for (std::size_t i = 0; i < n; ++i) write(item(static_cast<int>(i)), out + width * i);
+    return result;
+}
+
+/// A wrench or a twist as a new array (6,).
+template <class Six> auto six_of(const Six& value) {
+    double* out;
+    auto result = new_array<double>({6}, &out);
+    write(value, out);
     return result;
 }
 

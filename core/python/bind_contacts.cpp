@@ -88,10 +88,7 @@ auto points_of(const OwnedContacts& contacts, int i) {
 
 auto vertices_of(const OwnedContacts& contacts, int i) {
     const Contact& c = contacts.at(i);
-    std::int64_t* out;
-    auto result = new_array<std::int64_t>({std::size_t(c.count)}, &out);
-    for (int k = 0; k < c.count; ++k) out[k] = c.vertex(k);
-    return result;
+    return values_of<std::int64_t>(c.count, [&](int k) { return c.vertex(k); });
 }
 
 std::vector<Vector> vectors_from(const Input<double, -1, 3>& rows) {
@@ -104,15 +101,11 @@ std::vector<Vector> vectors_from(const Input<double, -1, 3>& rows) {
 OwnedContacts touching(std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
                                    Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep,
                                    Input<double, 3> gravity, double touch) {
-    const int n = static_cast<int>(position.shape(0));
-    check_rows(position.shape(0), quaternion, twist);
+    std::vector<BodyState> states = states_from(position, quaternion, twist);
+    const int n = static_cast<int>(states.size());
     auto memory = std::make_shared<ContactMemory>(n, static_cast<int>(hull->vertices.size()), hull);
     const StepSettings setting{timestep, vector_from(gravity.data())};
-    for (int i = 0; i < n; ++i) {
-        BodyState moving{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
-                      twist_from(twist.data() + 6 * i)};
-        start_body(setting, *hull, *memory, i, moving, touch);
-    }
+    for (int i = 0; i < n; ++i) start_body(setting, *hull, *memory, i, states[i], touch);
     return OwnedContacts(memory->all());
 }
 
@@ -129,18 +122,15 @@ auto free_twists(const Hull& hull, Input<double, -1, 4> quaternion, Input<double
 /// Impulse and mode of each contact, from the twists after the step (n, 6): p = M (v' - v1).
 nb::tuple observe(const OwnedContacts& contacts, Input<double, -1, 6> after) {
     check_rows(contacts.size(), after);
-    double* impulse;
-    std::int8_t* mode;
-    auto impulses = new_array<double>({std::size_t(contacts.size()), 6}, &impulse);
-    auto modes = new_array<std::int8_t>({std::size_t(contacts.size())}, &mode);
-    for (int i = 0; i < contacts.size(); ++i) {
+    const auto now = [&](int i) { return twist_from(after.data() + 6 * i); };
+    const auto impulse = [&](int i) {
         const Contact& c = contacts[i];
-        const Twist now = twist_from(after.data() + 6 * i), change = now - c.velocity;
-        const Wrench p{c.hull->mass * change.linear, c.rotation.turned(c.hull->inertia) * change.angular};
-        write(p, impulse + 6 * i);
-        mode[i] = static_cast<std::int8_t>(observed_mode(c, now, p));
-    }
-    return nb::make_tuple(impulses, modes);
+        const Twist change = now(i) - c.velocity;
+        return Wrench{c.hull->mass * change.linear, c.rotation.turned(c.hull->inertia) * change.angular};
+    };
+    return nb::make_tuple(rows_of(contacts.size(), 6, impulse), values_of<std::int8_t>(contacts.size(), [&](int i) {
+                              return observed_mode(contacts[i], now(i), impulse(i));
+                          }));
 }
 
 /// States of body frames as those of centres of mass, which lie at `com` in the frames: position, quaternion, twist.
@@ -167,34 +157,21 @@ nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position,
 nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
                         Input<double, -1, 6> twist) {
     const std::size_t n = position.shape(0);
-    check_rows(n, quaternion, twist);
-    double *x, *v, *w;
-    auto positions = new_array<double>({n, 3}, &x);
-    auto velocities = new_array<double>({n, 3}, &v);
-    auto spins = new_array<double>({n, 3}, &w);
-    const Vector centre = vector_from(com.data());
-    for (std::size_t i = 0; i < n; ++i) {
-        const BodyState now{vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
-                         twist_from(twist.data() + 6 * i)};
-        const Origin origin(now, centre);
-        write(origin.position, x + 3 * i);
-        write(origin.velocity, v + 3 * i);
-        write(now.twist.angular, w + 3 * i);
-    }
-    return nb::make_tuple(positions, velocities, spins);
+    const std::vector<BodyState> states = states_from(position, quaternion, twist);
+    const auto origin = [&](int i) { return Origin(states[i], vector_from(com.data())); };
+    return nb::make_tuple(rows_of(n, 3, [&](int i) { return origin(i).position; }),
+                          rows_of(n, 3, [&](int i) { return origin(i).velocity; }),
+                          rows_of(n, 3, [&](int i) { return states[i].twist.angular; }));
 }
 
 /// Height of the lowest point of each body above the ground [m]; positions are those of the centres of mass.
 auto lowest_heights(const Hull& hull, Input<double, -1, 3> position, Input<double, -1, 4> quaternion) {
     check_rows(position.shape(0), quaternion);
-    double* out;
-    auto result = new_array<double>({position.shape(0)}, &out);
-    for (std::size_t i = 0; i < position.shape(0); ++i) {
+    return values_of<double>(position.shape(0), [&](int i) {
         const Vector up = quaternion_from(quaternion.data() + 4 * i).matrix().z;
         const Vector& lowest = hull.vertices[hull.extreme_vertex({-up.x, -up.y, -up.z})];
-        out[i] = position.data()[3 * i + 2] + dot(up, lowest) - hull.rounding;
-    }
-    return result;
+        return position.data()[3 * i + 2] + dot(up, lowest) - hull.rounding;
+    });
 }
 
 /// Write the modes (n,) that a law in Python has found.
@@ -238,8 +215,6 @@ void set_velocity(const OwnedContacts& contacts, Input<double, -1, 6> twist) {
     for (int i = 0; i < contacts.size(); ++i) contacts[i].velocity = twist_from(twist.data() + 6 * i);
 }
 
-nb::tuple as_tuple(const Normal& n) { return nb::make_tuple(n.p_z, n.m_x, n.m_y); }
-
 }  // namespace
 
 void bind_contacts(nb::module_& m) {
@@ -248,17 +223,15 @@ void bind_contacts(nb::module_& m) {
              [](Hull* self, Input<double, -1, 3> vertices, const std::vector<std::vector<int>>& faces, double mass,
                 Input<double, 3, 3> inertia, bool planar, double rounding) {
                  if (vertices.shape(0) < 3 || faces.empty()) throw nb::value_error("A hull needs vertices and faces.");
-                 for (const auto& face : faces)
+                 for (const auto& face : faces) {
                      if (face.size() < 3) throw nb::value_error("A face needs three vertices.");
-                 for (const auto& face : faces)
                      for (int v : face)
                          if (v < 0 || v >= static_cast<int>(vertices.shape(0)))
                              throw nb::value_error("A face names a vertex that is not there.");
+                 }
                  new (self) Hull(vectors_from(vertices), faces, mass, tensor_from(inertia.data()), planar, rounding);
              })
-        .def_ro("diameter", &Hull::diameter, "Greatest extent [m].")
-        .def("extreme_vertex", [](const Hull& hull, Input<double, 3> d) { return hull.extreme_vertex(vector_from(d.data())); },
-             "Number of the vertex farthest in a direction, body axes.");
+        .def_ro("diameter", &Hull::diameter, "Greatest extent [m].");
 
     nb::class_<ContactMemory>(m, "ContactMemory", "Memory of contacts.");
     nb::class_<OwnedContacts>(m, "Contacts", "Contacts of some bodies in one step, the batch that laws evaluate.")
@@ -269,23 +242,14 @@ void bind_contacts(nb::module_& m) {
         .def("vertices", &vertices_of, "Numbers (k,) of the touching vertices of contact i.")
         .def("normal_impulse",
              [](const OwnedContacts& all, int i, Input<double, 6> twist, double compliance, double rate, double cap) {
-                 return as_tuple(normal_impulse(all.at(i), twist_from(twist.data()), compliance, {rate, cap}));
+                 const Normal n = normal_impulse(all.at(i), twist_from(twist.data()), compliance, {rate, cap});
+                 return nb::make_tuple(n.p_z, n.m_x, n.m_y);
              },
              nb::arg("i"), nb::arg("twist"), nb::arg("softness") = 0.0, nb::arg("rate") = 0.0, nb::arg("cap") = 0.0,
              "The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.")
         .def("static_impulse",
-             [](const OwnedContacts& all, int i) {
-                 double* out;
-                 auto result = new_array<double>({6}, &out);
-                 write(static_impulse(all.at(i)), out);
-                 return result;
-             },
+             [](const OwnedContacts& all, int i) { return six_of(static_impulse(all.at(i))); },
              "The impulse (6,) that stops the patch of contact i.")
-        .def("lowest_separation",
-             [](const OwnedContacts& all, int i, Input<double, 6> twist) {
-                 return all.at(i).lowest_separation(twist_from(twist.data()));
-             },
-             "Smallest upward speed [m/s] of the contact points of contact i for a twist.")
         .def("set_mode", &set_mode, "Write the mode of each contact, (n,).")
         .def("set_friction", &set_friction, "Write the friction (k, 5) of the contacts with these numbers (k,).")
         .def("set_impulse", &set_impulse, "Write the impulse of each contact, (n, 6).")

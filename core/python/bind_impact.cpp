@@ -1,7 +1,6 @@
 // The impact law, for Python.
 #include "python/arrays.hpp"
 #include "laws/impact.hpp"
-#include "stepping/step.hpp"
 
 namespace stiction {
 namespace {
@@ -41,7 +40,6 @@ void bind_impact(nb::module_& m) {
              "each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for "
              "all. friction_factor: a map whose coefficient is a factor of friction. restitution_factor: logarithm of that of "
              "restitution, by the logarithm of the approach speed [m/s].");
-    m.attr("CUT_TOUCH") = CUT_TOUCH;
 }
 
 }  // namespace stiction

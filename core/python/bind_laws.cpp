@@ -47,7 +47,7 @@ class PythonLaw final : public Law {
         return truth == 1;
     }
     CoulombFriction coulomb_estimate() const override { return coulomb_estimate_; }
-    bool repeats_itself() const override { return false; }  // who knows what it remembers
+    bool repeats_itself() const override { return false; }  // it may have state
 
   private:
     nb::object callbacks_;
@@ -59,8 +59,6 @@ class PythonLaw final : public Law {
         callbacks_.attr(name)(OwnedContacts(contacts));
     }
 };
-
-std::vector<float> floats(const Input<float, -1>& values) { return {values.data(), values.data() + values.shape(0)}; }
 
 Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::vector<Input<float, -1, -1>>& weights,
                      const std::vector<Input<float, -1>>& biases) {
@@ -76,7 +74,7 @@ Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::v
         inputs = outputs;
     }
     check_sizes(mean.shape(0), inputs);
-    return {floats(mean), floats(scale), std::move(layers)};
+    return {numbers_of(mean), numbers_of(scale), std::move(layers)};
 }
 
 ByKind by_kind(const std::vector<Approximator>& all, int outputs) {
@@ -116,12 +114,9 @@ void bind_laws(nb::module_& m) {
              "Write impulse and mode of each contact into its record: Algorithm 1.")
         .def("outside",
              [](Law& law, const OwnedContacts& all) {
-                 bool* out;
-                 auto result = new_array<bool>({std::size_t(all.size())}, &out);
-                 for (int i = 0; i < all.size(); ++i) out[i] = law.outside(all, i);
-                 return result;
+                 return values_of<bool>(all.size(), [&](int i) { return law.outside(all, i); });
              },
-             "Whether each contact, as classified last, lies outside of what the law was trained on, (n,).");
+             "Whether each contact, as classified last, is outside of the law's training range, (n,).");
 
     nb::class_<PythonLaw, Law>(m, "PythonLaw", "A law in plain Python.")
         .def("__init__",
@@ -160,10 +155,7 @@ void bind_laws(nb::module_& m) {
           "The friction (p_x, p_y, m_z) of contact i for what a regressor adds to its guess.");
     m.def("impulse_from",
           [](const OwnedContacts& contacts, int i, Input<double, 6> output) {
-              double* out;
-              auto result = new_array<double>({6}, &out);
-              write(impulse_from(contacts.at(i), output.data()), out);
-              return result;
+              return six_of(impulse_from(contacts.at(i), output.data()));
           },
           "The impulse (6,) of contact i from its standard form.");
 

@@ -1,4 +1,4 @@
-// The links of a multibody system and Algorithm 2, for Python; and its parts alone, for tests.
+// The links of a multibody system and Algorithm 2, for Python.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -27,12 +27,8 @@ auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 
 /// (impulse (n, 6), mode (n,), outside (n,), evaluations, solved)
 nb::tuple as_tuple(const Solution& s) {
     const std::size_t n = s.mode.size();
-    std::int64_t* mode;
-    bool* outside;
-    auto modes = new_array<std::int64_t>({n}, &mode);
-    auto outsides = new_array<bool>({n}, &outside);
-    for (std::size_t i = 0; i < n; ++i) mode[i] = static_cast<std::int64_t>(s.mode[i]), outside[i] = s.outside[i];
-    return nb::make_tuple(copy_of<double>(s.impulse, {n, 6}), modes, outsides, s.evaluations, s.solved);
+    return nb::make_tuple(copy_of(s.impulse, {n, 6}), values_of<std::int64_t>(n, [&](int i) { return s.mode[i]; }),
+                          values_of<bool>(n, [&](int i) { return s.outside[i]; }), s.evaluations, s.solved);
 }
 
 /// Take the solution of another solver, at which H was evaluated last.
@@ -47,7 +43,9 @@ void accept(PythonLinks& links, Input<double, -1> p, int evaluations, bool solve
     links.algorithm2().note_outcome();
 }
 
-void bind_algorithm2(nb::module_& m) {
+}  // namespace
+
+void bind_links(nb::module_& m) {
     nb::class_<PythonLinks>(m, "Links", "Links of a multibody system that have a law, and Algorithm 2 for them.")
         .def("__init__",
              [](PythonLinks* self, const std::vector<std::shared_ptr<Law>>& laws,
@@ -78,8 +76,7 @@ void bind_algorithm2(nb::module_& m) {
                  Algorithm2& algorithm = links.algorithm2();
                  if (!links.begin(links.V_free.data(), links.L)) return nb::none();
                  algorithm.stop_pressed();
-                 const std::vector<double>& p = algorithm.solution().impulse;
-                 return nb::cast(copy_of<double>(p, {p.size()}));
+                 return nb::cast(copy_of(algorithm.solution().impulse));
              },
              nb::arg("V_free"), nb::arg("L"),
              "For another solver: impulses (6 n,) as if all that is pressed were to stick; None if nothing is.")
@@ -89,85 +86,15 @@ void bind_algorithm2(nb::module_& m) {
                  if (p.shape(0) != links.V_free.size())
                      throw nb::value_error("Six numbers for each touching link are needed.");
                  links.algorithm2().handle(p.data());
-                 double* out;
-                 auto result = new_array<double>({p.shape(0)}, &out);
-                 for (const Contact& c : links.contacts()) write(c.impulse, out), out += 6;
-                 return result;
+                 std::vector<double> impulses(p.shape(0));
+                 for (int i = 0; i < links.contacts().size(); ++i) write(links.contacts()[i].impulse, &impulses[6 * i]);
+                 return copy_of(impulses);
              },
              nb::arg("p"), "H(V1) for impulses p (6 n,), V1 = V_free + (L - M_b^-1) p: Algorithm 1 for each link.")
         .def("accept", &accept, nb::arg("p"), nb::arg("evaluations"), nb::arg("solved"),
              "Take the impulses p (6 n,) of another solver, at which H was evaluated last, as the solution.")
         .def_prop_ro("solution", [](PythonLinks& links) { return as_tuple(links.algorithm2().solution()); },
                      "What `solve` gave last.");
-}
-
-/// The parts of Algorithm 2 by themselves, so that each can be looked at.
-void bind_parts(nb::module_& m) {
-    m.def("balance",
-          [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L,
-             const std::vector<bool>& is_static, const Input<double, -1, 5>& friction, double softness) {
-              links.take_system(V_free, L);
-              const std::size_t n = std::size_t(links.contacts().size());
-              if (is_static.size() != n || friction.shape(0) != n)
-                  throw nb::value_error("A mode and a friction are needed for each touching link.");
-              std::vector<Assumption> assumed(n);
-              for (std::size_t i = 0; i < n; ++i) {
-                  const double* f = friction.data() + 5 * i;
-                  assumed[i] = {is_static[i], {f[0], f[1], f[2], f[3], f[4]}};
-              }
-              Balance balance(links.size());
-              balance.begin(links.contacts(), links.V_free.data(), links.L, softness);
-              double* p;
-              auto result = new_array<double>({6 * n}, &p);
-              balance.solve(assumed, p);
-              return result;
-          },
-          nb::arg("links"), nb::arg("V_free"), nb::arg("L"), nb::arg("is_static"), nb::arg("friction"),
-          nb::arg("softness") = 0.0,
-          "Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and a push.");
-    m.def("starting_friction",
-          [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L, double mu_x,
-             double mu_y, bool round) {
-              links.take_system(V_free, L);
-              const std::size_t n = std::size_t(links.contacts().size());
-              Balance balance(links.size());
-              balance.begin(links.contacts(), links.V_free.data(), links.L, 0.0);
-              std::vector<SlipProjection> slidable;
-              for (std::size_t i = 0; i < n; ++i) slidable.push_back(balance.slip_projection(static_cast<int>(i)));
-              StartingPoint start;
-              const std::vector<CoulombFriction> rough(n, CoulombFriction{mu_x, mu_y, round});
-              const bool slides =
-                  start.find(links.contacts(), links.V_free.data(), balance.mobility(), rough, slidable);
-              double* out;
-              auto result = new_array<double>({n, 5}, &out);
-              for (const Friction& f : start.friction()) {
-                  for (const double number : {f.p_x, f.p_y, f.m_z, f.m_x, f.m_y}) *out++ = number;
-              }
-              return nb::make_tuple(result, slides);
-          },
-          "Where Algorithm 2 begins: friction (n, 5) by a rough Coulomb law, and whether anything slides by it.");
-    m.def("broyden",
-          [](const nb::callable& F, const std::vector<double>& start, int steps) {
-              Broyden search;
-              search.begin(static_cast<int>(start.size()));
-              std::vector<double> x = start;
-              for (int k = 0; k < steps; ++k) {
-                  search.x = x, search.F = nb::cast<std::vector<double>>(F(x));
-                  if (search.F.size() != start.size()) throw nb::value_error("F must give as many numbers as x has.");
-                  if (search.error() == 0.0) break;
-                  const std::span<const double> next = search.next();
-                  x.assign(next.begin(), next.end());
-              }
-              return x;
-          },
-          nb::arg("F"), nb::arg("x"), nb::arg("steps"), "The zero of F(x) that Broyden's method finds in some steps.");
-}
-
-}  // namespace
-
-void bind_links(nb::module_& m) {
-    bind_algorithm2(m);
-    bind_parts(m);
 }
 
 }  // namespace stiction

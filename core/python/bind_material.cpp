@@ -15,7 +15,7 @@ Spline spline(double begin, double step, const std::vector<double>& coefficients
     if (coefficients.size() < 4 || !(step > 0.0)) throw nb::value_error("A spline needs at least four coefficients.");
     const double end = begin + step * static_cast<double>(coefficients.size() - 3);
     if (!(begin <= low && low <= high && high <= end * (1 + 1e-12) + 1e-9))
-        throw nb::value_error("What a spline has seen must lie within its knots.");
+        throw nb::value_error("The range of a spline must be within its knots.");
     return {begin, step, coefficients, low, high};
 }
 
@@ -35,10 +35,7 @@ void bind_material(nb::module_& m) {
              nb::arg("begin"), nb::arg("step"), nb::arg("coefficients"), nb::arg("low"), nb::arg("high"))
         .def("__call__",
              [](const Spline& self, Input<double, -1> x) {
-                 double* out;
-                 auto result = new_array<double>({x.shape(0)}, &out);
-                 for (std::size_t i = 0; i < x.shape(0); ++i) out[i] = self(x.data()[i]).value;
-                 return result;
+                 return values_of<double>(x.shape(0), [&](int i) { return self(x.data()[i]).value; });
              },
              "Values (n,) at x (n,).");
 
@@ -62,14 +59,11 @@ void bind_material(nb::module_& m) {
              [](const FrictionMap& self, Input<double, -1> direction, Input<double, -1> speed, Input<double, -1> load) {
                  const std::size_t n = direction.shape(0);
                  if (speed.shape(0) != n || load.shape(0) != n) throw nb::value_error("As many of each are needed.");
-                 double* out;
-                 auto result = new_array<double>({n}, &out);
-                 for (std::size_t i = 0; i < n; ++i) {
+                 return values_of<double>(n, [&](int i) {
                      const double angle = direction.data()[i], pressing = load.data()[i];
                      SlidingPoint point = self.at(speed.data()[i], pressing, 1.0);  // in steps of 1 s, impulses are forces
-                     out[i] = self.limit(point, pressing, std::cos(angle), std::sin(angle), 1.0).size / pressing;
-                 }
-                 return result;
+                     return self.limit(point, pressing, std::cos(angle), std::sin(angle), 1.0).size / pressing;
+                 });
              },
              nb::arg("direction"), nb::arg("speed"), nb::arg("load"),
              "Coefficients (n,) for directions of slip [rad], speeds [m/s] and loads [N], each (n,).");
@@ -85,16 +79,11 @@ void bind_material(nb::module_& m) {
              nb::arg("softness"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("reference") = false)
         .def("impulses",
              [](MaterialLaw& law, const OwnedContacts& contacts, int i) {
-                 if (i < 0 || i >= contacts.size()) throw nb::index_error("There is no contact of that number.");
-                 Contact& c = contacts[i];
-                 PatchImpulses impulses = law.solve(c, contacts.workspace().friction);
+                 contacts.at(i);  // raises where there is none
+                 PatchImpulses impulses = law.solve(contacts[i], contacts.workspace().friction);
                  const auto points = impulses.all();
-                 double *place, *impulse;
-                 auto places = new_array<double>({points.size(), 3}, &place);
-                 auto all = new_array<double>({points.size(), 3}, &impulse);
-                 for (std::size_t k = 0; k < points.size(); ++k)
-                     write(points[k].place, place + 3 * k), write(points[k].impulse, impulse + 3 * k);
-                 return nb::make_tuple(places, all);
+                 return nb::make_tuple(rows_of(points.size(), 3, [&](int k) { return points[k].place; }),
+                                       rows_of(points.size(), 3, [&](int k) { return points[k].impulse; }));
              },
              nb::arg("contacts"), nb::arg("i"),
              "Points (m, 3) of contact i relative to the centre of mass [m], and their impulses (m, 3) [N s]; none where "

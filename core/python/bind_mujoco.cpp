@@ -66,7 +66,7 @@ void check_for_interrupts() {
 
 nb::object copy_of_matrix(const Matrix& A) {
     const std::size_t rows = A.rows(), columns = A.columns();
-    return nb::cast(copy_of<double>({rows > 0 ? A[0] : nullptr, rows * columns}, {rows, columns}));
+    return nb::cast(copy_of(std::vector<double>(A[0], A[0] + rows * columns), {rows, columns}));
 }
 
 void new_ground(Ground* self, Input<double, -1, 3, 3> axes, Input<double, -1> height, const std::vector<double>& support,
@@ -113,7 +113,7 @@ void new_link_setup(LinkSetup* self, std::shared_ptr<PythonLinks> links, const s
     if (solver)
         setup.solver = [call = *solver](const std::vector<double>& V_free, const Matrix& L) {
             const nb::gil_scoped_acquire acquired;
-            call(copy_of<double>(V_free, {V_free.size()}), copy_of_matrix(L));
+            call(copy_of(V_free), copy_of_matrix(L));
         };
     new (self) LinkSetup(std::move(setup));
 }
@@ -155,8 +155,9 @@ std::pair<Outcome, int> steps_of(Step& self, int count) {
 
 nb::object pair_statistics_of(const Step& self, int law) {
     const PairStatistics& one = self.points.statistics.at(law);
-    return nb::make_tuple(one.n_pressing, one.n_slipping, copy_of<double>(one.force, {3}), copy_of<double>(one.moment, {3}),
-                          one.steps, one.unsolved, one.outside);
+    const auto three_of = [](const double* v) { return copy_of(std::vector<double>(v, v + 3)); };
+    return nb::make_tuple(one.n_pressing, one.n_slipping, three_of(one.force), three_of(one.moment), one.steps, one.unsolved,
+                          one.outside);
 }
 
 /// Statistics of each link as a structured NumPy array, a view.
@@ -177,27 +178,22 @@ nb::object link_statistics_of(nb::handle_t<Step> self) {
 
 /// Points of the last step that press: laws, positions, normals, impulses in the world, whether they slip, distances.
 nb::object points_of(const Step& self) {
-    std::vector<std::int64_t> law, slips;
-    std::vector<double> position, normal, impulse, distance;
-    for (const ContactPoint& point : self.points.points) {
-        if (!point.presses()) continue;
-        law.push_back(point.law), slips.push_back(point.slips), distance.push_back(point.distance);
-        const Vector p = point.world_impulse();
-        for (const auto& [list, v] : {std::pair{&position, point.position}, std::pair{&normal, point.z}, std::pair{&impulse, p}})
-            list->insert(list->end(), {v.x, v.y, v.z});
-    }
-    const std::size_t n = law.size();
-    return nb::make_tuple(copy_of<std::int64_t>(law, {n}), copy_of<double>(position, {n, 3}), copy_of<double>(normal, {n, 3}),
-                          copy_of<double>(impulse, {n, 3}), copy_of<std::int64_t>(slips, {n}), copy_of<double>(distance, {n}));
+    std::vector<ContactPoint> pressing;
+    for (const ContactPoint& point : self.points.points)
+        if (point.presses()) pressing.push_back(point);
+    const std::size_t n = pressing.size();
+    return nb::make_tuple(values_of<std::int64_t>(n, [&](int k) { return pressing[k].law; }),
+                          rows_of(n, 3, [&](int k) { return pressing[k].position; }),
+                          rows_of(n, 3, [&](int k) { return pressing[k].z; }),
+                          rows_of(n, 3, [&](int k) { return pressing[k].world_impulse(); }),
+                          values_of<std::int64_t>(n, [&](int k) { return pressing[k].slips; }),
+                          values_of<double>(n, [&](int k) { return pressing[k].distance; }));
 }
 
 auto link_points_of(const Step& self, int link) {
     if (link < 0 || link >= self.links.size()) throw nb::index_error("There is no link of that number.");
     const std::vector<Vector> points = self.links.points(link);
-    double* out;
-    auto result = new_array<double>({points.size(), 3}, &out);
-    for (const Vector& p : points) write(p, out), out += 3;
-    return result;
+    return rows_of(points.size(), 3, [&](int k) { return points[k]; });
 }
 
 /// A, b, x, bounds (m, 2) and coefficients of the last group of points that was solved.
@@ -206,8 +202,8 @@ nb::object problem_of(const Step& self) {
     std::vector<double> bounds, coefficients;
     for (const Bounds& one : p.bounded) bounds.push_back(one.low), bounds.push_back(one.high);
     for (const SlidingPoint& point : p.points) coefficients.push_back(point.coefficient);
-    return nb::make_tuple(copy_of_matrix(p.A), copy_of<double>(p.b, {p.b.size()}), copy_of<double>(p.x, {p.x.size()}),
-                          copy_of<double>(bounds, {p.bounded.size(), 2}), copy_of<double>(coefficients, {coefficients.size()}));
+    return nb::make_tuple(copy_of_matrix(p.A), copy_of(p.b), copy_of(p.x), copy_of(bounds, {p.bounded.size(), 2}),
+                          copy_of(coefficients));
 }
 
 // The memory of a step is a table of rows of eight numbers, for `save`: links beside points (LINK, number, impulse), bodies that
@@ -232,7 +228,7 @@ nb::object memory_of(const Step& self) {
     const auto append = [&rows](const double* first, std::size_t count) { rows.insert(rows.end(), first, first + count); };
     if (!self.points.statistics.empty()) append(reinterpret_cast<const double*>(moved.data()), 2 * WIDTH * moved.size());
     append(reinterpret_cast<const double*>(impulses.data()), WIDTH * impulses.size());
-    return nb::cast(copy_of<double>(rows, {rows.size() / WIDTH, WIDTH}));
+    return nb::cast(copy_of(rows, {rows.size() / WIDTH, WIDTH}));
 }
 
 void set_memory(Step& self, Input<double, -1, 8> rows) {
@@ -262,7 +258,7 @@ template <class Self, class Visit> void visit_counts(Self& self, Visit visit) {
 nb::object counts_of(const Step& self) {
     std::vector<std::int64_t> all;
     visit_counts(self, [&](const std::int64_t& count) { all.push_back(count); });
-    return nb::cast(copy_of<std::int64_t>(all, {all.size()}));
+    return nb::cast(copy_of(all));
 }
 
 void set_counts(Step& self, Input<std::int64_t, -1> counts) {
@@ -346,19 +342,19 @@ void bind_steps(nb::module_& m) {
         .def("problem", &problem_of, "The last group of points that was solved: A, b, x, bounds and coefficients.")
         .def_prop_rw("memory", &memory_of, &set_memory, "What the next step must know of the last, (n, 8).")
         .def_prop_rw("counts", &counts_of, &set_counts, "All counts but those of the links, (n,).")
-        .def_prop_ro("uncovered",
-                     [](const Step& self) {
-                         return nb::cast(copy_of<std::int64_t>(self.points.uncovered, {self.points.uncovered.size()}));
-                     },
+        .def_prop_ro("uncovered", [](const Step& self) { return copy_of(self.points.uncovered); }, nb::rv_policy::automatic,
                      "Steps in which each body touched something that its materials do not cover.")
         .def_prop_ro("touching", [](const Step& self) { return self.links.touching; },
                      "Numbers of the links that touch.")
-        .def_prop_ro("predicted", [](const Step& s) { return copy_of<double>(s.links.predicted, {s.links.predicted.size()}); },
-                     nb::rv_policy::automatic, "Twists (6 n,) of the touching links after the step, axes of their planes.")
-        .def_prop_ro("V_free", [](const Step& s) { return copy_of<double>(s.links.V_free, {s.links.V_free.size()}); },
-                     nb::rv_policy::automatic, "The same without their contact impulses.")
+        .def_prop_ro("predicted", [](const Step& s) { return copy_of(s.links.predicted); }, nb::rv_policy::automatic,
+                     "Twists (6 n,) of the touching links after the step, axes of their planes.")
+        .def_prop_ro("V_free", [](const Step& s) { return copy_of(s.links.V_free); }, nb::rv_policy::automatic,
+                     "The same without their contact impulses.")
         .def("centre",
-             [](const Step& self, int body) { return copy_of<double>({*self.engine.data.xipos + 3 * body, 3}, {3}); },
+             [](const Step& self, int body) {
+                 const double* centre = *self.engine.data.xipos + 3 * body;
+                 return copy_of(std::vector<double>(centre, centre + 3));
+             },
              nb::arg("body"), "Centre of mass of a body at the start of the last step [m], (3,).")
         .def("set_touch_sensors",
              [](Step& self, const std::vector<std::tuple<int, int, int, int, double>>& sensors) {

@@ -17,16 +17,6 @@ constexpr int CHUNK = 256;  // bodies stepped together, at most: enough to fill 
 constexpr int FEWEST = 64;  // in a chunk of several threads, of which each is to have SHARES: one may be slower
 constexpr int SHARES = 4;
 
-std::vector<BodyState> bodies_from(const Input<double, -1, 3>& position, const Input<double, -1, 4>& quaternion,
-                                const Input<double, -1, 6>& twist) {
-    check_rows(position.shape(0), quaternion, twist);
-    std::vector<BodyState> bodies(position.shape(0));
-    for (std::size_t i = 0; i < bodies.size(); ++i)
-        bodies[i] = {vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
-                     twist_from(twist.data() + 6 * i)};
-    return bodies;
-}
-
 int chunk_size(int bodies, int threads) {
     if (threads == 1) return CHUNK;
     return std::min(CHUNK, std::max(FEWEST, (bodies + SHARES * threads - 1) / (SHARES * threads)));
@@ -39,7 +29,7 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
                   double timestep, Input<double, 3> gravity, int substeps, int steps, int every, int threads) {
     if (steps < 0 || every < 1 || steps % every || threads < 1)
         throw nb::value_error("steps must be a multiple of every, and there must be a thread.");
-    std::vector<BodyState> bodies = bodies_from(position, quaternion, twist);
+    std::vector<BodyState> bodies = states_from(position, quaternion, twist);
     threads = std::min(threads, std::max(1, static_cast<int>(bodies.size())));
     const std::size_t n = bodies.size(), kept = static_cast<std::size_t>(steps / every);
     Record record{};
@@ -94,7 +84,7 @@ class Stepper {
             Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep, Input<double, 3> gravity,
             int substeps)
         : law_(std::move(law)), hull_(std::move(hull)), setting_{timestep, vector_from(gravity.data()), substeps},
-          bodies_(bodies_from(position, quaternion, twist)),
+          bodies_(states_from(position, quaternion, twist)),
           memory_(std::make_shared<ContactMemory>(static_cast<int>(bodies_.size()),
                                                   static_cast<int>(hull_->vertices.size()), hull_)) {
         outcome_.resize(bodies_.size());
@@ -107,7 +97,7 @@ class Stepper {
 
     void set(Input<double, -1, 3> position, Input<double, -1, 4> quaternion, Input<double, -1, 6> twist) {
         const Use use(in_use_);
-        std::vector<BodyState> bodies = bodies_from(position, quaternion, twist);
+        std::vector<BodyState> bodies = states_from(position, quaternion, twist);
         if (bodies.size() != bodies_.size()) throw nb::value_error("The number of bodies must stay the same.");
         for (std::size_t i = 0; i < bodies.size(); ++i) bodies[i].impacts = bodies_[i].impacts;
         bodies_ = std::move(bodies);
@@ -138,17 +128,13 @@ class Stepper {
         return rows_of(bodies_.size(), 6, [&](int i) { return Wrench{} + outcome_[i].impulse; });  // no negative zeros
     }
     auto mode() const {
-        return each([](const StepOutcome& h) { return static_cast<std::int8_t>(h.mode); });
+        return values_of<std::int8_t>(outcome_.size(), [&](int i) { return outcome_[i].mode; });
     }
     auto kind() const {
-        return each([](const StepOutcome& h) { return static_cast<std::int8_t>(h.kind); });
+        return values_of<std::int8_t>(outcome_.size(), [&](int i) { return outcome_[i].kind; });
     }
-
     auto impacts() const {
-        std::int64_t* out;
-        auto result = new_array<std::int64_t>({bodies_.size()}, &out);
-        for (const BodyState& body : bodies_) *out++ = body.impacts;
-        return result;
+        return values_of<std::int64_t>(bodies_.size(), [&](int i) { return bodies_[i].impacts; });
     }
 
   private:
@@ -159,13 +145,6 @@ class Stepper {
     std::shared_ptr<ContactMemory> memory_;
     std::vector<StepOutcome> outcome_;
     std::atomic_flag in_use_;
-
-    template <class Read> nb::ndarray<nb::numpy, std::int8_t> each(Read read) const {
-        std::int8_t* out;
-        auto result = new_array<std::int8_t>({outcome_.size()}, &out);
-        std::transform(outcome_.begin(), outcome_.end(), out, read);
-        return result;
-    }
 };
 
 }  // namespace

@@ -1,10 +1,11 @@
-// Contacts as Python holds them: their memory lives as long as anybody looks at it.
+// Bodies and contacts as Python holds them. The memory of contacts is released with its last view.
 #pragma once
 
 #include <memory>
 #include <stdexcept>
 
-#include "contact/contact.hpp"
+#include "python/arrays.hpp"
+#include "stepping/step.hpp"
 
 namespace stiction {
 
@@ -20,5 +21,16 @@ struct OwnedContacts : Contacts {
 
     std::shared_ptr<ContactMemory> memory;
 };
+
+/// States at the centres of mass: position (n, 3), quaternion (n, 4), twist (n, 6).
+inline std::vector<BodyState> states_from(const Input<double, -1, 3>& position, const Input<double, -1, 4>& quaternion,
+                                          const Input<double, -1, 6>& twist) {
+    check_rows(position.shape(0), quaternion, twist);
+    std::vector<BodyState> states(position.shape(0));
+    for (std::size_t i = 0; i < states.size(); ++i)
+        states[i] = {vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
+                     twist_from(twist.data() + 6 * i)};
+    return states;
+}
 
 }  // namespace stiction

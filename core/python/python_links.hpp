@@ -35,10 +35,8 @@ class PythonLinks : public Links {
 
 /// Numbers (n,) of the links that touch.
 inline auto touching(const Links& links) {
-    std::int64_t* out;
-    auto result = new_array<std::int64_t>({std::size_t(links.contacts().size())}, &out);
-    for (const Contact& c : links.contacts()) *out++ = c.index;
-    return result;
+    const Contacts contacts = links.contacts();
+    return values_of<std::int64_t>(contacts.size(), [&](int i) { return contacts[i].index; });
 }
 
 }  // namespace stiction

@@ -1,7 +1,7 @@
 // Time steps of one body or of many with a law.
 //
 // A step is v1 = v + h M^-1 tau, the contact impulse of Algorithm 1, v = v1 + M^-1 p, then positions with the new
-// velocity and a correction of what has sunk in, which moves the pose only and never feeds the velocity.
+// velocity and a penetration recovery, which moves the pose only and never enters the velocity.
 #pragma once
 
 #include <cstdint>
@@ -90,7 +90,7 @@ bool start_body(const StepSettings& setting, const Hull& hull, ContactMemory& me
 /// body number `index`, and lacks only its twist, time step and fall.
 bool append_contact(ContactMemory& memory, const Hull& hull, int index, double touch);
 
-/// The twist that raises sunk vertices, without friction: a share of the depth a step, at most so fast.
+/// The twist of penetration recovery, without friction: a share of the depth a step, with a limit on the speed.
 Twist penetration_recovery(const Contact& contact, double compliance, double timestep);
 
 /// Move a body by its new velocity, and by the correction of its depth.

@@ -174,9 +174,18 @@ void test_sweep() {
     CHECK(std::fabs(x - 0.6) < 1e-12 && std::fabs(y - 0.8) < 1e-12);
 }
 
-/// Broyden's method finds the zero of a nonlinear equation.
+/// Broyden's method solves a linear problem of n unknowns in at most 2 n steps, a nonlinear one in a few more.
 void test_broyden() {
     Broyden search;
+    search.begin(2);
+    std::vector<double> v(2, 0.0);
+    for (int k = 0; k < 6; ++k) {
+        search.x = v, search.F = {-1.3 * v[0] + 0.4 * v[1] + 1.0, 0.2 * v[0] - 0.8 * v[1] - 0.5};
+        if (search.error() == 0.0) break;
+        const std::span<const double> next = search.next();
+        v.assign(next.begin(), next.end());
+    }
+    CHECK(norm(-1.3 * v[0] + 0.4 * v[1] + 1.0, 0.2 * v[0] - 0.8 * v[1] - 0.5) < 1e-9);
     search.begin(1);
     double x = 0.0;
     for (int k = 0; k < 12; ++k) {

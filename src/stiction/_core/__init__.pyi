@@ -30,11 +30,6 @@ class Hull:
     def diameter(self) -> float:
         """Greatest extent [m]."""
 
-    def extreme_vertex(
-        self, arg: Annotated[NDArray[numpy.float64], dict(shape=(3), order="C", device="cpu", writable=False)], /
-    ) -> int:
-        """Number of the vertex farthest in a direction, body axes."""
-
 class ContactMemory:
     """Memory of contacts."""
 
@@ -72,16 +67,6 @@ class Contacts:
 
     def static_impulse(self, arg: int, /) -> NDArray[numpy.float64]:
         """The impulse (6,) that stops the patch of contact i."""
-
-    def lowest_separation(
-        self,
-        arg0: int,
-        arg1: Annotated[NDArray[numpy.float64], dict(shape=(6), order="C", device="cpu", writable=False)],
-        /,
-    ) -> float:
-        """
-        Smallest upward speed [m/s] of the contact points of contact i for a twist.
-        """
 
     def set_mode(
         self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
@@ -196,7 +181,7 @@ class Law:
 
     def outside(self, arg: Contacts, /) -> NDArray[numpy.bool_]:
         """
-        Whether each contact, as classified last, lies outside of what the law was trained on, (n,).
+        Whether each contact, as classified last, is outside of the law's training range, (n,).
         """
 
 class PythonLaw(Law):
@@ -378,8 +363,6 @@ class ImpactLaw(Law):
         each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. friction_factor: a map whose coefficient is a factor of friction. restitution_factor: logarithm of that of restitution, by the logarithm of the approach speed [m/s].
         """
 
-CUT_TOUCH: float = 0.0001
-
 MOST_VISCOUS: float = 10.0
 
 RESTITUTION_SPEED: float = 0.5
@@ -511,34 +494,6 @@ class Links:
     @property
     def solution(self) -> tuple:
         """What `solve` gave last."""
-
-def balance(
-    links: Links,
-    V_free: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    L: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    is_static: Sequence[bool],
-    friction: Annotated[NDArray[numpy.float64], dict(shape=(None, 5), order="C", device="cpu", writable=False)],
-    softness: float = 0.0,
-) -> NDArray[numpy.float64]:
-    """
-    Impulses (6 n,) that stop the static links, and give the others their friction (n, 5) and a push.
-    """
-
-def starting_friction(
-    arg0: Links,
-    arg1: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    arg2: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    arg3: float,
-    arg4: float,
-    arg5: bool,
-    /,
-) -> tuple:
-    """
-    Where Algorithm 2 begins: friction (n, 5) by a rough Coulomb law, and whether anything slides by it.
-    """
-
-def broyden(F: Callable, x: Sequence[float], steps: int) -> list[float]:
-    """The zero of F(x) that Broyden's method finds in some steps."""
 
 class Engine:
     """A model and its data, which must outlive it."""
@@ -705,7 +660,7 @@ class Step:
         self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
     @property
-    def uncovered(self) -> object:
+    def uncovered(self) -> NDArray[numpy.int64]:
         """
         Steps in which each body touched something that its materials do not cover.
         """
