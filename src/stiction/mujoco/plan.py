@@ -13,7 +13,7 @@ from stiction.basics import checks
 from stiction.laws.law import Law
 from stiction.laws.material import Material
 from stiction.mujoco import body_fit, mjcf
-from stiction.mujoco.contacts import BodyContact, Contacts, PairContact
+from stiction.mujoco.contact_reports import BodyContact, Contacts, PairContact
 from stiction.mujoco.engine import engine_of
 from stiction.mujoco.ground import Ground, find_ground, fixed_ground
 from stiction.mujoco.links import Links, solve_powell
