@@ -70,7 +70,7 @@ def test_evaluate_forecasts_recordings(tmp_path, recordings):
         (lambda: evaluate("box", data="set"), "data is for laws that were identified from recordings, and box is none"),
         (lambda: evaluate("box", contacts=0), "contacts must be a whole number from 1 to 10000000, got 0"),
         (lambda: evaluate(CoulombLaw(SIZE)), "does not say what it was trained on: give a ground truth"),
-        (lambda: evaluate(Material.coulomb(0.3)), "is a material of no single body: put it on one"),
+        (lambda: evaluate(Material.coulomb(0.3)), "is a material without a body: put it on one"),
         (
             lambda: evaluate("cube", data=THREE),
             "Recordings are read by stiction.recordings.read, or given by their path",
