@@ -178,7 +178,7 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
         ("stiction.evaluation.evaluate", "run"),
         ("stiction_studies.commands", "run"),
     ):
-        monkeypatch.setattr(f"{module}.{name}", lambda *given, **how: called.append((given, how)))
+        monkeypatch.setattr(f"{module}.{name}", lambda *given, **named: called.append((given, named)))
     monkeypatch.setattr("stiction.data.dataset.print_summary", lambda data: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]

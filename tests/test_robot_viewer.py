@@ -61,7 +61,7 @@ def test_the_viewer_runs_the_robot_in_time_and_follows_it(model_file):
             viewer.advance(0.02)
         assert viewer.robot.steps == pytest.approx(100, abs=1)
         assert viewer._world.position[:2] == pytest.approx(-viewer.robot.poses(ours=True)[0][1, :2], abs=1e-4)
-        viewer._set_playing(False)
+        viewer.set_playing(False)
         viewer.advance(0.02)
         assert viewer.robot.steps == pytest.approx(100, abs=1)
 

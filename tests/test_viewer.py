@@ -139,7 +139,7 @@ def test_a_port_that_is_taken_gives_way_to_the_next_and_the_last_one_to_a_senten
 
 def test_the_world_moves_against_the_body_where_the_camera_follows(viewer):
     with viewer._lock:
-        viewer._set_playing(False)
+        viewer.set_playing(False)
         viewer._following.value = True
         viewer._time = 0.8
         viewer._draw()

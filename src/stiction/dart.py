@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
@@ -19,15 +19,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import GRAVITY
-from stiction.simulation.motion import (
-    Setting,
-    check_finite,
-    check_start,
-    empty_record,
-    recover,
-    to_motion,
-    to_trajectory,
-)
+from stiction.simulation.motion import Motion, Setting, engine_setting, recorded_throws
 
 try:
     import dartpy
@@ -61,25 +53,20 @@ def throw(
     steps = checks.count("steps", steps, 0)
     mu = checks.non_negative("friction", friction)
     checks.choice("solver", solver, SOLVERS)
-    setting = Setting(checks.positive("timestep [s]", timestep), checks.array("gravity", gravity, (3,)))
-    check_start(body, state)
+    setting = engine_setting(timestep, gravity)
     if body.rounding:
         raise checks.InputError(f"DART throws only bodies with sharp edges, got one rounded by {body.rounding:g} m.")
-    start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
-    record = empty_record(len(start.position), steps)
-    # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
-    turn = Rotation.from_quat(start.quaternion, scalar_first=True).as_rotvec().reshape(-1, 3)
-    q, dq = np.hstack([turn, start.position]), np.hstack([start.twist[:, 3:], start.twist[:, :3]])
-    with _shape(body) as shape:
-        q, dq = _run(_world(body, shape, mu, solver, setting), q, dq, steps, solver)
-    quaternion = Rotation.from_rotvec(q[:, :3]).as_quat(scalar_first=True)
-    read = (q[:, 3:], quaternion, np.hstack([dq[:, 3:], dq[:, :3]]))
-    for part, values in zip((record.position, record.quaternion, record.twist), read, strict=True):
-        part[:] = values.reshape(part.shape)
-    if finite:
-        check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
-    recover(body, setting, record)
-    return to_trajectory(body, record, state.batch_shape, setting.timestep)
+
+    def simulate(start: Motion) -> tuple[NDArray, NDArray, NDArray]:
+        # A free joint is angular first: a rotation vector, then the origin; velocities are in world axes.
+        turn = Rotation.from_quat(start.quaternion, scalar_first=True).as_rotvec().reshape(-1, 3)
+        q, dq = np.hstack([turn, start.position]), np.hstack([start.twist[:, 3:], start.twist[:, :3]])
+        with _shape(body) as shape:
+            q, dq = _run(_world(body, shape, mu, solver, setting), q, dq, steps, solver)
+        quaternion = Rotation.from_rotvec(q[:, :3]).as_quat(scalar_first=True)
+        return q[:, 3:], quaternion, np.hstack([dq[:, 3:], dq[:, :3]])
+
+    return recorded_throws(body, state, steps, setting, simulate, finite)
 
 
 def _run(stage, start_q, start_dq, steps: int, solver: str):

@@ -20,9 +20,6 @@ except ImportError as error:
 __all__ = ["LearnedFeet", "ThreadVectorEnv"]
 
 
-__all__ = ["LearnedFeet", "ThreadVectorEnv"]
-
-
 class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     """A MuJoCo environment whose contacts follow laws.
 

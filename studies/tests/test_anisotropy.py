@@ -44,9 +44,10 @@ def test_elliptic_friction_slides_the_box_as_a_point(box):
 
 
 def test_mujoco_slides_as_far_along_the_axes(box):
-    throw = pytest.importorskip("stiction.mujoco.plain_throw", exc_type=ImportError).throw
+    engine = pytest.importorskip("stiction.mujoco.plain_throw", exc_type=ImportError)
     start = anisotropy.starts(box, -1e-4)[[0, 2]]
-    how = {"cone": "elliptic", "settling_time": 0.005, "timestep": 1e-4}
-    distance, heading = anisotropy.travelled(throw(box, start, 5000, friction=MU, **how))
+    contact = engine.SoftContact("elliptic", settling_time=0.005)
+    run = engine.throw(box, start, 5000, friction=MU, contact=contact, timestep=1e-4)
+    distance, heading = anisotropy.travelled(run)
     np.testing.assert_allclose(distance, anisotropy.SPEED**2 / (2 * MU * G), rtol=2e-3)
     np.testing.assert_allclose(heading, [0.0, 90.0], atol=0.01)

@@ -121,11 +121,14 @@ class Trajectory:
         throws = int(np.prod(self.mode.shape[:-1]))
         if throws == 0 or self.steps == 0:
             raise checks.InputError(f"There is nothing to plot in {self!r}.")
-        shown = min(throws, 64)  # more lines could not be told apart
+        shown = min(throws, 64)  # more lines could not be distinguished
         figure = Figure(figsize=(7.0, 5.0 + 0.02 * shown), layout="constrained")
         height, speed, modes = figure.subplots(3, 1, sharex=True, height_ratios=(4, 4, 1 + 0.03 * shown))
         width, alpha = (1.2, 1.0) if shown == 1 else (0.6, 0.5)
-        values = ((height, "height z [m]", self.position[..., 2]), (speed, "speed [m/s]", _norm(self.velocity)))
+        values = (
+            (height, "height z [m]", self.position[..., 2]),
+            (speed, "speed [m/s]", np.linalg.norm(self.velocity, axis=-1)),
+        )
         for axes, label, value in values:
             lines = value.reshape(throws, -1)[:shown].T
             axes.plot(self.time, lines, color=as_hex(INK), linewidth=width, alpha=alpha)
@@ -183,10 +186,6 @@ def _npz_path(path: str | Path) -> Path:
     if path.suffix != ".npz":
         raise checks.InputError(f"A trajectory is kept in an .npz file, got {path}.")
     return path
-
-
-def _norm(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.linalg.norm(vectors, axis=-1)
 
 
 def _plot_modes(axes, time, mode) -> None:

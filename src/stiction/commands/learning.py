@@ -43,7 +43,7 @@ def collection_plan(options: CollectOptions) -> "Plan":
     """The plan that the options describe; the body's preset fills in the defaults."""
     from stiction.data.ground_truth import GroundTruth, gravity_of, resolved, to_truth
     from stiction.data.plan import Plan
-    from stiction.data.presets import parse_body, preset
+    from stiction.data.presets import preset
     from stiction.laws.modelfile import load_law
 
     if [bool(options.body), options.law is not None, options.mjcf is not None].count(True) != 1:
@@ -57,10 +57,7 @@ def collection_plan(options: CollectOptions) -> "Plan":
         law = load_law(options.law)
         body, truth, gravity = law.body, GroundTruth("law", law=options.law), law.gravity
     else:
-        body = parse_body(
-            options.body or options.mjcf_body, options.mass, options.scale, com=options.com, inertia=options.inertia,
-            mjcf=options.mjcf,
-        )  # fmt: skip
+        body = options.body_called(options.body or options.mjcf_body)
         given = resolved(options.truth)
         gravity = gravity_of(given)
         truth = to_truth(
@@ -166,13 +163,10 @@ def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
     require("`stiction import`", "pyarrow")
     with loading():
         from stiction.basics.checks import positive
-        from stiction.data.presets import parse_body
         from stiction.recordings.folder import save_recordings
         from stiction.recordings.importing import import_recordings
         from stiction.recordings.poses import Conventions
-    body = parse_body(
-        options.body, options.mass, options.scale, com=options.com, inertia=options.inertia, mjcf=options.mjcf
-    )
+    body = options.body_called(options.body)
     if options.instances:
         _import_instances(options, body)
         return

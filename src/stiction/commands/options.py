@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from stiction.training.settings import Switches
+
+if TYPE_CHECKING:
+    from stiction.bodies.body import Body
 
 Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X,Y,Z", help_behavior_hint="(default: uniform)")]
 OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(optional)")]
@@ -14,8 +17,30 @@ Range = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="LOW HIGH", 
 OptionalNumber = Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_behavior_hint="(default: measured)")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class BodyOptions:
+    """Mass properties of a body, and the file that describes it."""
+
+    mass: float = 1.0
+    """Mass of the body [kg]."""
+    scale: float = 1.0
+    """Metres in one unit of a mesh file."""
+    com: Numbers = ()
+    """Centre of mass in the body frame [m]; write --com=-0.01,0,0 if it starts with a minus."""
+    inertia: Annotated[Numbers, tyro.conf.arg(metavar="XX,YY,ZZ[,XY,XZ,YZ]")] = ()
+    """Moments of inertia about the centre of mass, body axes [kg m^2]."""
+    mjcf: OptionalFile = None
+    """MuJoCo model in which BODY is the name of a body."""
+
+    def body_called(self, name: str) -> "Body":
+        """The body with these properties; name: its shape, its mesh file, or its name in the MuJoCo model."""
+        from stiction.data.presets import parse_body
+
+        return parse_body(name, self.mass, self.scale, com=self.com, inertia=self.inertia, mjcf=self.mjcf)
+
+
 @dataclass(frozen=True)
-class CollectOptions:
+class CollectOptions(BodyOptions):
     """What to throw, how often, and where to keep the data."""
 
     body: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BODY")] = ""
@@ -39,18 +64,10 @@ class CollectOptions:
     for any other body."""
     law: Annotated[str | None, tyro.conf.arg(metavar="LAW", help_behavior_hint="(optional)")] = None
     """Use this identified law as ground truth, by name or path, with its body, time step and gravity."""
-    mass: float = 1.0
-    """Mass of the body [kg]."""
-    scale: float = 1.0
-    """Metres in one unit of a mesh file."""
-    com: Numbers = ()
-    """Centre of mass in the body frame [m]; write --com=-0.01,0,0 if it starts with a minus."""
-    inertia: Annotated[Numbers, tyro.conf.arg(metavar="XX,YY,ZZ[,XY,XZ,YZ]")] = ()
-    """Moments of inertia about the centre of mass, body axes [kg m^2]."""
     mjcf: OptionalFile = None
-    """Throw a body of this MuJoCo model, with its hull and its mass properties ..."""
+    """Throw a body of this MuJoCo model, with its hull and its mass properties: the one that --body names."""
     mjcf_body: Annotated[str, tyro.conf.arg(name="body", metavar="NAME", help_behavior_hint="(with --mjcf)")] = ""
-    """... the one of this name."""
+    """Name of a body in the MuJoCo model."""
     timestep: float = 0.002
     """Length of a time step [s]."""
     height: Range = None
@@ -154,7 +171,7 @@ class IdentifyOptions:
 
 
 @dataclass(frozen=True)
-class ImportOptions:
+class ImportOptions(BodyOptions):
     """What was recorded, and in which units and axes."""
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
@@ -166,16 +183,6 @@ class ImportOptions:
     """Folder for the recordings, or for the data set; made if missing."""
     instances: bool = False
     """PATH holds single contacts, to train on: an .npz or .parquet file as in docs/ground_truth.md."""
-    mass: float = 1.0
-    """Mass of the body [kg]; only its ratio to the inertia matters."""
-    scale: float = 1.0
-    """Metres in one unit of a mesh file."""
-    com: Numbers = ()
-    """Centre of mass in the body frame [m]; write --com=-0.01,0,0 if it starts with a minus."""
-    inertia: Annotated[Numbers, tyro.conf.arg(metavar="XX,YY,ZZ[,XY,XZ,YZ]")] = ()
-    """Moments of inertia about the centre of mass, body axes [kg m^2]."""
-    mjcf: OptionalFile = None
-    """MuJoCo model in which BODY is the name of a body."""
     timestep: Annotated[float | None, tyro.conf.arg(metavar="S", help_behavior_hint="(of the file, or 0.002)")] = None
     """With --instances: length of a time step [s]."""
     gravity: Annotated[

@@ -10,7 +10,7 @@ import tyro
 from stiction.basics.environment import require
 from stiction.basics.errors import InputError
 from stiction.commands.arguments import Triple, loading
-from stiction.commands.options import Numbers, OptionalFile
+from stiction.commands.options import BodyOptions, OptionalFile
 
 if TYPE_CHECKING:
     from stiction.bodies.body import Body
@@ -22,22 +22,12 @@ FRICTION, CONE = 0.5, "box"  # of `stiction simulate coulomb`
 
 
 @dataclass(frozen=True)
-class ThrownBody:
+class ThrownBody(BodyOptions):
     """What is thrown."""
 
     body: str = "box:0.2,0.3,0.4"
     """For coulomb and materials: box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT or rectangle:X,Z in metres, or the path of a
     convex mesh file; with --mjcf the name of a body in that model. Any other law has its own body."""
-    mass: float = 1.0
-    """Mass of the body [kg]."""
-    scale: float = 1.0
-    """Metres in one unit of a mesh file."""
-    com: Numbers = ()
-    """Centre of mass in the body frame [m]; write --com=-0.01,0,0 if it starts with a minus."""
-    inertia: Annotated[Numbers, tyro.conf.arg(metavar="XX,YY,ZZ[,XY,XZ,YZ]")] = ()
-    """Moments of inertia about the centre of mass, body axes [kg m^2]."""
-    mjcf: OptionalFile = None
-    """MuJoCo model in which BODY is the name of a body."""
 
 
 @dataclass(frozen=True)
@@ -111,24 +101,18 @@ def _law(name: str, thrown: ThrownBody, friction: float, cone: str, timestep: fl
 
     step = 0.002 if timestep is None else timestep
     if name == "coulomb":
-        return CoulombLaw(_body(thrown), friction, cone=cone, timestep=step)
+        return CoulombLaw(thrown.body_called(thrown.body), friction, cone=cone, timestep=step)
     found = load(name)
     if (friction, cone) != (FRICTION, CONE):
         raise InputError(f"--friction and --cone are for the law coulomb; {name} has its own friction.")
     if isinstance(found, Material):
-        return found.on(_body(thrown), timestep=step)
+        return found.on(thrown.body_called(thrown.body), timestep=step)
     if thrown != ThrownBody():
         raise InputError(
             f"{name} is a law of its own body, a {found.body.shape} of {found.body.mass:g} kg: give no other one with "
             "it. Any body goes with coulomb and with materials."
         )
     return found
-
-
-def _body(thrown: ThrownBody) -> "Body":
-    from stiction.data.presets import parse_body
-
-    return parse_body(thrown.body, thrown.mass, thrown.scale, com=thrown.com, inertia=thrown.inertia, mjcf=thrown.mjcf)
 
 
 def _state(body: "Body", throw: Throw) -> "State":

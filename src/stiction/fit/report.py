@@ -88,10 +88,11 @@ def _effective(found: IdentifiedBody) -> list[str]:
 
 
 def _impacts(found: IdentifiedBody) -> str:
-    builds_up = found.fitted.memory > 1
-    how = "follows the slip as the impact builds up" if builds_up else "acts at once, against the slip after the impact"
+    action = "acts at once, against the slip after the impact"
+    if found.fitted.memory > 1:
+        action = "follows the slip as the impact builds up"
     losses = sorted(found.tried["impacts"].values())
-    return f"In an impact, friction {how}: the loss is {losses[0]:.3g}, with the other type of law {losses[1]:.3g}."
+    return f"In an impact, friction {action}: the loss is {losses[0]:.3g}, with the other type of law {losses[1]:.3g}."
 
 
 def _bounce(found: IdentifiedBody, curves: Curves) -> str:

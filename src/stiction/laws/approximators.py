@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +31,21 @@ def check_names(what: str, arrays: Iterable[str], wanted: list[str]) -> None:
             raise checks.InputError(f"{what} has an unknown array {checks.shown(name)}.")
 
 
+def taken(tensors: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Remove the tensors whose names start with `prefix` and return them by the rest of their names."""
+    return {key.removeprefix(prefix): tensors.pop(key) for key in list(tensors) if key.startswith(prefix)}
+
+
 def _length(array: Any, ndim: int = 1) -> int:
     """Length of the first axis; -1, which fits nothing, unless this is an array of `ndim` axes."""
     return len(array) if isinstance(array, np.ndarray) and array.ndim == ndim else -1
 
 
+@dataclass(frozen=True)
 class Approximator(ABC):
     """A map from n inputs, which enter as (x - mean) / scale, to outputs; mean and scale have shape (n,)."""
 
-    NAME = ""
+    NAME: ClassVar[str] = ""
     mean: NDArray[np.float32]
     scale: NDArray[np.float32]
 
@@ -60,7 +66,7 @@ class Approximator(ABC):
     @classmethod
     def from_arrays(cls, arrays: dict[str, NDArray]) -> Self:
         """The approximator whose `arrays()` these are."""
-        check_names(f"{cls.NAME.capitalize()}", arrays, [part.name for part in fields(cls)])  # type: ignore[arg-type]
+        check_names(cls.NAME.capitalize(), arrays, [part.name for part in fields(cls)])
         return cls(**arrays)
 
     def freeze(self) -> None:
@@ -84,13 +90,10 @@ class Approximator(ABC):
 class Network(Approximator):
     """A feed-forward network with ReLU between layers, in single precision.
 
-    mean, scale: of the inputs, shape (n,): they enter as (x - mean) / scale
     weights, biases: one pair a layer, shapes (n_in, n_out) and (n_out,)
     """
 
     NAME = "a network"
-    mean: NDArray[np.float32]
-    scale: NDArray[np.float32]
     weights: tuple[NDArray[np.float32], ...]
     biases: tuple[NDArray[np.float32], ...]
 
@@ -147,13 +150,10 @@ class KernelMachine(Approximator):
 
     Output k is bias_k + sum_i weight_ik exp(-gamma_k |z - centre_i|^2), with the standardised inputs z.
 
-    mean, scale: of the inputs, shape (n,)
     centres: (m, n), standardised; weights: (m, outputs); gamma, bias: (outputs,)
     """
 
     NAME = "a kernel machine"
-    mean: NDArray[np.float32]
-    scale: NDArray[np.float32]
     centres: NDArray[np.float32]
     weights: NDArray[np.float32]
     gamma: NDArray[np.float32]
@@ -187,7 +187,6 @@ class Trees(Approximator):
 
     The nodes of all trees are stored one after another.
 
-    mean, scale: of the inputs, shape (n,)
     bias: (outputs,)
     roots: index of the first node of each tree; output: index of the output it adds to; both (trees,), int32
     feature: input that a node tests, or LEAF, (nodes,), int32
@@ -196,8 +195,6 @@ class Trees(Approximator):
     """
 
     NAME = "an ensemble of trees"
-    mean: NDArray[np.float32]
-    scale: NDArray[np.float32]
     bias: NDArray[np.float32]
     roots: NDArray[np.int32]
     output: NDArray[np.int32]

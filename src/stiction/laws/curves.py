@@ -25,12 +25,12 @@ def frozen(values: ArrayLike) -> NDArray[np.float64]:
 class Curve:
     """A cubic B-spline in the natural logarithm of x, over equidistant knots.
 
-    begin, step: first knot and spacing of the knots; the curve extends to `begin + (n - 3) step`
+    start, step: first knot and spacing of the knots; the curve extends to `start + (n - 3) step`
     coefficients: shape (n,), n >= 4
     seen: (lowest, highest) logarithm in the data; the curve is constant outside
     """
 
-    begin: float
+    start: float
     step: float
     coefficients: NDArray[np.float64]
     seen: tuple[float, float] = field(default=(-np.inf, np.inf))
@@ -39,27 +39,27 @@ class Curve:
         coefficients = frozen(checks.array("The coefficients of a curve", self.coefficients, (None,)))
         if coefficients.ndim != 1 or not 4 <= len(coefficients) <= 4096:
             raise checks.InputError(f"A curve has 4 to 4096 coefficients, got shape {coefficients.shape}.")
-        begin = checks.scalar("The first knot of a curve", self.begin)
+        start = checks.scalar("The first knot of a curve", self.start)
         step = checks.positive("The step of a curve", self.step)
-        end = begin + step * (len(coefficients) - 3)
+        end = start + step * (len(coefficients) - 3)
         low, high = (float(x) for x in self.seen)
         if not low <= high:
             raise checks.InputError(f"The range of a curve's data must have its lower limit first, got {self.seen}.")
-        values = {"begin": begin, "step": step, "coefficients": coefficients}
-        values["seen"] = (min(max(low, begin), end), max(min(high, end), begin))
+        values = {"start": start, "step": step, "coefficients": coefficients}
+        values["seen"] = (min(max(low, start), end), max(min(high, end), start))
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @classmethod
     def of(cls, function: Callable, lowest: float, highest: float) -> "Curve":
         """The curve ln function(x) from x = lowest to highest, accurate to about eight digits for a smooth function."""
-        begin, end = np.log(checks.positive("lowest", lowest)), np.log(checks.positive("highest", highest))
-        count = int(np.ceil((end - begin) / 0.05)) + 1
-        knots = np.linspace(begin, end, count)
+        start, end = np.log(checks.positive("lowest", lowest)), np.log(checks.positive("highest", highest))
+        count = int(np.ceil((end - start) / 0.05)) + 1
+        knots = np.linspace(start, end, count)
         values = checks.array("The curve's function", np.vectorize(function)(np.exp(knots)), (count,))
         if (values <= 0).any():
             raise checks.InputError(f"The function of a curve must be positive, got {values.min():g}.")
-        return cls(begin, knots[1] - knots[0], interpolating_coefficients(np.log(values)))
+        return cls(start, knots[1] - knots[0], interpolating_coefficients(np.log(values)))
 
     @classmethod
     def over(cls, seen: tuple[float, float], coefficients: ArrayLike) -> "Curve":
@@ -80,11 +80,11 @@ class Curve:
     @property
     def native(self) -> _core.Spline:
         """The curve in the native core."""
-        return _core.Spline(self.begin, self.step, self.coefficients.tolist(), *self.seen)
+        return _core.Spline(self.start, self.step, self.coefficients.tolist(), *self.seen)
 
     def to_dict(self) -> dict[str, Any]:
         """A description for JSON; the coefficients are stored apart, as a tensor."""
-        return {"begin": self.begin, "step": self.step, "seen": list(self.seen)}
+        return {"begin": self.start, "step": self.step, "seen": list(self.seen)}
 
     @classmethod
     def from_dict(cls, description: dict[str, Any], coefficients: NDArray[Any]) -> "Curve":
@@ -94,7 +94,7 @@ class Curve:
     def basis(self, x: ArrayLike) -> NDArray[np.float64]:
         """The B-spline basis at x (k,), shape (k, n): the curve is basis @ coefficients."""
         n = len(self.coefficients)
-        place = (np.clip(np.log(np.maximum(x, 1e-300)), *self.seen) - self.begin) / self.step
+        place = (np.clip(np.log(np.maximum(x, 1e-300)), *self.seen) - self.start) / self.step
         first = np.clip(place.astype(np.int64), 0, n - 4)
         t = place - first
         s = 1 - t

@@ -5,8 +5,7 @@ friction of greatest dissipation of the patch as a whole: core/laws/impact.hpp. 
 at single points, because friction, spin and restitution of the whole patch are what forecasts of real tosses rest on.
 """
 
-from dataclasses import asdict, dataclass, field, fields, replace
-from pathlib import Path
+from dataclasses import KW_ONLY, asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.approximators import check_names
+from stiction.laws.approximators import check_names, taken
 from stiction.laws.curves import NO_CURVE, Curve
-from stiction.laws.law import NativeLaw, checked_info, checked_substeps, checked_timestep
+from stiction.laws.law import GRAVITY, NativeLaw, Saved, checked_info, checked_substeps, checked_timestep
 from stiction.laws.material import Material
 
 
@@ -154,7 +153,8 @@ class ImpactMaterial:
         return np.maximum(0.0, self.friction_loaded + (light - self.friction_loaded) * share)
 
 
-class ImpactLaw(NativeLaw):
+@dataclass(eq=False, repr=False)
+class ImpactLaw(Saved, NativeLaw):
     """The law of one body on one ground, with the parameters of `ImpactMaterial`.
 
     timestep: [s]
@@ -169,40 +169,33 @@ class ImpactLaw(NativeLaw):
     info: what is known about the law's origin
     """
 
+    body: Body
+    material: ImpactMaterial = field(default_factory=ImpactMaterial)
+    _: KW_ONLY
+    timestep: float = 0.002
+    substeps: int = 4
+    gravity: Any = GRAVITY
+    ground: float = 0.0
+    spread: Any = (0.0, 0.0, 0.0)
+    drag: float = 0.0
+    residual: Residual | None = None
+    info: Any = None
     KIND = "impact"  # its name in model files
+    _variation = _NO_VARIATION
 
-    def __init__(
-        self,
-        body: Body,
-        material: ImpactMaterial | None = None,
-        *,
-        timestep: float = 0.002,
-        substeps: int = 4,
-        gravity: ArrayLike = (0.0, 0.0, -9.81),
-        ground: float = 0.0,
-        spread: ArrayLike = (0.0, 0.0, 0.0),
-        drag: float = 0.0,
-        residual: Residual | None = None,
-        info: dict[str, Any] | None = None,
-    ) -> None:
-        self.body = body
-        self.material = ImpactMaterial() if material is None else material
+    def __post_init__(self) -> None:
         self.bounces = self.material.restitution > 0
-        self.timestep = checked_timestep(timestep)
-        self.substeps = checked_substeps(substeps)
-        x, y, z = checks.vector("gravity", gravity, 3).tolist()
-        self.gravity = (x, y, z)
-        self.ground = checks.scalar("ground [m]", ground)
-        widths = checks.vector("spread", spread, 3)
-        if (widths < 0).any():
-            raise checks.InputError(f"spread must not be negative, got {widths.tolist()}.")
-        self.spread = tuple(widths.tolist())
-        self.drag = checks.non_negative("drag [1/s]", drag)
-        if not isinstance(residual, Residual | None):
-            raise checks.InputError(f"residual must be a Residual or None, got {checks.shown(residual)}.")
-        self.residual = residual
-        self.info = checked_info(info)
-        self._variation = _NO_VARIATION
+        self.timestep = checked_timestep(self.timestep)
+        self.substeps = checked_substeps(self.substeps)
+        self.gravity = tuple(checks.vector("gravity", self.gravity, 3).tolist())
+        self.ground = checks.scalar("ground [m]", self.ground)
+        self.spread = tuple(checks.vector("spread", self.spread, 3).tolist())
+        if min(self.spread) < 0:
+            raise checks.InputError(f"spread must not be negative, got {list(self.spread)}.")
+        self.drag = checks.non_negative("drag [1/s]", self.drag)
+        if not isinstance(self.residual, Residual | None):
+            raise checks.InputError(f"residual must be a Residual or None, got {checks.shown(self.residual)}.")
+        self.info = checked_info(self.info)
 
     @property
     def native(self) -> _core.ImpactLaw:
@@ -212,19 +205,9 @@ class ImpactLaw(NativeLaw):
     def native_for(self, bodies: slice) -> _core.ImpactLaw:
         """The same for some bodies of a batch."""
         each = self._variation if len(self._variation) == 1 else self._variation[bodies]
-        m, residual = self.material, self.residual or Residual()
+        residual = self.residual or Residual()
         return _core.ImpactLaw(
-            restitution=m.restitution,
-            restitution_fall=m.restitution_fall,
-            restitution_threshold=m.restitution_threshold,
-            restitution_lever=m.restitution_lever,
-            friction=m.friction,
-            friction_loaded=m.friction_loaded,
-            friction_load=m.friction_load,
-            friction_rise=m.friction_rise,
-            spin=m.spin,
-            lag=m.lag,
-            memory=int(m.memory),
+            **vars(self.material),
             drag=self.drag,
             each=each if len(each) > 0 else _NO_VARIATION,  # of an empty batch
             friction_factor=residual.friction.native,
@@ -257,19 +240,15 @@ class ImpactLaw(NativeLaw):
 
     def with_material(self, **changes: float) -> "ImpactLaw":
         """The same law with some parameters of its material changed."""
-        return self._changed(material=replace(self.material, **changes))
+        return replace(self, material=replace(self.material, **changes))
 
     def with_spread(self, spread: ArrayLike) -> "ImpactLaw":
         """The same law with another uncertainty."""
-        return self._changed(spread=spread)
+        return replace(self, spread=spread)
 
     def with_residual(self, residual: Residual | None) -> "ImpactLaw":
         """The same law with this residual, or without one."""
-        return self._changed(residual=residual)
-
-    def _changed(self, **changes: Any) -> "ImpactLaw":
-        names = ("material", "timestep", "substeps", "gravity", "ground", "spread", "drag", "residual", "info")
-        return ImpactLaw(self.body, **{name: getattr(self, name) for name in names} | changes)
+        return replace(self, residual=residual)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Description for JSON, and tensors, for a model file."""
@@ -290,19 +269,10 @@ class ImpactLaw(NativeLaw):
         # Files of earlier versions have arrays for the weights of a network, which are empty in those that shipped.
         old = ("residual.inner", "residual.outer")
         rest = {name: array for name, array in tensors.items() if name not in old or array.size}
-        about = description.pop("residual", None)
-        if about is not None:
-            parts = {name: rest.pop(name) for name in list(rest) if name.startswith("residual.")}
-            parts = {name.removeprefix("residual."): array for name, array in parts.items()}
-            description["residual"] = Residual.from_parts(about, parts)
+        if description.get("residual") is not None:
+            description["residual"] = Residual.from_parts(description["residual"], taken(rest, "residual."))
         check_names("An impact law", rest, ["spread"])
         return cls(body, material, spread=rest["spread"], **description)
-
-    def save(self, path: str | Path) -> None:
-        """Write the law to a model file."""
-        from stiction.laws.modelfile import save  # which imports this module
-
-        save(self, path)
 
     def __repr__(self) -> str:
         m = self.material

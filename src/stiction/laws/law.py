@@ -1,5 +1,6 @@
 """Contact laws: the classifier C and the regressor R of the paper, and how the core calls them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,16 @@ class NativeLaw(Law):
         return native.outside(contacts)
 
 
+class Saved:
+    """A law or material that model files can hold, by its `to_parts`."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a model file."""
+        from stiction.laws.modelfile import save  # which imports this module
+
+        save(self, path)
+
+
 class _Adapted(Law):
     """An object that has the attributes of a law, but is not derived from Law."""
 
@@ -255,8 +266,8 @@ class _Callbacks:
             raise checks.InputError(
                 f"A law's respond must return {len(contacts)} values of Mode, got {checks.shown(mode)}."
             )
-        contacts.set_impulse(np.asarray(impulse, dtype=np.float64))
-        contacts.set_mode(np.asarray(mode, dtype=np.int64))
+        contacts.set_impulse(impulse)
+        contacts.set_mode(mode.astype(np.int64))
 
     def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
         outside = np.asarray(self.law.outside(self._view(contacts)))

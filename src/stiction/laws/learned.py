@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,16 +11,16 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
-from stiction.laws.approximators import Approximator, Network, check_names, from_arrays
+from stiction.laws.approximators import Approximator, Network, check_names, from_arrays, taken
 from stiction.laws.inputs import OUTPUTS, SIZE, WHOLE, Inputs
-from stiction.laws.law import NativeLaw, checked_info, checked_timestep
+from stiction.laws.law import NativeLaw, Saved, checked_info, checked_timestep
 from stiction.laws.material import Material
 
 KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
 HIDDEN = {Kind.POINT: (48, 48), Kind.LINE: (64, 64), Kind.SURFACE: (64, 64)}  # units of the shipped networks
 
 
-class LearnedLaw(NativeLaw):
+class LearnedLaw(Saved, NativeLaw):
     """A contact law of one body on one ground that was learned from data.
 
     parts: for each kind of patch, one approximator for each of ROLES
@@ -33,6 +32,7 @@ class LearnedLaw(NativeLaw):
     KIND: ClassVar[str] = ""  # its name in model files
     ROLES: ClassVar[tuple[str, ...]] = ()
     any_timestep = False
+    material: Material | None = None  # whose friction is the guess, instead of Coulomb's
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class LearnedLaw(NativeLaw):
     @property
     def recipe(self) -> _core.Recipe:
         """How contacts are described to the approximators."""
-        return self.inputs.recipe(self.body.mass)
+        return recipe_of(self.inputs, self.body, self.timestep, self.material)
 
     @abstractmethod
     def _to_native(self, recipe: _core.Recipe, *by_role: tuple[_core.Approximator, ...]) -> _core.Law:
@@ -115,20 +115,14 @@ class LearnedLaw(NativeLaw):
         """The law that `to_parts` described."""
         rest = dict(tensors)
         parts = {
-            kind: tuple(from_arrays(_taken(rest, f"{kind.name.lower()}.{role}.")) for role in cls.ROLES)
+            kind: tuple(from_arrays(taken(rest, f"{kind.name.lower()}.{role}.")) for role in cls.ROLES)
             for kind in KINDS
         }
         inputs = Inputs.from_dict(description.pop("inputs"))
         if "material" in description:
-            description["material"] = Material.from_parts(description["material"], _taken(rest, "material."))
+            description["material"] = Material.from_parts(description["material"], taken(rest, "material."))
         check_names("A law", rest, [])
         return cls(Body.from_dict(description.pop("body")), parts, inputs, **description)
-
-    def save(self, path: str | Path) -> None:
-        """Write the law to a model file."""
-        from stiction.laws.modelfile import save  # which imports this module
-
-        save(self, path)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.body.shape}, fold={self.inputs.fold!r}, cone={self.inputs.cone!r})"
@@ -186,20 +180,10 @@ class AugmentedLaw(LearnedLaw):
             tensors |= {f"material.{name}": array for name, array in parts.items()}
         return description, tensors
 
-    @property
-    def recipe(self) -> _core.Recipe:
-        """How contacts are described to the approximators."""
-        return recipe_of(self.inputs, self.body, self.timestep, self.material)
-
     def _to_native(self, recipe: _core.Recipe, *by_role: tuple[_core.Approximator, ...]) -> _core.AugmentedLaw:
         classifiers, regressors = by_role
         classifies, corrects = ([part_name(kind, role) not in self.dropped for kind in KINDS] for role in self.ROLES)
         return _core.AugmentedLaw(recipe, list(classifiers), list(regressors), classifies, corrects)
-
-
-def _taken(tensors: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    """Remove the tensors whose names start with `prefix` and return them by the rest of their names."""
-    return {key.removeprefix(prefix): tensors.pop(key) for key in list(tensors) if key.startswith(prefix)}
 
 
 def part_name(kind: Kind, role: str) -> str:

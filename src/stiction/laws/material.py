@@ -13,7 +13,6 @@ points of a patch are solved together, with friction of greatest dissipation: se
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,16 +22,14 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.curves import MAX_HARMONICS, NO_CURVE, Curve, Restitution, frozen, harmonics_of
-from stiction.laws.law import NativeLaw, checked_softness, checked_timestep
+from stiction.laws.law import NativeLaw, Saved, checked_softness, checked_timestep
 
 SPEEDS = (1e-6, 1e2)  # [m/s] range of the curves that are made of functions
-
-
 _PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")  # fields that a model file holds as they are
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class Material(Saved):
     """Friction and restitution of two surfaces. Make one by `coulomb`, `anisotropic`, `stribeck` and others.
 
         ice = Material.stribeck(static=0.2, dynamic=0.05, speed=0.1)
@@ -260,12 +257,6 @@ class Material:
             round=self.cone == "round",
             frictionless_limit=self.limit == "frictionless",
         )
-
-    def save(self, path: str | Path) -> None:
-        """Write the material to a model file."""
-        from stiction.laws.modelfile import save  # which imports this module
-
-        save(self, path)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
         """Description for JSON, and tensors, for a model file."""

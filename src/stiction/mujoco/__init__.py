@@ -18,7 +18,7 @@ if find_spec("mujoco") is None:
     raise ImportError(needs("stiction.mujoco", "mujoco"))
 
 from stiction.laws.modelfile import shipped_model
-from stiction.mujoco.contacts import BodyContact, PairContact
+from stiction.mujoco.contact_reports import BodyContact, PairContact
 from stiction.mujoco.mjcf import body_of, to_mjcf
 from stiction.mujoco.rollouts import rollout
 from stiction.mujoco.simulation import Simulation

@@ -27,7 +27,7 @@ class Fit:
 
 
 def fit(model: Any, name: Any, body: Body, tolerance: float = TOLERANCE) -> Fit:
-    """The pose of the law's `body` in the model's body of that name, or an error that says why it does not fit."""
+    """The pose of the law's `body` in the model's body of that name, or an error with the reason of a misfit."""
     number = body_number(model, name)
     if model.body_weldid[number] == 0:
         raise checks.InputError(f"The body {name!r} is fixed to the world; a law needs a body that can move.")

@@ -262,18 +262,16 @@ def to_mjcf(law: Any, name: str = "body") -> str:
         raise checks.InputError("MuJoCo's bodies move in space; the law is for one in a plane.")
     if not isinstance(name, str) or not name.isidentifier():
         raise checks.InputError(f"The name of the body must be a word such as 'part', got {checks.shown(name)}.")
-    I = law.body.inertia
-    inertia = _text([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
     return f"""<mujoco>
-  <option timestep="{law.timestep:.17g}" gravity="{_text(law.gravity)}"/>
+  <option timestep="{law.timestep:.17g}" gravity="{text_of(law.gravity)}"/>
   <asset>
-    <mesh name="{name}" vertex="{_text(sharp(law.body).vertices)}"/>
+    <mesh name="{name}" vertex="{text_of(sharp(law.body).vertices)}"/>
   </asset>
   <worldbody>
     <geom name="ground" type="plane" size="0 0 1" pos="0 0 {getattr(law, "ground", 0.0):.17g}"/>
     <body name="{name}" pos="0 0 {law.body.diameter:.6g}">
       <freejoint/>
-      <inertial pos="{_text(law.body.com)}" mass="{law.body.mass:.17g}" fullinertia="{inertia}"/>
+      <inertial pos="{text_of(law.body.com)}" mass="{law.body.mass:.17g}" fullinertia="{full_inertia(law.body)}"/>
       <geom name="{name}" type="mesh" mesh="{name}"/>
     </body>
   </worldbody>
@@ -286,5 +284,12 @@ def sharp(body: Body) -> Body:
     return body.reshaped(scale=1.0, rounding=0.0, com=body.com, inertia=body.inertia) if body.rounding else body
 
 
-def _text(values: Any) -> str:
+def full_inertia(body: Body) -> str:
+    """The body's inertia for MJCF."""
+    I = body.inertia
+    return text_of([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
+
+
+def text_of(values: Any) -> str:
+    """Numbers for MJCF, exact to the bit."""
     return " ".join(f"{value:.17g}" for value in np.ravel(values))

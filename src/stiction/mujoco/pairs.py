@@ -1,7 +1,7 @@
 """Laws for pairs of geoms: what a key of `laws` names, which law holds between two geoms, and warnings about them.
 
 A key is a body (by name or number), a geom, a MuJoCo material or a default class by name, or a pair of these; "*" is
-anything. "body:NAME", "geom:NAME", "material:NAME" and "class:NAME" say which is meant where a name is of several.
+anything. "body:NAME", "geom:NAME", "material:NAME" and "class:NAME" distinguish names that several of them have.
 """
 
 import warnings
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks
-from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.mjcf import body_number, mujoco
 
 ANYTHING = "*"
 _KINDS = ("geom", "body", "material", "class")  # from the most specific to the most general
@@ -33,9 +33,7 @@ def side_of(model: Any, name: Hashable, classes: Mapping[str, set[int]]) -> Side
     if name == ANYTHING:
         return Side(frozenset(range(model.ngeom)), 0, ())
     if isinstance(name, int | np.integer) and not isinstance(name, bool):
-        if not 0 <= name < model.nbody:
-            raise checks.InputError(f"There is no body {name}: the model has bodies 0 to {model.nbody - 1}.")
-        return _of("body", int(name), model, classes)
+        return _of("body", body_number(model, int(name)), model, classes)
     if not isinstance(name, str):
         raise checks.InputError(
             f"A key of laws must be a name, the number of a body, or a pair of these, got {checks.shown(name)}."
@@ -94,7 +92,7 @@ class Pairs:
     """Which law holds between geoms: see the core's PairTable.
 
     sides: of each law, what its key names
-    unnamed: the first so many classes are of geoms that no key names
+    unnamed: number of classes of geoms that no key names; they come first
     """
 
     class_of: list[int]

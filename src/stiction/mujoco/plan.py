@@ -13,7 +13,7 @@ from stiction.basics import checks
 from stiction.laws.law import Law
 from stiction.laws.material import Material
 from stiction.mujoco import body_fit, mjcf
-from stiction.mujoco.contacts import BodyContact, Contacts, PairContact
+from stiction.mujoco.contact_reports import BodyContact, Contacts, PairContact
 from stiction.mujoco.engine import engine_of
 from stiction.mujoco.ground import Ground, find_ground, fixed_ground
 from stiction.mujoco.links import Links, solve_powell
@@ -115,9 +115,8 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
         fits = [body_fit.fit(model, key, law.body, options.fit) for key, law in learned.items()]
         check_timestep(model.opt.timestep, learned)
         ground = find_ground(model, [one.body for one in fits], pairs.covers if pairs else None)
-        Links(
-            list(learned.values()), method=options.method, tolerance=options.tolerance
-        )  # refuses what it cannot solve
+        # Refuses laws that the method cannot solve.
+        Links(list(learned.values()), method=options.method, tolerance=options.tolerance)
     if pairs:
         default = max(0.02, 5.0 * model.opt.timestep)  # [m]: with 1 mm, robots penetrated 29 mm; 5 m/s in any time step
         gap = default if options.gap is None else checks.positive("gap [m]", options.gap)

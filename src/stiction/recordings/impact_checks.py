@@ -141,7 +141,7 @@ class Reading:
 
 
 def check_reading(
-    body: Body, how: Conventions, interval: float, read: Callable[[Conventions], list[Clean]]
+    body: Body, conventions: Conventions, interval: float, read: Callable[[Conventions], list[Clean]]
 ) -> list[Finding]:
     """Order of the quaternion, its direction, edges of a box, and handedness, from first impacts and rests."""
 
@@ -152,29 +152,29 @@ def check_reading(
         apart = floor_height(body, tosses)[1] if tosses else np.inf
         return Reading(what, remedy, found, agreement, apart, len(tosses))
 
-    given = reading("", "", how)
+    given = reading("", "", conventions)
     if not given.decidable:
         return [Finding("There are too few impacts to decide whether orientations are read right.")]
-    others = [reading(*other) for other in _orientations(how)]
-    others += [reading(what, remedy, how, other) for what, remedy, other in _edges(body)]
+    others = [reading(*other) for other in _orientations(conventions)]
+    others += [reading(what, remedy, conventions, other) for what, remedy, other in _edges(body)]
     better = _best(given, [other for other in others if other.decidable], least_extent(body))
     if better is not None:
         return [better]
     level = given.apart <= UNLEVEL * least_extent(body)  # a mirror does not change heights
-    mirrored = _mirrored_axis(given.impacts) if level and not how.mirror else None
+    mirrored = _mirrored_axis(given.impacts) if level and not conventions.mirror else None
     if mirrored is not None:
         axis, sideways = mirrored
-        if reading("", "", replace(how, mirror=axis)).spin.value > max(AGREES, given.spin.value):
+        if reading("", "", replace(conventions, mirror=axis)).spin.value > max(AGREES, given.spin.value):
             return [_left_handed(axis, sideways)]
     return [_verdict(given)]
 
 
-def _orientations(how: Conventions) -> Iterator[tuple[str, str, Conventions]]:
+def _orientations(conventions: Conventions) -> Iterator[tuple[str, str, Conventions]]:
     """Other interpretations of quaternions: the clause, the option, and the conventions."""
-    other = "xyzw" if how.quaternion == "wxyz" else "wxyz"
-    yield f"quaternions are {other}", f"--quaternion {other}", replace(how, quaternion=other)
-    turn, remedy = ("body into world", "no --inverse") if how.inverse else ("world into body", "--inverse")
-    yield f"quaternions turn {turn} axes", remedy, replace(how, inverse=not how.inverse)
+    other = "xyzw" if conventions.quaternion == "wxyz" else "wxyz"
+    yield f"quaternions are {other}", f"--quaternion {other}", replace(conventions, quaternion=other)
+    turn, remedy = ("body into world", "no --inverse") if conventions.inverse else ("world into body", "--inverse")
+    yield f"quaternions turn {turn} axes", remedy, replace(conventions, inverse=not conventions.inverse)
 
 
 def _edges(body: Body) -> Iterator[tuple[str, str, Body]]:

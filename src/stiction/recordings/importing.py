@@ -59,39 +59,39 @@ def import_recordings(
         raise checks.InputError(f"how must be stiction.recordings.Conventions, got {checks.shown(how)}.")
     if (path / "manifest.json").exists():
         raise checks.InputError(f"{path} was written by `stiction import`: open it with stiction.recordings.load.")
-    how = how or Conventions()
+    conventions = how or Conventions()
     raw, stated = read_raw(path, Request(columns or {}, topic, body.planar))
-    interval = frame_interval(raw, how, stated)
-    tosses, refused = _clean_all(raw, how, interval)
+    interval = frame_interval(raw, conventions, stated)
+    tosses, refused = _clean_all(raw, conventions, interval)
     _stop_at_none(path, tosses, refused)
     gravity, gravity_error = fall(tosses, interval)
-    findings = check_fall(gravity, gravity_error, how) + check_size(body, tosses)
+    findings = check_fall(gravity, gravity_error, conventions) + check_size(body, tosses)
     _stop_at_wrong(path, findings)
     if body.planar:
-        tosses, jumping, about = _in_plane(path, body, tosses, how, interval, gravity)
+        tosses, jumping, about = _in_plane(path, body, tosses, conventions, interval, gravity)
         refused += jumping
     else:
-        about = check_reading(body, how, interval, lambda other: _clean_all(raw, other, interval)[0])
+        about = check_reading(body, conventions, interval, lambda other: _clean_all(raw, other, interval)[0])
         _stop_at_wrong(path, about)
     findings += about
     resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
-    floor, about_floor = check_floor(body, resting or tosses, how)
+    floor, about_floor = check_floor(body, resting or tosses, conventions)
     findings += about_floor + check_velocities(tosses, interval)
     _stop_at_wrong(path, findings)
     report = [str(finding) for finding in findings] + _frame_notes(tosses, refused)
-    return _assembled(body, tosses, floor, interval, report, {"file": Path(path).name, **asdict(how)})
+    return _assembled(body, tosses, floor, interval, report, {"file": Path(path).name, **asdict(conventions)})
 
 
-def _clean_all(raw: list[RawToss], how: Conventions, interval: float) -> tuple[list[Clean], list[str]]:
-    return _each(raw, lambda toss: clean(toss, how, interval))
+def _clean_all(raw: list[RawToss], conventions: Conventions, interval: float) -> tuple[list[Clean], list[str]]:
+    return _each(raw, lambda toss: clean(toss, conventions, interval))
 
 
-def _in_plane(path, body: Body, tosses: list[Clean], how: Conventions, interval: float, gravity):
+def _in_plane(path, body: Body, tosses: list[Clean], conventions: Conventions, interval: float, gravity):
     """Planar tosses with errors of the tracker corrected, why some are refused, and the findings."""
-    _stop_at_wrong(path, check_angles(body, tosses, how, interval))
+    _stop_at_wrong(path, check_angles(body, tosses, conventions, interval))
     tosses, refused = _each(tosses, lambda toss: mended(toss, body, interval, gravity))
     _stop_at_none(path, tosses, refused)
-    findings = check_sense(body, tosses, how, interval)
+    findings = check_sense(body, tosses, conventions, interval)
     _stop_at_wrong(path, findings)
     tosses, about_level = check_level(body, tosses)
     return tosses, refused, findings + about_level

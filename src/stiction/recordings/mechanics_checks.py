@@ -44,7 +44,7 @@ def fall(tosses: list[Clean], interval: float, frames: int = 7) -> tuple[NDArray
     return median, 1.2533 * spread / np.sqrt(len(found)) if len(found) > 2 else np.inf  # that of a median
 
 
-def check_fall(acceleration: NDArray, error: float, how: Conventions) -> list[Finding]:
+def check_fall(acceleration: NDArray, error: float, conventions: Conventions) -> list[Finding]:
     """Units and upward axis, from the acceleration (3,) of free flight and its standard error [m/s^2]."""
     size = float(np.linalg.norm(acceleration))
     if not np.isfinite(size) or size == 0:
@@ -71,11 +71,11 @@ def check_fall(acceleration: NDArray, error: float, how: Conventions) -> list[Fi
         return [Finding(f"Free flight falls at {size:.3f}{band} m/s^2 (9.81 is usual){note}.")]
     ratio = size / GRAVITY
     for unit, metres in LENGTHS.items():
-        if abs(ratio * metres / LENGTHS[how.units] - 1) <= SLACK:
+        if abs(ratio * metres / LENGTHS[conventions.units] - 1) <= SLACK:
             text = f"Free flight falls at {size:.4g} m/s^2: positions are in {unit}."
             return [Finding(text, True, f"--units {unit}")]
     for unit, seconds in TIMES.items():
-        if abs(ratio * (TIMES[how.time_unit] / seconds) ** 2 - 1) <= 2 * SLACK:
+        if abs(ratio * (TIMES[conventions.time_unit] / seconds) ** 2 - 1) <= 2 * SLACK:
             text = f"Free flight falls at {size:.4g} m/s^2: times are in {unit}."
             return [Finding(text, True, f"--time-unit {unit}")]
     return [Finding(f"Free flight falls at {size:.4g} m/s^2, which no usual unit explains.", True, "--units or --rate")]
@@ -110,7 +110,7 @@ def floor_height(body: Body, tosses: list[Clean]) -> tuple[float, float]:
     return float(np.median(ends)), float(np.percentile(ends, 90) - np.percentile(ends, 10))
 
 
-def check_floor(body: Body, tosses: list[Clean], how: Conventions) -> tuple[float, list[Finding]]:
+def check_floor(body: Body, tosses: list[Clean], conventions: Conventions) -> tuple[float, list[Finding]]:
     """The height of the floor to use [m], and findings about it."""
     height, spread = floor_height(body, tosses)
     size = least_extent(body)
@@ -118,12 +118,12 @@ def check_floor(body: Body, tosses: list[Clean], how: Conventions) -> tuple[floa
     if spread > UNLEVEL * size:
         text = f"The body does not come to rest on one plane, its lowest corner ends {1e3 * spread:.0f} mm apart"
         findings.append(Finding(f"{text}: is this the body, are its axes right?", wrong=spread > 0.5 * size))
-    if how.floor is not None:
-        if abs(height - how.floor) > max(FLOOR_TOLERANCE, 0.05 * size):
-            off = abs(height - how.floor)
+    if conventions.floor is not None:
+        if abs(height - conventions.floor) > max(FLOOR_TOLERANCE, 0.05 * size):
+            off = abs(height - conventions.floor)
             text = f"The body rests on z = {height:.4f} m, {off:.4f} m from the floor that was given."
             findings.append(Finding(text, True, f"--floor {height:.4f}"))
-        return how.floor, findings
+        return conventions.floor, findings
     if abs(height) > FLOOR_TOLERANCE:
         findings.append(Finding(f"The floor is at z = {height:.4f} m; it is moved to 0."))
         return height, findings

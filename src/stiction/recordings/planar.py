@@ -24,21 +24,21 @@ QUARTER = np.pi / 2
 SURE = 3.0  # standard errors that make a slope, or a majority of votes, significant
 
 
-def check_angles(body: Body, tosses: list[Clean], how: Conventions, interval: float) -> list[Finding]:
+def check_angles(body: Body, tosses: list[Clean], conventions: Conventions, interval: float) -> list[Finding]:
     """Unit of the angles, from first impacts: how much the push at the lowest corner can turn the body."""
-    if how.up != "z" or how.mirror == "y":
+    if conventions.up != "z" or conventions.mirror == "y":
         raise checks.InputError("The axes of a planar recording are x and z, with z up: name them by --columns.")
     faster = _spin_ratio(_impacts(body, tosses, interval))
     if 1 / 5 < faster < 5 or not np.isfinite(faster):
         return []
-    (unit,) = set(ANGLES) - {how.angle}
+    (unit,) = set(ANGLES) - {conventions.angle}
     text = f"Impacts turn the body {faster:.2g} times as much as their push can"
     if (faster > 1) == (unit == "deg"):
         return [Finding(f"{text}: angles are in {unit}.", True, f"--angle {unit}")]
     return [Finding(f"{text}: is this the body, are its axes right?", True)]
 
 
-def check_sense(body: Body, tosses: list[Clean], how: Conventions, interval: float) -> list[Finding]:
+def check_sense(body: Body, tosses: list[Clean], conventions: Conventions, interval: float) -> list[Finding]:
     """Sense of the angles, from first impacts: in a mirror, the floor's push turns the body as before, but its friction
     turns it the other way. Each impact has one vote, since many are two in one."""
     normal, friction, torque = np.array([_torques(i) for i in _impacts(body, tosses, interval)]).reshape(-1, 3).T
@@ -48,9 +48,9 @@ def check_sense(body: Body, tosses: list[Clean], how: Conventions, interval: flo
         return [Finding("There are too few impacts to decide which way angles turn.")]
     share = float((np.abs(torque - normal - friction) < np.abs(torque - normal + friction))[large].mean())
     votes = f"{share:.0%} of {large.sum()} impacts turn the body as friction does where angles turn"
-    given, other = ("z towards x", "x towards z") if how.inverse else ("x towards z", "z towards x")
+    given, other = ("z towards x", "x towards z") if conventions.inverse else ("x towards z", "z towards x")
     if (0.5 - share) * 2 * np.sqrt(large.sum()) > SURE:
-        remedy = "no --inverse" if how.inverse else "--inverse"
+        remedy = "no --inverse" if conventions.inverse else "--inverse"
         return [Finding(f"Only {votes} {given}: they turn {other}.", True, remedy)]
     return [Finding(f"{votes} {given}.")]
 

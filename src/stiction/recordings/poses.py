@@ -81,10 +81,10 @@ class Refused(checks.InputError):
     """A single toss that cannot be used."""
 
 
-def frame_interval(raw: list[RawToss], how: Conventions, stated: float | None) -> float:
+def frame_interval(raw: list[RawToss], conventions: Conventions, stated: float | None) -> float:
     """Interval between frames [s]: as asked for, as the file states, or from the time stamps."""
-    if how.interval is not None:
-        return checked_interval("interval [s]", how.interval)
+    if conventions.interval is not None:
+        return checked_interval("interval [s]", conventions.interval)
     if stated is not None:
         return stated
     gaps = [np.diff(toss.time[np.isfinite(toss.time)]) for toss in raw if toss.time is not None]
@@ -95,14 +95,14 @@ def frame_interval(raw: list[RawToss], how: Conventions, stated: float | None) -
     # Stamps are rounded, and a gap may span several frames: the mean over all of them is not affected by either.
     frames = np.round(gaps / float(np.median(gaps)))
     near = frames <= LONGEST_GAP
-    interval = float(gaps[near].sum() / frames[near].sum()) * TIMES[how.time_unit]
+    interval = float(gaps[near].sum() / frames[near].sum()) * TIMES[conventions.time_unit]
     return checked_interval("The time stamps", interval)
 
 
-def clean(raw: RawToss, how: Conventions, interval: float) -> Clean:
+def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
     """Convert one toss to metres, z up, w x y z, frames on a grid; drop what is missing, doubled or an outlier."""
-    position, quaternion = _converted(raw.pose, how)
-    frame = _frames(raw, how, interval)
+    position, quaternion = _converted(raw.pose, conventions)
+    frame = _frames(raw, conventions, interval)
     notes: dict[str, int] = {}
     keep = np.isfinite(position).all(axis=1) & np.isfinite(quaternion).all(axis=1) & (frame >= 0)
     _note(notes, "missing", int((~keep).sum()))
@@ -137,29 +137,29 @@ def _note(notes: dict[str, int], what: str, number: int) -> None:
         notes[what] = number
 
 
-def _converted(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
+def _converted(pose: NDArray, conventions: Conventions) -> tuple[NDArray, NDArray]:
     if pose.shape[1] == 3:
-        return _in_plane(pose, how)
-    position = LENGTHS[how.units] * pose[:, :3]
-    quaternion = pose[:, 3:] if how.quaternion == "wxyz" else pose[:, [6, 3, 4, 5]]
-    if how.inverse:
+        return _in_plane(pose, conventions)
+    position = LENGTHS[conventions.units] * pose[:, :3]
+    quaternion = pose[:, 3:] if conventions.quaternion == "wxyz" else pose[:, [6, 3, 4, 5]]
+    if conventions.inverse:
         quaternion = quaternion * [1.0, -1.0, -1.0, -1.0]
-    if how.mirror:
-        position = position * [-1.0 if how.mirror == axis else 1.0 for axis in "xyz"]
-    if how.up != "z":
-        turn = {"y": (0.5**0.5, 0.5**0.5, 0.0, 0.0), "x": (0.5**0.5, 0.0, -(0.5**0.5), 0.0)}[how.up]
+    if conventions.mirror:
+        position = position * [-1.0 if conventions.mirror == axis else 1.0 for axis in "xyz"]
+    if conventions.up != "z":
+        turn = {"y": (0.5**0.5, 0.5**0.5, 0.0, 0.0), "x": (0.5**0.5, 0.0, -(0.5**0.5), 0.0)}[conventions.up]
         world = Rotation.from_quat(turn, scalar_first=True)
         position = world.apply(np.nan_to_num(position, nan=0.0)) + np.where(np.isfinite(position), 0.0, np.nan)
         quaternion = _product(np.array(turn), quaternion)
     return position, quaternion
 
 
-def _in_plane(pose: NDArray, how: Conventions) -> tuple[NDArray, NDArray]:
+def _in_plane(pose: NDArray, conventions: Conventions) -> tuple[NDArray, NDArray]:
     """Positions and quaternions of (x, z, angle), shape (n, 3)."""
     x, z, angle = pose.T
-    length, sense = LENGTHS[how.units], -1.0 if how.inverse else 1.0
-    position = length * np.stack([-x if how.mirror == "x" else x, np.zeros_like(x), z], axis=1)
-    return position, turns_in_plane(sense * ANGLES[how.angle] * angle)
+    length, sense = LENGTHS[conventions.units], -1.0 if conventions.inverse else 1.0
+    position = length * np.stack([-x if conventions.mirror == "x" else x, np.zeros_like(x), z], axis=1)
+    return position, turns_in_plane(sense * ANGLES[conventions.angle] * angle)
 
 
 def _product(a: NDArray, b: NDArray) -> NDArray:
@@ -169,11 +169,11 @@ def _product(a: NDArray, b: NDArray) -> NDArray:
     return b @ table.T
 
 
-def _frames(raw: RawToss, how: Conventions, interval: float) -> NDArray[np.int64]:
+def _frames(raw: RawToss, conventions: Conventions, interval: float) -> NDArray[np.int64]:
     """Frame numbers (n,); -1 where there is no time stamp."""
     if raw.time is None:
         return np.arange(len(raw.pose))
-    time = raw.time * TIMES[how.time_unit]
+    time = raw.time * TIMES[conventions.time_unit]
     known = np.isfinite(time)
     if not known.any():
         return np.arange(len(raw.pose))

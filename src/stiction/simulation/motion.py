@@ -1,10 +1,11 @@
 """Motions at the centre of mass, as the core computes them, from and to states of the body frame; their checks."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
@@ -168,3 +169,32 @@ def recover(body: Body, setting: Setting, record: Record) -> None:
         after = record.twist[throw, t + 1][contacts.record["index"]]
         impulse[touching], mode[touching] = contacts.observe(after)
         kind[touching] = contacts.record["kind"]
+
+
+def engine_setting(timestep: float, gravity: ArrayLike) -> Setting:
+    """The checked setting of a throw in another engine."""
+    return Setting(checks.positive("timestep [s]", timestep), checks.array("gravity", gravity, (3,)))
+
+
+def recorded_throws(
+    body: Body,
+    state: State,
+    steps: int,
+    setting: Setting,
+    simulate: Callable[[Motion], tuple[NDArray, NDArray, NDArray]],
+    finite: bool = True,
+) -> Trajectory:
+    """Throw a body in another engine, from one state or from each state of a batch, and recover its contacts.
+
+    simulate: maps the starts (n,) to positions, quaternions and twists of all frames, (n, steps + 1, 3, 4 and 6)
+    finite: raise an InputError if the motion is not finite
+    """
+    check_start(body, state)
+    start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
+    record = empty_record(len(start.position), steps)
+    for part, values in zip(record[:3], simulate(start), strict=True):
+        part[:] = values.reshape(part.shape)
+    if finite:
+        check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
+    recover(body, setting, record)
+    return to_trajectory(body, record, state.batch_shape, setting.timestep)

@@ -33,7 +33,7 @@ class Viewer(Window):
         self._given, self._data = law, data
         self._seed = checks.count("seed", seed, 0)
         self._random = np.random.default_rng(self._seed)
-        self._playing, self._time = True, 0.0
+        self._time = 0.0
         self._toss: int | None = None  # index of the recorded toss that is shown
         super().__init__(host=host, port=port, extent=16.0)
         self._add_controls([law, *(name for name in laws_of_one_body() if name != law)])
@@ -49,8 +49,7 @@ class Viewer(Window):
         self._legend = gui.add_html("")
         self._status = gui.add_html("")
         with gui.add_folder("Watch"):
-            self._play = gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE, color="gray")
-            self._play.on_click(lambda event: self._toggle())
+            self.add_play_button()
             self._slider = gui.add_slider("Time [s]", 0.0, 1.6, 0.002, 0.0)
             self._slider.on_update(lambda event: self._seek(self._slider.value) if event.client else None)
             self._speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="0.5x")
@@ -164,7 +163,7 @@ class Viewer(Window):
         self._start, self._length, self._time = start, duration, 0.0
         self._slider.max, self._slider.step = self._run.steps * self._run.timestep, self._run.timestep
         self._actor.trail(self._run)
-        self._set_playing(True)
+        self.set_playing(True)
         self._compare()
 
     def _compare(self) -> None:
@@ -187,24 +186,15 @@ class Viewer(Window):
             self._legend.content = _legend(self._contrast)
             self._draw()
 
-    def _toggle(self) -> None:
-        with self._lock:
-            self._set_playing(not self._playing)
-
-    def _set_playing(self, playing: bool) -> None:
-        self._playing = playing
-        self._play.label = "Pause" if playing else "Play"
-        self._play.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
-
     def _seek(self, moment: float) -> None:
         with self._lock:
-            self._set_playing(False)
+            self.set_playing(False)
             self._time = moment
             self._draw()
 
     def advance(self, passed: float) -> None:
         """Advance the throw by `passed` seconds at the chosen speed."""
-        if not self._playing:
+        if not self.playing:
             return
         speed, h = SPEEDS[self._speed.value], self._run.timestep
         self._time += speed * passed

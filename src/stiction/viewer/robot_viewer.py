@@ -136,7 +136,7 @@ class RobotViewer(Window):
     """The viewer of a robot that runs until it is closed."""
 
     def __init__(self, robot: Live, *, host: str = "127.0.0.1", port: int = 8080) -> None:
-        self.robot, self._playing, self._due = robot, True, 0.0
+        self.robot, self._due = robot, 0.0
         super().__init__(host=host, port=port, extent=40.0)
         low, high = self._bounds()
         far, centre = max(0.3, float(np.linalg.norm(high - low))), (low + high) / 2
@@ -173,8 +173,7 @@ class RobotViewer(Window):
         robots = [dot(colours.as_hex(colours.STICTION), self.robot.name), dot(colours.as_hex(colours.MUJOCO), MUJOCO)]
         gui.add_html(block(["&emsp;".join(modes), *robots]))
         self._status = gui.add_html("")
-        self._play = gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE, color="gray")
-        self._play.on_click(lambda event: self._set_playing(not self._playing))
+        self.add_play_button()
         gui.add_button("Start again", color="gray").on_click(lambda event: self._reset())
         self._speed = gui.add_dropdown("Speed", list(SPEEDS), initial_value="1x")
         self._following = gui.add_checkbox("Camera follows", True)
@@ -189,18 +188,13 @@ class RobotViewer(Window):
     def _reset(self) -> None:
         with self._lock:
             self.robot.reset()
-            self._set_playing(True)
+            self._due = 0.0
+            self.set_playing(True)
             self._draw()
-
-    def _set_playing(self, playing: bool) -> None:
-        with self._lock:
-            self._playing, self._due = playing, 0.0
-            self._play.label = "Pause" if playing else "Play"
-            self._play.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
 
     def advance(self, passed: float) -> None:
         """Advance the robot by `passed` seconds, at most 0.1, at the chosen speed."""
-        if self._playing:
+        if self.playing:
             self._due += SPEEDS[self._speed.value] * min(passed, 0.1)
             steps = int(self._due / self.robot.timestep)
             self._due -= steps * self.robot.timestep
@@ -208,7 +202,7 @@ class RobotViewer(Window):
                 for _ in range(steps):
                     self.robot.step()
             except checks.InputError as error:
-                self._set_playing(False)
+                self.set_playing(False)
                 self._status.content = block([escape(str(error))])
                 return
         self._draw()

@@ -45,7 +45,11 @@ class Subject:
         law = load_law(name)
         plan = Plan.from_dict(law.info["plan"]) if "plan" in law.info else None
         baseline = load_law(f"{name}-pdd") if f"{name}-pdd" in shipped_laws() else None
-        return cls(law, plan, baseline, None if data is None else _recordings(data, law))
+        if data is None:
+            return cls(law, plan, baseline)
+        from stiction.fit.identify import open_recordings
+
+        return cls(law, plan, baseline, open_recordings(data, law.body.reshaped(rounding=0.0)))
 
     @property
     def ranges(self) -> ThrowRanges:
@@ -77,7 +81,7 @@ class Subject:
     def recorded_start(self, toss: int) -> State:
         """The start of a recorded toss, estimated from its flight, above a ground at z = 0."""
         assert self.recordings is not None
-        return self.recordings[toss].start(self.law).raised(-self._ground)
+        return self.recordings[toss].start(self.law).raised(-self.law.ground)
 
     def throw(
         self, start: State, duration: float, *, law: Law | None = None, samples: int | None = None, seed: int = 0
@@ -85,23 +89,11 @@ class Subject:
         """Throw for `duration` seconds with the law, or with another of the same body; samples, seed: as in rollout."""
         law = self.law if law is None else law
         run = rollout(
-            law, start.raised(self._ground), max(1, round(duration / law.timestep)), gravity=self.gravity,
+            law, start.raised(self.law.ground), max(1, round(duration / law.timestep)), gravity=self.gravity,
             samples=samples, seed=seed, finite=False,
         )  # fmt: skip
-        run.position[..., 2] -= self._ground
+        run.position[..., 2] -= self.law.ground  # the ground is shown at z = 0
         return run
-
-    @property
-    def _ground(self) -> float:
-        """Height of the ground in the law's coordinates [m]; it is shown at z = 0."""
-        return float(self.law.ground)
-
-
-def _recordings(data: str | Path, law: Law) -> Recordings:
-    """Recordings of the body with sharp edges, from a folder made by `stiction import`, or a file."""
-    from stiction.fit.identify import open_recordings
-
-    return open_recordings(data, law.body.reshaped(rounding=0.0))
 
 
 TRUTH, BASELINE, MUJOCO, DART = "ground truth", "baseline (PDD)", "MuJoCo", "DART"

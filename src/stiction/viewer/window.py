@@ -118,6 +118,19 @@ class Window:
         self._world = self.server.scene.add_frame(WORLD, show_axes=False)
         set_ground(self.server.scene, extent, path=f"{WORLD}/ground")
 
+    def add_play_button(self) -> None:
+        """Add the button that pauses and continues; `playing` reports which."""
+        self.playing = True
+        self._play = self.server.gui.add_button("Pause", icon=viser.Icon.PLAYER_PAUSE, color="gray")
+        self._play.on_click(lambda event: self.set_playing(not self.playing))
+
+    def set_playing(self, playing: bool) -> None:
+        """Pause or continue."""
+        with self._lock:
+            self.playing = playing
+            self._play.label = "Pause" if playing else "Play"
+            self._play.icon = viser.Icon.PLAYER_PAUSE if playing else viser.Icon.PLAYER_PLAY
+
     def set_camera(self, position, look_at) -> None:
         """Set the camera of all visitors, new ones too, and the point it looks at [m]."""
         self.server.initial_camera.fov = float(np.radians(40))

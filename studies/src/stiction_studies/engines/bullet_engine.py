@@ -20,16 +20,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import GRAVITY
-from stiction.simulation.motion import (
-    Motion,
-    Setting,
-    check_finite,
-    check_start,
-    empty_record,
-    recover,
-    to_motion,
-    to_trajectory,
-)
+from stiction.simulation.motion import Motion, Setting, engine_setting, recorded_throws, to_motion
 from stiction_studies.engines.scene_parts import G, Link, Part, Scene, ground_height, link_starts, link_states, links_of
 from stiction_studies.engines.worlds import BULLET, FOOT, Coefficients, Engine, Poses, World, feet, film
 
@@ -274,16 +265,14 @@ def throw(
     """
     if body.shape != "box" or np.any(body.com) or np.any(body.inertia != np.diag(np.diag(body.inertia))):
         raise checks.InputError("Only a box with its centre of mass in the middle can be thrown in Bullet.")
-    setting = Setting(timestep, np.array(gravity, dtype=np.float64))
-    check_start(body, state)
-    start = to_motion(body, state.reshape(int(np.prod(state.batch_shape))))
-    record = empty_record(len(start.position), steps)
-    with closing(BulletEngine().box(body, start, friction, setting)) as world:
-        frames = world.film(len(world.starts), world.read, steps, 1)
-    record.position[:], record.quaternion[:], record.twist[:] = np.split(frames, (3, 7), axis=2)
-    check_finite(setting.timestep, *record[:2], record.twist[..., :3], record.twist[..., 3:])
-    recover(body, setting, record)
-    return to_trajectory(body, record, state.batch_shape, setting.timestep)
+    setting = engine_setting(timestep, gravity)
+
+    def simulate(start: Motion) -> tuple[NDArray, NDArray, NDArray]:
+        with closing(BulletEngine().box(body, start, friction, setting)) as world:
+            position, quaternion, twist = np.split(world.film(len(world.starts), world.read, steps, 1), (3, 7), axis=2)
+        return position, quaternion, twist
+
+    return recorded_throws(body, state, steps, setting, simulate)
 
 
 def _free_body(

@@ -75,7 +75,7 @@ class MujocoEngine(Engine):
         self.options = options
 
     def box(self, body: Body, starts: Motion, friction: float, setting: Setting) -> MujocoWorld:
-        return MujocoWorld(scene(body, np.full(2, friction), "pyramidal", 0.02, 0, setting), _full_states(starts))
+        return MujocoWorld(scene(body, np.full(2, friction), setting), _full_states(starts))
 
     def mesh(self, body: Body, starts: Motion, friction: float, setting: Setting) -> MujocoWorld:
         asset = f'<asset><mesh name="hull" vertex="{_text(body.vertices - body.com)}" inertia="shell"/></asset>'

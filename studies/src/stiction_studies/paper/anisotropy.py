@@ -120,8 +120,8 @@ def _compare_with_mujoco(plan: Plan) -> dict[str, Travel]:
     # It starts about as deep as MuJoCo's contacts carry it; with a shorter settling time [s] the box takes off.
     sunk = starts(body, -1e-4)
     run = mujoco_throw.throw(
-        body, sunk, FINE_STEPS, friction=mu, cone="elliptic", settling_time=0.005, timestep=FINE_TIMESTEP,
-        gravity=gravity,
+        body, sunk, FINE_STEPS, friction=mu, contact=mujoco_throw.SoftContact("elliptic", 0.005),
+        timestep=FINE_TIMESTEP, gravity=gravity,
     )  # fmt: skip
     return found | {MUJOCO: travelled(run), POINT: slide_point(np.array(mu), -gravity[2])}
 

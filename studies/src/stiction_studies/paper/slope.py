@@ -62,8 +62,9 @@ def simulators(body: Body) -> dict[str, Throw]:
             body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity
         )
         found["MuJoCo, elliptic, noslip"] = lambda state, steps, gravity: plain_throw.throw(
-            body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity, cone="elliptic", noslip=10
-        )
+            body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity,
+            contact=plain_throw.SoftContact("elliptic", noslip=10),
+        )  # fmt: skip
     if find_spec("pybullet"):
         from stiction_studies.engines import bullet_engine
 

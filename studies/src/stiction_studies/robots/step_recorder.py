@@ -12,7 +12,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
 from stiction.mujoco import plain_throw
-from stiction.mujoco.contacts import PairContact
+from stiction.mujoco.contact_reports import PairContact
 from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.simulation.motion import Setting, to_motion
 
@@ -130,7 +130,7 @@ def safety(records: Sequence[Record]) -> dict[str, Any]:
 
 def box_model(body: Body, setting: Setting) -> Any:
     """Return the MjModel of a box above a plane at z = 0, its frame at the centre of mass."""
-    return mujoco.MjModel.from_xml_string(plain_throw.scene(body, (0.0, 0.0), "pyramidal", 0.02, 0, setting))
+    return mujoco.MjModel.from_xml_string(plain_throw.scene(body, (0.0, 0.0), setting))
 
 
 def joints(body: Body, state: State) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
