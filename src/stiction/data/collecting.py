@@ -15,26 +15,25 @@ from stiction.basics.files import digest, path_of, read_bytes, remove_strays, so
 from stiction.basics.progress import bar
 from stiction.bodies.body import Body
 from stiction.bodies.throws import Range, ThrowRanges, draw_each, generator
+from stiction.data.collection_plan import Plan
 from stiction.data.dataset import DataSet, temporary_data_set
 from stiction.data.executors import Workers
 from stiction.data.ground_truth import UserTruth, gravity_of, probe, resolved, timestep_of, to_truth
 from stiction.data.instances import (
-    REQUERIED,
-    Columns,
     balanced_choice,
-    chosen,
     contact_instances,
     is_at_rest,
     jittered,
-    joined,
     noise_in_plane,
 )
-from stiction.data.plan import Plan
 from stiction.data.store import (
     MANIFEST,
+    REQUERIED,
+    Columns,
     Manifest,
     Shard,
     checked_shard,
+    chosen,
     count_instances,
     encode_shard,
     read_manifest,
@@ -121,9 +120,10 @@ def shard_rows(plan: Plan, number: int) -> Columns:
     picked = chosen(rows, picks)
     flat = in_plane[picked["throw"]]
     noise[flat] = noise_in_plane(noise[flat], picked["quaternion"][flat])
-    rows = joined([chosen(rows, keep), _requery(plan, picked, noise, setting)])
+    parts = chosen(rows, keep), _requery(plan, picked, noise, setting)
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in rows}
     rows["throw"] += np.int32(throws.start)
-    return rows
+    return chosen(rows, np.argsort(rows["throw"], kind="stable"))
 
 
 def _requery(plan: Plan, rows: Columns, noise, setting: Setting) -> Columns:

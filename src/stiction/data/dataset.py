@@ -15,14 +15,15 @@ from stiction.basics import checks, splits
 from stiction.basics.files import digest, new_folder, path_of, read_bytes, write_whole
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
-from stiction.data.instances import Columns, chosen
-from stiction.data.plan import Plan
+from stiction.data.collection_plan import Plan
 from stiction.data.store import (
     COLUMNS,
+    Columns,
     Manifest,
     Shard,
     check_rows,
     checked_columns,
+    chosen,
     decode_shard,
     empty_column,
     read_manifest,

@@ -14,9 +14,9 @@ from stiction.basics import checks
 from stiction.basics.environment import versions
 from stiction.bodies.state import Kind, Mode
 from stiction.bodies.throws import drawn
+from stiction.data.collection_plan import Plan
 from stiction.data.ground_truth import to_truth
 from stiction.data.instances import contact_instances
-from stiction.data.plan import Plan
 from stiction.laws.approximators import FARTHEST, Network
 from stiction.laws.law import Law, NativeLaw, as_law
 from stiction.laws.learned import KINDS, AugmentedLaw
