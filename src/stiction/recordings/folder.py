@@ -120,16 +120,15 @@ def _check_content(folder: Path, manifest: dict[str, Any], table: dict[str, NDAr
     table: columns of the frames, each (n,)
     """
     manifest["timestep"] = checked_interval(f"{folder}: the timestep", manifest["timestep"])
-    names, number = manifest["names"], len(manifest["names"])
-    if not isinstance(names, list) or not number or not all(isinstance(name, str) for name in names):
-        raise checks.InputError(f"{folder} is damaged: names must be one text a toss, got {checks.shown(names)}.")
+    for name in ("names", "report"):
+        lines = manifest[name]
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            raise checks.InputError(f"{folder} is damaged: {name} must be a list of texts, got {checks.shown(lines)}.")
+    number = len(manifest["names"])
     for name in ("groups", "held_out"):
         found = checks.whole_numbers(f"{folder}: {name}", manifest[name])
         if found.shape != (number,):
             raise checks.InputError(f"{folder} is damaged: {name} must have one entry a toss, got shape {found.shape}.")
-    report = manifest["report"]
-    if not isinstance(report, list) or not all(isinstance(line, str) for line in report):
-        raise checks.InputError(f"{folder} is damaged: its report must be lines of text, got {checks.shown(report)}.")
     numbers = {name: checks.numbers(f"{folder}: {name}", column) for name, column in table.items()}
     for name, column in numbers.items():
         if not np.isfinite(column).all():

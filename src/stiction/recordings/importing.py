@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +22,7 @@ from stiction.recordings.mechanics_checks import (
     fall,
     flight_frames,
 )
-from stiction.recordings.planar import at_rest, check_angles, check_level, check_sense, mended
+from stiction.recordings.planar import Mending, at_rest, check_angles, check_level, check_sense
 from stiction.recordings.poses import Clean, Conventions, Refused, clean, frame_interval
 from stiction.recordings.readers import RawToss, Request, read_raw
 from stiction.recordings.tosses import Recordings, Toss, Tosses
@@ -89,7 +90,7 @@ def _clean_all(raw: list[RawToss], how: Conventions, interval: float) -> tuple[l
 def _in_plane(path, body: Body, tosses: list[Clean], how: Conventions, interval: float, gravity):
     """Planar tosses with errors of the tracker corrected, why some are refused, and the findings."""
     _stop_at_wrong(path, check_angles(body, tosses, how, interval))
-    tosses, refused = _each(tosses, lambda toss: mended(toss, body, interval, gravity))
+    tosses, refused = _each(tosses, lambda toss: Mending(toss, body, interval, gravity).result())
     _stop_at_none(path, tosses, refused)
     findings = check_sense(body, tosses, how, interval)
     _stop_at_wrong(path, findings)
@@ -122,12 +123,11 @@ def _stop_at_wrong(path, findings: list[Finding]) -> None:
 def _frame_notes(tosses: list[Clean], refused: list[str]) -> list[str]:
     frames = sum(len(toss.frame) for toss in tosses)
     notes = [f"{len(tosses)} tosses, {frames:,} frames."]
-    for what in dict.fromkeys(name for toss in tosses for name in toss.notes):
-        number, where = sum(t.notes.get(what, 0) for t in tosses), sum(what in t.notes for t in tosses)
-        notes.append(f"Frames left out as {what}: {number:,}, in {where} tosses.")
-    for what in dict.fromkeys(name for toss in tosses for name in toss.mended):
-        number, where = sum(t.mended.get(what, 0) for t in tosses), sum(what in t.mended for t in tosses)
-        notes.append(f"{what} and corrected: {number:,}, in {where} tosses.")
+    left_out, corrected = [toss.notes for toss in tosses], [toss.mended for toss in tosses]
+    for text, counts in (("Frames left out as {}", left_out), ("{} and corrected", corrected)):
+        for what in dict.fromkeys(chain.from_iterable(counts)):
+            found = [count[what] for count in counts if what in count]
+            notes.append(f"{text.format(what)}: {sum(found):,}, in {len(found)} tosses.")
     if refused:
         notes.append(f"Tosses left out: {len(refused)}. {refused[0]}")
     return notes
@@ -156,13 +156,8 @@ def _assembled(body, tosses: list[Clean], floor: float, interval: float, report:
     marked, about_hands = released(Tosses(result, interval), body)
     flying = sum(toss.flight for toss in result)
     frames = sum(len(toss.frame) for toss in result)
-    report = [
-        *report,
-        f"Free flight before the first touch: {flying:,} frames; then {frames - flying:,}.",
-        *about_hands,
-    ]
+    report = [*report, f"Free flight before the first touch: {flying:,} frames; then {frames - flying:,}."]
     groups = np.array([toss.group for toss in used])
     groups = np.where(groups < 0, np.arange(len(used)) + groups.max() + 1, groups)
     held_out = np.array([toss.held_out for toss in used])
-    names = [toss.name for toss in used]
-    return Recordings(marked, names, groups, held_out, report, source, body)
+    return Recordings(marked, [toss.name for toss in used], groups, held_out, report + about_hands, source, body)
