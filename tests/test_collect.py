@@ -234,7 +234,7 @@ def test_throws_that_touch_nothing_make_an_empty_data_set(plan, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (dict(seed=4), "holds a data set with seed 3, not 4: repeat its own command or give a new folder."),
+        (dict(seed=4), "holds a data set with seed 3, not 4: repeat its command or give a new folder."),
         (dict(throws=10), "throws 9, not 10"),
         (dict(body=Body.box((0.2, 0.3, 0.4), 2.0)), "body.mass 1.0, not 2.0"),
         (dict(truth=GroundTruth("coulomb-round", (0.6,))), 'truth.name "coulomb-box", not "coulomb-round"'),

@@ -179,13 +179,6 @@ class UserTruth(Truth):
     thrower: Thrower | None = field(default=None, compare=False, repr=False)
     name: str = field(default=USER, init=False)
 
-    @classmethod
-    def of(cls, given: Any, body: Body, *, timestep: float, gravity: ArrayLike) -> "UserTruth":
-        """The ground truth that `given` is for `body`; a few throws are made with it."""
-        thrower = thrower_of(given, body, timestep)
-        label = getattr(given, "__name__", type(given).__qualname__)
-        return cls(label, probe(thrower, body, timestep=timestep, gravity=gravity), thrower)
-
     def throw(self, body, state, steps, *, timestep=0.002, gravity=GRAVITY, finite=True) -> Trajectory:
         if self.thrower is None:
             raise checks.InputError(
@@ -279,7 +272,10 @@ def to_truth(
         return GroundTruth(given, (usual_friction,) if friction is None else friction)  # type: ignore[arg-type]
     if friction is not None:
         raise checks.InputError(f"friction is for the ground truths {', '.join(NAMED)}; this one has its own.")
-    return UserTruth.of(resolved(given), body, timestep=timestep, gravity=gravity)
+    given = resolved(given)
+    thrower = thrower_of(given, body, timestep)
+    label = getattr(given, "__name__", type(given).__qualname__)
+    return UserTruth(label, probe(thrower, body, timestep=timestep, gravity=gravity), thrower)
 
 
 def resolved(given: Any) -> Any:
@@ -294,11 +290,6 @@ def resolved(given: Any) -> Any:
         raise checks.InputError(
             f"truth must be one of {', '.join(NAMED)}, MODULE:OBJECT, or a law's name or file: {error}"
         ) from error
-
-
-def timestep_of(given: Any) -> float:
-    """The time step of a ground truth [s]: that of a law, else the default."""
-    return given.timestep if isinstance(given, Law) else 0.002
 
 
 def gravity_of(given: Any) -> tuple[float, float, float]:

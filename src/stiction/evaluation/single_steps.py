@@ -17,6 +17,7 @@ from stiction.bodies.throws import drawn
 from stiction.data.collection_plan import Plan
 from stiction.data.ground_truth import to_truth
 from stiction.data.instances import contact_instances
+from stiction.data.store import Columns, chosen
 from stiction.laws.approximators import Network
 from stiction.laws.law import Law, NativeLaw, as_law
 from stiction.laws.learned import KINDS, AugmentedLaw
@@ -84,36 +85,32 @@ def plan_of(law: Law, truth: Any = None) -> Plan:
 def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
     """At least `number` contacts of each kind (fewer where 20 times as many throws do not bring them)."""
     setting = Setting(plan.timestep, np.array(plan.gravity))
-    parts: list[Instances] = []
-    kinds: list[NDArray[np.int8]] = []
+    parts: list[Columns] = []
     throws, batch = 0, 25
     most = max(50, 20 * number // 100)
     with Console(stderr=True).status("Asking the ground truth") as status:
-        while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
+        while throws < most and _fewest(parts) < number:
             start = drawn(plan.body, plan.ranges, plan.seed + seed + FRESH, range(throws, throws + batch))
             run = plan.truth.throw(
                 plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False
             )
-            rows = contact_instances(plan.body, run, setting)
-            parts.append(to_instances(plan.body, rows))
-            kinds.append(rows["kind"])
+            parts.append(contact_instances(plan.body, run, setting))
             throws += batch
             status.update(f"Asking the ground truth: {throws} throws")
-    kind = np.concatenate(kinds)
-    whole = Instances(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     result = {}
-    for k in KINDS:
-        rows = np.flatnonzero(kind == k)[:number]
+    for kind in KINDS:
+        rows = np.flatnonzero(whole["kind"] == kind)[:number]
         if len(rows):
-            chosen = whole[rows]
-            result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen)
+            instances = to_instances(plan.body, chosen(whole, rows))
+            result[kind] = Fresh(contacts_of(plan.body, instances, setting), instances)
     return result
 
 
-def _fewest(kind: NDArray[np.int8]) -> int:
-    """Number of contacts of the rarest kind that occurs at all."""
-    counts = np.bincount(kind, minlength=4)[1:]
-    return int(counts[counts > 0].min())
+def _fewest(parts: list[Columns]) -> int:
+    """Number of contacts of the rarest kind that occurs at all; 0 if there are none."""
+    counts = sum(np.bincount(part["kind"], minlength=4)[1:] for part in parts)
+    return min((int(count) for count in np.atleast_1d(counts) if count), default=0)
 
 
 def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class Network(Approximator):
         """Outputs (k, m) for inputs (k, n), computed in double precision."""
         value = np.clip((x - self.mean) / self.scale, -FARTHEST, FARTHEST)
         for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            value = (np.maximum(value, 0.0) if layer else value) @ weight + bias
+            value = (np.maximum(value, 0.0) if layer else value) @ weight.astype(np.float64) + bias
         return value
 
     @classmethod

@@ -33,17 +33,17 @@ def save_recordings(recordings: Recordings, folder: str | Path) -> None:
     """Write the recordings to a folder; velocities are estimated from poses, by differences."""
     folder = new_folder(path_of("out", folder), _MANIFEST)
     timestep = recordings.tosses.timestep
-    parts: dict[str, list[NDArray]] = {name: [] for name in ("toss", "frame", *_COLUMNS, *_VELOCITY, "flight")}
-    for number, toss in enumerate(recordings.tosses.tosses):
-        rows = np.hstack([toss.position, toss.quaternion, estimated_velocities(toss, timestep)])
-        for name, column in zip((*_COLUMNS, *_VELOCITY), rows.T):
-            parts[name].append(column)
-        parts["toss"].append(np.full(len(toss.frame), number, dtype=np.int32))
-        parts["frame"].append(toss.frame.astype(np.int32))
-        row = np.arange(len(toss.frame))
-        parts["flight"].append((row >= toss.held) & (row < toss.flight))
+    tosses = recordings.tosses.tosses
+    motion = [np.hstack([toss.position, toss.quaternion, estimated_velocities(toss, timestep)]) for toss in tosses]
+    rows = [np.arange(len(toss.frame)) for toss in tosses]
+    table = {
+        "toss": np.repeat(np.arange(len(tosses), dtype=np.int32), [len(row) for row in rows]),
+        "frame": np.concatenate([toss.frame for toss in tosses]).astype(np.int32),
+        **dict(zip((*_COLUMNS, *_VELOCITY), np.ascontiguousarray(np.concatenate(motion).T))),
+        "flight": np.concatenate([(row >= toss.held) & (row < toss.flight) for row, toss in zip(rows, tosses)]),
+    }
     sink = io.BytesIO()
-    pq.write_table(pa.table({name: np.concatenate(column) for name, column in parts.items()}), sink)
+    pq.write_table(pa.table(table), sink)
     data = sink.getvalue()
     manifest = {
         "format": FORMAT,

@@ -31,7 +31,7 @@ class Impact:
     torque: NDArray[np.float64]  # I dw / m
 
 
-def first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
+def _first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
     """The first impact, or None; it is measured over two frames, which is too short for a second one."""
     if len(toss.frame) < 12:
         return None
@@ -45,12 +45,16 @@ def first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
         return None
     k = int(hit[0]) + 4  # velocities up to number k - 1 are before the impact, number k + 1 is after it
     spin = (turn[1:] * turn[:-1].inv()).as_rotvec() / step
-    dv = velocity[k + 1] - velocity[k - 3 : k].mean(axis=0)
-    dw = spin[k + 1] - spin[k - 3 : k].mean(axis=0)
+    dv, dw = (part[k + 1] - part[k - 3 : k].mean(axis=0) for part in (velocity, spin))
     at = k + 1
     _, vertex = lowest(body, toss.position[at : at + 1], toss.quaternion[at : at + 1])
     arm = R[at] @ (body.vertices[vertex[0]] - body.com)
     return Impact(arm, dv, R[at] @ body.inertia @ R[at].T @ dw / body.mass)
+
+
+def first_impacts(body: Body, tosses: list[Clean], interval: float) -> list[Impact]:
+    """The first impacts of all tosses that have one."""
+    return [impact for toss in tosses if (impact := _first_impact(body, toss, interval)) is not None]
 
 
 @dataclass(frozen=True)
@@ -142,7 +146,7 @@ def check_reading(
 
     def reading(what: str, remedy: str, conventions: Conventions, body: Body = body) -> Reading:
         tosses = read(conventions)
-        found = [impact for toss in tosses[:100] if (impact := first_impact(body, toss, interval)) is not None]
+        found = first_impacts(body, tosses[:100], interval)
         agreement = Agreement(0.0, np.inf)
         if found:  # correlation of r x dv with I dw / m
             agreement = _correlation(_arms(found, np.ones(3)), np.array([impact.torque for impact in found]))

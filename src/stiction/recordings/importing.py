@@ -11,17 +11,9 @@ import numpy as np
 from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
+from stiction.recordings import mechanics_checks
 from stiction.recordings.flight_estimate import released
 from stiction.recordings.impact_checks import check_reading
-from stiction.recordings.mechanics_checks import (
-    Finding,
-    check_fall,
-    check_floor,
-    check_size,
-    check_velocities,
-    fall,
-    flight_frames,
-)
 from stiction.recordings.planar import Mending, at_rest, check_angles, check_level, check_sense
 from stiction.recordings.poses import Clean, Conventions, Refused, clean, frame_interval
 from stiction.recordings.readers import RawToss, Request, read_raw
@@ -65,8 +57,8 @@ def import_recordings(
     interval = frame_interval(raw, how, stated)
     tosses, refused = _clean_all(raw, how, interval)
     _stop_at_none(path, tosses, refused)
-    gravity, gravity_error = fall(tosses, interval)
-    findings = check_fall(gravity, gravity_error, how) + check_size(body, tosses)
+    gravity, gravity_error = mechanics_checks.fall(tosses, interval)
+    findings = mechanics_checks.check_fall(gravity, gravity_error, how) + mechanics_checks.check_size(body, tosses)
     _stop_at_wrong(path, findings)
     if body.planar:
         tosses, jumping, about = _in_plane(path, body, tosses, how, interval, gravity)
@@ -76,8 +68,8 @@ def import_recordings(
         _stop_at_wrong(path, about)
     findings += about
     resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
-    floor, about_floor = check_floor(body, resting or tosses, how)
-    findings += about_floor + check_velocities(tosses, interval)
+    floor, about_floor = mechanics_checks.check_floor(body, resting or tosses, how)
+    findings += about_floor + mechanics_checks.check_velocities(tosses, interval)
     _stop_at_wrong(path, findings)
     report = [str(finding) for finding in findings] + _frame_notes(tosses, refused)
     return _assembled(body, tosses, floor, interval, report, {"file": Path(path).name, **asdict(how)})
@@ -114,7 +106,7 @@ def _stop_at_none(path, tosses: list[Clean], refused: list[str]) -> None:
         raise checks.InputError(f"No toss of {path} can be used: {[*refused, 'it holds no toss.'][0]}")
 
 
-def _stop_at_wrong(path, findings: list[Finding]) -> None:
+def _stop_at_wrong(path, findings: list[mechanics_checks.Finding]) -> None:
     wrong = [str(finding) for finding in findings if finding.wrong]
     if wrong:
         raise checks.InputError(f"{path} is not read right. {' '.join(wrong)}")
@@ -143,7 +135,7 @@ def _unpushed(toss: Clean, interval: float) -> int:
 def _assembled(body, tosses: list[Clean], floor: float, interval: float, report: list[str], source) -> Recordings:
     used, result = [], []
     for toss in tosses:
-        flight = min(flight_frames(body, toss, floor), _unpushed(toss, interval))
+        flight = min(mechanics_checks.flight_frames(body, toss, floor), _unpushed(toss, interval))
         if MIN_FLIGHT <= flight < len(toss.frame):
             used.append(toss)
             result.append(Toss(toss.frame, toss.position - [0.0, 0.0, floor], toss.quaternion, flight))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane, turns_in_plane
-from stiction.recordings.impact_checks import Impact, first_impact
+from stiction.recordings.impact_checks import first_impacts
 from stiction.recordings.mechanics_checks import SURE, Finding, lowest
 from stiction.recordings.poses import ANGLES, FEWEST, Clean, Conventions, Refused
 
@@ -27,7 +27,12 @@ def check_angles(body: Body, tosses: list[Clean], how: Conventions, interval: fl
     """Unit of the angles, from first impacts: how much the push at the lowest corner can turn the body."""
     if how.up != "z" or how.mirror == "y":
         raise checks.InputError("The axes of a planar recording are x and z, with z up: name them by --columns.")
-    faster = _spin_ratio(_impacts(body, tosses, interval))
+    impacts = first_impacts(body, tosses, interval)
+    if not impacts:
+        return []
+    pushes = [float(np.linalg.norm(np.cross(impact.arm, impact.dv))) for impact in impacts]
+    torques = [np.linalg.norm(impact.torque) for impact in impacts]
+    faster = float(np.median(torques) / max(np.median(pushes), 1e-12))
     if 1 / 5 < faster < 5 or not np.isfinite(faster):
         return []
     (unit,) = set(ANGLES) - {how.angle}
@@ -40,7 +45,7 @@ def check_angles(body: Body, tosses: list[Clean], how: Conventions, interval: fl
 def check_sense(body: Body, tosses: list[Clean], how: Conventions, interval: float) -> list[Finding]:
     """Sense of the angles, from first impacts: in a mirror, the floor's push turns the body as before, but its friction
     turns it the other way. Each impact has one vote, since many are two in one."""
-    torques = [(-i.arm[0] * i.dv[2], i.arm[2] * i.dv[0], i.torque[1]) for i in _impacts(body, tosses, interval)]
+    torques = [(-i.arm[0] * i.dv[2], i.arm[2] * i.dv[0], i.torque[1]) for i in first_impacts(body, tosses, interval)]
     normal, friction, torque = np.array(torques).reshape(-1, 3).T  # about y: of push, friction and change of spin
     large = np.abs(friction) > 0.2 * np.median(np.abs(friction)) if len(friction) else np.zeros(0, dtype=bool)
     large &= np.abs(torque) < 3 * np.median(np.abs(normal) + np.abs(friction))
@@ -53,19 +58,6 @@ def check_sense(body: Body, tosses: list[Clean], how: Conventions, interval: flo
         remedy = "no --inverse" if how.inverse else "--inverse"
         return [Finding(f"Only {votes} {given}: they turn {other}.", True, remedy)]
     return [Finding(f"{votes} {given}.")]
-
-
-def _impacts(body: Body, tosses: list[Clean], interval: float) -> list[Impact]:
-    found = (first_impact(body, toss, interval) for toss in tosses)
-    return [impact for impact in found if impact is not None]
-
-
-def _spin_ratio(impacts: list[Impact]) -> float:
-    """How much faster impacts make the body spin than their push at the lowest corner can: about 1."""
-    if not impacts:
-        return np.nan
-    pushes = [float(np.linalg.norm(np.cross(impact.arm, impact.dv))) for impact in impacts]
-    return float(np.median([np.linalg.norm(impact.torque) for impact in impacts]) / max(np.median(pushes), 1e-12))
 
 
 def at_rest(body: Body, toss: Clean) -> bool:
