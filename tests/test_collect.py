@@ -20,12 +20,12 @@ from stiction.commands.learning import collect as collect_command
 from stiction.commands.learning import collection_plan
 from stiction.commands.options import CollectOptions
 from stiction.data.collecting import run_plan, shard_rows
+from stiction.data.collection_plan import Plan
 from stiction.data.dataset import print_summary
 from stiction.data.executors import Workers
 from stiction.data.ground_truth import GroundTruth
-from stiction.data.instances import REQUERIED, balanced_choice, is_at_rest
-from stiction.data.plan import Plan
-from stiction.data.store import Manifest, shard_path, write_manifest
+from stiction.data.instances import balanced_choice, is_at_rest
+from stiction.data.store import REQUERIED, Manifest, shard_path, write_manifest
 from stiction.simulation.motion import contacts_at, to_motion
 
 LOW = ThrowRanges(height=(0.01, 0.1), vertical=(-2.0, 0.0))  # soon in contact
@@ -99,7 +99,7 @@ KILLED = """
 import json, sys, time
 from stiction.data import collecting
 from stiction.data.executors import Workers
-from stiction.data.plan import Plan
+from stiction.data.collection_plan import Plan
 
 real = collecting.write_whole
 def slow(path, data):
@@ -234,7 +234,7 @@ def test_throws_that_touch_nothing_make_an_empty_data_set(plan, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        (dict(seed=4), "holds a data set with seed 3, not 4: repeat its own command or give a new folder."),
+        (dict(seed=4), "holds a data set with seed 3, not 4: repeat its command or give a new folder."),
         (dict(throws=10), "throws 9, not 10"),
         (dict(body=Body.box((0.2, 0.3, 0.4), 2.0)), "body.mass 1.0, not 2.0"),
         (dict(truth=GroundTruth("coulomb-round", (0.6,))), 'truth.name "coulomb-box", not "coulomb-round"'),

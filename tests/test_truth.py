@@ -6,8 +6,8 @@ import pytest
 from stiction import InputError, rollout
 from stiction.commands.learning import collection_plan
 from stiction.commands.options import CollectOptions
+from stiction.data.collection_plan import Plan
 from stiction.data.ground_truth import GroundTruth
-from stiction.data.plan import Plan
 from toss_files import LAW, starts
 
 

@@ -16,8 +16,8 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import stiction
 from stiction import Body, CoulombLaw, DataSet, InputError, State, rollout
 from stiction.cli import main
+from stiction.data.collection_plan import Plan
 from stiction.data.ground_truth import imported
-from stiction.data.plan import Plan
 from stiction.data.store import Manifest, write_manifest
 
 STATES = ("position", "quaternion", "velocity", "angular_velocity")

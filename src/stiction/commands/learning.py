@@ -13,7 +13,7 @@ from stiction.commands.options import CollectOptions, IdentifyOptions, ImportOpt
 
 if TYPE_CHECKING:
     from stiction.bodies.body import Body
-    from stiction.data.plan import Plan
+    from stiction.data.collection_plan import Plan
 
 COLLECT_NEEDS = ("pyarrow", "joblib")
 TRAIN_NEEDS = ("pyarrow", "torch", "sklearn")
@@ -41,8 +41,8 @@ def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
 
 def collection_plan(options: CollectOptions) -> "Plan":
     """The plan that the options describe; the body's preset fills in the defaults."""
+    from stiction.data.collection_plan import Plan
     from stiction.data.ground_truth import GroundTruth, gravity_of, resolved, to_truth
-    from stiction.data.plan import Plan
     from stiction.data.presets import preset
     from stiction.laws.modelfile import load_law
 

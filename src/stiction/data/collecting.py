@@ -15,34 +15,14 @@ from stiction.basics.files import digest, path_of, read_bytes, remove_strays, so
 from stiction.basics.progress import bar
 from stiction.bodies.body import Body
 from stiction.bodies.throws import Range, ThrowRanges, draw_each, generator
+from stiction.data import store
+from stiction.data.collection_plan import Plan
 from stiction.data.dataset import DataSet, temporary_data_set
 from stiction.data.executors import Workers
-from stiction.data.ground_truth import UserTruth, gravity_of, probe, resolved, timestep_of, to_truth
-from stiction.data.instances import (
-    REQUERIED,
-    Columns,
-    balanced_choice,
-    chosen,
-    contact_instances,
-    is_at_rest,
-    jittered,
-    joined,
-    noise_in_plane,
-)
-from stiction.data.plan import Plan
-from stiction.data.store import (
-    MANIFEST,
-    Manifest,
-    Shard,
-    checked_shard,
-    count_instances,
-    encode_shard,
-    read_manifest,
-    shard_path,
-    write_manifest,
-)
+from stiction.data.ground_truth import UserTruth, gravity_of, probe, resolved, to_truth
+from stiction.data.instances import balanced_choice, contact_instances, is_at_rest, jittered, noise_in_plane
 from stiction.data.user_truth import pickled, unpickled
-from stiction.laws.law import checked_gravity, checked_timestep
+from stiction.laws.law import Law, checked_gravity, checked_timestep
 from stiction.simulation.motion import Setting
 
 ShardFile = tuple[bytes, list[list[int]]]  # the file, and its number of rows by kind and mode
@@ -61,19 +41,22 @@ def run_plan(plan: Plan, out: str | Path, workers: Workers | None = None, *, pro
         if not _is_complete(plan, out):
             shards = _existing(plan, out)
             missing = [number for number in range(plan.shards) if number not in shards]
-            _check_dependencies(plan)
-            write_manifest(out, Manifest(plan, plan.packages()))
+            # One short throw in this process reports missing packages at once.
+            low = ThrowRanges((0, 0), (0, 0), (-1, -1), (0, 0))
+            short = replace(plan, throws=1, shard_throws=1, requeries=1, ranges=low, steps=min(plan.steps, 20))
+            shard_rows(short, 0)
+            store.write_manifest(out, store.Manifest(plan, plan.packages()))
             results = workers.run(_task(plan, workers, len(missing)), missing)
             before = sum(len(plan.shard(number)) for number in shards)
             with bar(
                 "throws", plan.throws, done=before, shown=progress, kept=True, speed="steps/s", per=plan.steps
             ) as throws:
                 for number, (data, instances) in results:
-                    write_whole(shard_path(out, number), data)
-                    shards[number] = Shard(digest(data), instances)
+                    write_whole(store.shard_path(out, number), data)
+                    shards[number] = store.Shard(digest(data), instances)
                     throws.advance(len(plan.shard(number)))
             ordered = [shards[number] for number in range(plan.shards)]
-            write_manifest(out, Manifest(plan, plan.packages(), ordered))
+            store.write_manifest(out, store.Manifest(plan, plan.packages(), ordered))
     return DataSet(out)
 
 
@@ -87,7 +70,7 @@ def _task(plan: Plan, workers: Workers, shards: int) -> Callable[[int], ShardFil
 def shard_file(plan: Plan, number: int) -> ShardFile:
     """The file of shard `number`, a pure function of the plan."""
     rows = shard_rows(plan, number)
-    return encode_shard(plan, number, rows), count_instances(rows)
+    return store.encode_shard(plan, number, rows), store.count_instances(rows)
 
 
 def _shard_file_in_worker(plan_text: str, thrower: bytes, number: int) -> ShardFile:
@@ -108,7 +91,7 @@ def _plan_in_worker(text: str, data: bytes) -> Plan:
     return replace(plan, truth=replace(plan.truth, thrower=thrower))
 
 
-def shard_rows(plan: Plan, number: int) -> Columns:
+def shard_rows(plan: Plan, number: int) -> store.Columns:
     """Contact instances of the throws of shard `number`, ordered by throw and step."""
     throws = plan.shard(number)
     setting = Setting(plan.timestep, np.array(plan.gravity))
@@ -118,25 +101,26 @@ def shard_rows(plan: Plan, number: int) -> Columns:
     run = plan.truth.throw(plan.body, starts, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False)
     rows = contact_instances(plan.body, run, setting)
     keep, picks, noise = _sample(plan, rows, sources)
-    picked = chosen(rows, picks)
+    picked = store.chosen(rows, picks)
     flat = in_plane[picked["throw"]]
     noise[flat] = noise_in_plane(noise[flat], picked["quaternion"][flat])
-    rows = joined([chosen(rows, keep), _requery(plan, picked, noise, setting)])
+    parts = store.chosen(rows, keep), _requery(plan, picked, noise, setting)
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in rows}
     rows["throw"] += np.int32(throws.start)
-    return rows
+    return store.chosen(rows, np.argsort(rows["throw"], kind="stable"))
 
 
-def _requery(plan: Plan, rows: Columns, noise, setting: Setting) -> Columns:
+def _requery(plan: Plan, rows: store.Columns, noise, setting: Setting) -> store.Columns:
     """Instances of one step from the states of `rows`, with velocities jittered by `noise` (n, 6)."""
     states, row = jittered(plan.body, rows, noise, plan.jitter_share, plan.jitter_speed, setting)
     run = plan.truth.throw(plan.body, states, 1, timestep=plan.timestep, gravity=plan.gravity)
     again = contact_instances(plan.body, run, setting)
     again["throw"] = rows["throw"][row][again["throw"]]
-    again["step"] = np.full_like(again["step"], REQUERIED)
+    again["step"] = np.full_like(again["step"], store.REQUERIED)
     return again
 
 
-def _sample(plan: Plan, rows: Columns, sources: list[np.random.Generator]):
+def _sample(plan: Plan, rows: store.Columns, sources: list[np.random.Generator]):
     """Which rows to store (mask), which to jitter (indices), and the noise for that, drawn throw by throw."""
     at_rest = is_at_rest(plan.body, rows)
     keep = np.ones(len(at_rest), dtype=bool)
@@ -151,25 +135,19 @@ def _sample(plan: Plan, rows: Columns, sources: list[np.random.Generator]):
     return keep, np.concatenate(picks), np.concatenate(noise)
 
 
-def _check_dependencies(plan: Plan) -> None:
-    """Run one short throw in this process, so that missing packages are reported at once."""
-    first = replace(plan, throws=1, shard_throws=1, requeries=1)
-    shard_rows(replace(first, ranges=ThrowRanges((0, 0), (0, 0), (-1, -1), (0, 0)), steps=min(plan.steps, 20)), 0)
-
-
 def _is_complete(plan: Plan, out: Path) -> bool:
     """Whether `out` holds the whole data set; a folder with anything but this data set or a part of it is refused."""
-    if not (out / MANIFEST).exists():
+    if not (out / store.MANIFEST).exists():
         if any(out.iterdir()):
             raise checks.InputError(f"{out} is not empty and holds no data set; give a new folder.")
         return False
-    manifest = read_manifest(out)
+    manifest = store.read_manifest(out)
     stored = {**manifest.plan.to_dict(), "package": manifest.packages}
     differs = _difference(stored, {**plan.to_dict(), "package": plan.packages()})
     if differs and differs.startswith("truth.probe"):
         differs = "throws of a ground truth that answers differently"
     if differs:
-        raise checks.InputError(f"{out} holds a data set with {differs}: repeat its own command or give a new folder.")
+        raise checks.InputError(f"{out} holds a data set with {differs}: repeat its command or give a new folder.")
     return manifest.shards is not None
 
 
@@ -187,14 +165,14 @@ def _difference(stored: dict[str, Any], wanted: dict[str, Any], path: str = "") 
     return None
 
 
-def _existing(plan: Plan, out: Path) -> dict[int, Shard]:
+def _existing(plan: Plan, out: Path) -> dict[int, store.Shard]:
     """The shards that an earlier process has written, each validated."""
     found = {}
     for number in range(plan.shards):
-        path = shard_path(out, number)
+        path = store.shard_path(out, number)
         if path.exists():
             try:
-                found[number] = checked_shard(plan, number, read_bytes(path), str(path))
+                found[number] = store.checked_shard(plan, number, read_bytes(path), str(path))
             except checks.InputError as error:
                 raise checks.InputError(f"{str(error).rstrip('.')}; delete it, and it is made again.") from error
     return found
@@ -242,7 +220,8 @@ def collect(
     checks.flag("progress", progress)
     truth = resolved(truth)
     acceleration = tuple(checked_gravity(gravity_of(truth) if gravity is None else gravity).tolist())
-    timestep = checked_timestep(timestep_of(truth) if timestep is None else timestep)
+    usual_timestep = truth.timestep if isinstance(truth, Law) else Plan.timestep
+    timestep = checked_timestep(usual_timestep if timestep is None else timestep)
     plan = Plan(
         body, to_truth(truth, body, friction=friction, timestep=timestep, gravity=acceleration), throws, steps, seed,
         ThrowRanges.of(ranges), requeries, timestep=timestep, gravity=acceleration,

@@ -15,20 +15,8 @@ from stiction.basics import checks, splits
 from stiction.basics.files import digest, new_folder, path_of, read_bytes, write_whole
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
-from stiction.data.instances import Columns, chosen
-from stiction.data.plan import Plan
-from stiction.data.store import (
-    COLUMNS,
-    Manifest,
-    Shard,
-    check_rows,
-    checked_columns,
-    decode_shard,
-    empty_column,
-    read_manifest,
-    shard_path,
-    write_manifest,
-)
+from stiction.data import store
+from stiction.data.collection_plan import Plan
 from stiction.simulation.motion import Setting
 
 
@@ -40,7 +28,7 @@ class DataSet:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = path_of("A data set", folder)
-        manifest = read_manifest(self.folder)
+        manifest = store.read_manifest(self.folder)
         if manifest.shards is None:
             there = len(list(self.folder.glob("shard-*.parquet")))
             raise checks.InputError(
@@ -51,7 +39,7 @@ class DataSet:
         self.packages = manifest.packages
         self.instances = manifest.instances
         self.fingerprint = digest(manifest.to_text().encode())  # of all its bytes, through the shards' digests
-        self._shards: list[Shard] = manifest.shards
+        self._shards: list[store.Shard] = manifest.shards
 
     def __len__(self) -> int:
         """Number of contact instances."""
@@ -75,8 +63,8 @@ class DataSet:
         """Copy the data set to the folder `out`, which must be new or empty, and open it there."""
         out = new_folder(path_of("out", out))
         for number in range(len(self._shards)):
-            write_whole(shard_path(out, number), self._bytes(number))
-        write_manifest(out, Manifest(self.plan, self.packages, self._shards))
+            write_whole(store.shard_path(out, number), self._bytes(number))
+        store.write_manifest(out, store.Manifest(self.plan, self.packages, self._shards))
         return DataSet(out)
 
     def split(self, held_out: float = 0.1, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -95,17 +83,17 @@ class DataSet:
 
     def stream(
         self,
-        columns: Sequence[str] = tuple(COLUMNS),
+        columns: Sequence[str] = tuple(store.COLUMNS),
         *,
         kinds: Collection[int] = (Kind.POINT, Kind.LINE, Kind.SURFACE),
         throws: ArrayLike | None = None,
-    ) -> Iterator[Columns]:
+    ) -> Iterator[store.Columns]:
         """Rows shard by shard, in order, as arrays (rows, ...) by column name; see `store.COLUMNS`.
 
         kinds: only instances of these patch kinds
         throws: only instances of the throws with these numbers
         """
-        columns = checked_columns(columns)
+        columns = store.checked_columns(columns)
         wanted = None if throws is None else self._marked(throws)
         for number in range(len(self._shards)):
             span = self.plan.shard(number)
@@ -115,20 +103,20 @@ class DataSet:
             keep = np.isin(rows["kind"], [int(kind) for kind in kinds])
             if wanted is not None:
                 keep &= wanted[rows["throw"]]
-            rows = rows if keep.all() else chosen(rows, keep)
+            rows = rows if keep.all() else store.chosen(rows, keep)
             yield {column: rows[column] for column in columns}
 
     def read(
         self,
-        columns: Sequence[str] = tuple(COLUMNS),
+        columns: Sequence[str] = tuple(store.COLUMNS),
         *,
         kinds: Collection[int] = (Kind.POINT, Kind.LINE, Kind.SURFACE),
         throws: ArrayLike | None = None,
-    ) -> Columns:
+    ) -> store.Columns:
         """All rows at once, as `stream` gives them; needs little more memory than the result."""
-        columns = checked_columns(columns)
+        columns = store.checked_columns(columns)
         total = sum(len(rows["kind"]) for rows in self.stream(["kind"], kinds=kinds, throws=throws))
-        result = {column: empty_column(column, total) for column in columns}
+        result = {column: store.empty_column(column, total) for column in columns}
         end = 0
         for rows in self.stream(columns, kinds=kinds, throws=throws):
             start, end = end, end + len(rows[columns[0]])
@@ -136,14 +124,14 @@ class DataSet:
                 result[column][start:end] = rows[column]
         return result
 
-    def _read(self, number: int, columns: Sequence[str]) -> Columns:
-        name = str(shard_path(self.folder, number))
-        rows = decode_shard(self.plan, number, self._bytes(number), columns, name)
-        check_rows(self.plan, number, rows, name)  # anyone can recompute a digest
+    def _read(self, number: int, columns: Sequence[str]) -> store.Columns:
+        name = str(store.shard_path(self.folder, number))
+        rows = store.decode_shard(self.plan, number, self._bytes(number), columns, name)
+        store.check_rows(self.plan, number, rows, name)  # anyone can recompute a digest
         return rows
 
     def _bytes(self, number: int) -> bytes:
-        path = shard_path(self.folder, number)
+        path = store.shard_path(self.folder, number)
         data = read_bytes(path)
         if digest(data) != self._shards[number].sha256:
             raise checks.InputError(f"{path} was altered after it was written, or is not whole.")

@@ -1,11 +1,11 @@
 """Parallel execution: in this process, in joblib's worker processes on this machine, or on a Ray cluster."""
 
+import logging
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -100,7 +100,23 @@ def _with_ray(task: Callable[[int], T], numbers: list[int], workers: Workers) ->
 
     if not numbers:
         return
-    with _ray_session(ray, workers.number, workers.address):
+    started = not ray.is_initialized()
+    if started:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        address, cores = workers.address, None if workers.address else workers.number or _cores()
+        dashboard = None if address else False
+        try:
+            ray.init(
+                address or "local",
+                num_cpus=cores,
+                include_dashboard=dashboard,
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+            )
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            where = f"at {address}" if address else "on this machine"
+            raise checks.InputError(f"Ray cannot be reached {where}: {checks.first_line(error)}.") from error
+    try:
         remote = ray.remote(_numbered)
         shared = ray.put(task)
         at_once = workers.number or max(int(ray.cluster_resources().get("CPU", 1)), 1)
@@ -110,6 +126,9 @@ def _with_ray(task: Callable[[int], T], numbers: list[int], workers: Workers) ->
                 running.append(remote.remote(shared, waiting.pop()))
             ready, running = ray.wait(running)
             yield ray.get(ready[0])
+    finally:
+        if started:
+            ray.shutdown()
 
 
 def _check_address(address: str) -> None:
@@ -123,28 +142,6 @@ def _check_address(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
     except (OSError, OverflowError) as error:
         raise checks.InputError(f"Nothing answers at {address}: {error}.") from error
-
-
-@contextmanager
-def _ray_session(ray, workers: int | None, address: str | None) -> Iterator[None]:
-    """Ray, started on this machine or joined at `address`, and shut down if it was not running before."""
-    if ray.is_initialized():
-        yield
-        return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    cores = None if address else workers or _cores()
-    try:
-        ray.init(
-            address or "local", num_cpus=cores, include_dashboard=None if address else False, logging_level="ERROR",
-            log_to_driver=False,
-        )  # fmt: skip
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        where = f"at {address}" if address else "on this machine"
-        raise checks.InputError(f"Ray cannot be reached {where}: {checks.first_line(error)}.") from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
 
 
 def _numbered(task: Callable[[int], T], number: int) -> tuple[int, T]:

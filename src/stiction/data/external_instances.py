@@ -14,11 +14,21 @@ from stiction.basics.files import digest, new_folder, path_of, read_arrays, writ
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Mode, State
+from stiction.data.collection_plan import Plan
 from stiction.data.dataset import DataSet, temporary_data_set
 from stiction.data.ground_truth import ExternalTruth
-from stiction.data.instances import Columns, chosen, fault_text, possible_contacts
-from stiction.data.plan import Plan
-from stiction.data.store import COLUMNS, Manifest, Shard, count_instances, encode_shard, shard_path, write_manifest
+from stiction.data.instances import fault_text, possible_contacts
+from stiction.data.store import (
+    COLUMNS,
+    Columns,
+    Manifest,
+    Shard,
+    chosen,
+    count_instances,
+    encode_shard,
+    shard_path,
+    write_manifest,
+)
 from stiction.data.tables import read_columns
 from stiction.laws.law import GRAVITY, checked_gravity, checked_timestep
 from stiction.simulation.motion import Motion, Setting, check_in_plane, contacts_at

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -20,7 +21,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.bodies.throws import ThrowRanges, drawn
 from stiction.bodies.trajectory import Trajectory
-from stiction.data.user_truth import UserThrows
+from stiction.data.user_truth import throw_user_defined
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.law import GRAVITY, Law, as_law
 from stiction.laws.modelfile import load, load_law
@@ -106,9 +107,14 @@ class GroundTruth(Truth):
 
     def throw(self, body, state, steps, *, timestep=0.002, gravity=GRAVITY, finite=True) -> Trajectory:
         if self.name == LAW:
-            return throw_law(load_law(self.law), state, steps, timestep=timestep, gravity=gravity, finite=finite)
+            law = load_law(self.law)
+            return throw_law(law, body, state, steps, timestep=timestep, gravity=gravity, finite=finite)
         if self.name in DART:
-            return _dart().throw(
+            try:
+                from stiction import dart  # DART may not be installed
+            except ImportError as error:
+                raise checks.InputError(needs("The ground truth dantzig or nsgs", "dartpy")) from error
+            return dart.throw(
                 body, state, steps, friction=self.friction[0], solver=self.name, timestep=timestep, gravity=gravity,
                 finite=finite,
             )  # fmt: skip
@@ -131,22 +137,12 @@ class GroundTruth(Truth):
         return cls(**description)
 
 
-def throw_law(
-    law: Law, state: State, steps: int, *, timestep: float, gravity: ArrayLike, finite: bool = True
-) -> Trajectory:
+def throw_law(law: Law, body: Body, state: State, steps: int, *, timestep, gravity, finite) -> Trajectory:
     """Throw the body of a law in whole steps onto a ground at z = 0, where the ground of data sets is."""
     if law.ground != 0.0:
         law = copy(law)  # the caller's law must not change
         law.ground = 0.0
     return rollout(law, state, steps, timestep=timestep, gravity=gravity, substeps=0, finite=finite)
-
-
-def _dart():
-    try:
-        from stiction import dart  # DART may not be installed
-    except ImportError as error:
-        raise checks.InputError(needs("The ground truth dantzig or nsgs", "dartpy")) from error
-    return dart
 
 
 @dataclass(frozen=True)
@@ -182,13 +178,6 @@ class UserTruth(Truth):
     probe: str
     thrower: Thrower | None = field(default=None, compare=False, repr=False)
     name: str = field(default=USER, init=False)
-
-    @classmethod
-    def of(cls, given: Any, body: Body, *, timestep: float, gravity: ArrayLike) -> "UserTruth":
-        """The ground truth that `given` is for `body`; a few throws are made with it."""
-        thrower = thrower_of(given, body, timestep)
-        label = getattr(given, "__name__", type(given).__qualname__)
-        return cls(label, probe(thrower, body, timestep=timestep, gravity=gravity), thrower)
 
     def throw(self, body, state, steps, *, timestep=0.002, gravity=GRAVITY, finite=True) -> Trajectory:
         if self.thrower is None:
@@ -229,7 +218,7 @@ def thrower_of(given: Any, body: Body, timestep: float) -> Thrower:
         raise checks.InputError(f"A ground truth is an object, got the class {given.__name__}: make one of it.")
     is_law = isinstance(given, Law)
     if not is_law and callable(getattr(given, "throw", None)):
-        return UserThrows(given)
+        return partial(throw_user_defined, given)
     if not is_law and callable(getattr(given, "on", None)):
         given = given.on(body, timestep=timestep)
     elif not is_law and not (hasattr(given, "classify") or hasattr(given, "respond")):
@@ -242,20 +231,7 @@ def thrower_of(given: Any, body: Body, timestep: float) -> Thrower:
         raise checks.InputError(
             f"The law {checks.shown(law)} is for another body than the {body.shape} that is to be thrown."
         )
-    return _LawThrows(law)
-
-
-@dataclass(frozen=True)
-class _LawThrows:
-    """Throws with a law; a class, so that workers can unpickle it."""
-
-    law: Law
-
-    def __call__(self, body: Body, state: State, steps: int, *, timestep, gravity, finite) -> Trajectory:
-        return throw_law(self.law, state, steps, timestep=timestep, gravity=gravity, finite=finite)
-
-
-# From a description in a file, or from what a user gives, to a ground truth.
+    return partial(throw_law, law)
 
 
 def truth_from_dict(description: Any) -> Truth:
@@ -296,7 +272,10 @@ def to_truth(
         return GroundTruth(given, (usual_friction,) if friction is None else friction)  # type: ignore[arg-type]
     if friction is not None:
         raise checks.InputError(f"friction is for the ground truths {', '.join(NAMED)}; this one has its own.")
-    return UserTruth.of(resolved(given), body, timestep=timestep, gravity=gravity)
+    given = resolved(given)
+    thrower = thrower_of(given, body, timestep)
+    label = getattr(given, "__name__", type(given).__qualname__)
+    return UserTruth(label, probe(thrower, body, timestep=timestep, gravity=gravity), thrower)
 
 
 def resolved(given: Any) -> Any:
@@ -311,11 +290,6 @@ def resolved(given: Any) -> Any:
         raise checks.InputError(
             f"truth must be one of {', '.join(NAMED)}, MODULE:OBJECT, or a law's name or file: {error}"
         ) from error
-
-
-def timestep_of(given: Any) -> float:
-    """The time step of a ground truth [s]: that of a law, else the default."""
-    return given.timestep if isinstance(given, Law) else 0.002
 
 
 def gravity_of(given: Any) -> tuple[float, float, float]:

@@ -1,6 +1,6 @@
 """Contact instances of throws: the state, v1, impulse, mode and kind of every step in contact."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,11 @@ from stiction.bodies.state import Kind, Mode, State
 from stiction.bodies.trajectory import Trajectory
 from stiction.simulation.motion import MAX_START_DEPTH, Setting, contacts_at, free_twists, to_motion
 
-Columns = dict[str, NDArray]
+if TYPE_CHECKING:
+    from stiction.data.store import Columns
 
-REQUERIED = -1  # the step of an instance that belongs to no trajectory
 
-
-def contact_instances(body: Body, run: Trajectory, setting: Setting) -> Columns:
+def contact_instances(body: Body, run: Trajectory, setting: Setting) -> "Columns":
     """All steps in contact of a batch of throws `run` (n,), in order; "throw" counts from 0. Columns as in store."""
     throw, step = np.nonzero((run.kind > 0) & trusted(body, run, setting))
     parts = run.position, run.quaternion, run.velocity, run.angular_velocity
@@ -53,7 +52,7 @@ def trusted(body: Body, run: Trajectory, setting: Setting) -> NDArray[np.bool_]:
     return np.logical_and.accumulate(sound, axis=1)[:, 1:]
 
 
-def is_at_rest(body: Body, rows: Columns) -> NDArray[np.bool_]:
+def is_at_rest(body: Body, rows: "Columns") -> NDArray[np.bool_]:
     """Which rows are static contacts on the widest patch that the body has: a surface, of a planar body a line."""
     return (rows["mode"] == Mode.STATIC) & (rows["kind"] == (Kind.LINE if body.planar else Kind.SURFACE))
 
@@ -65,7 +64,7 @@ def balanced_choice(kind, mode, number: int, rng: np.random.Generator) -> NDArra
     return rng.choice(len(group), number, p=weight / weight.sum())
 
 
-def jittered(body: Body, rows: Columns, noise, share: float, speed: float, setting: Setting) -> tuple[State, NDArray]:
+def jittered(body: Body, rows: "Columns", noise, share: float, speed: float, setting: Setting) -> tuple[State, NDArray]:
     """The states of `rows` with other velocities, and which rows they belong to, shape (k,).
 
     noise: standard normal, shape (n, 6): of the velocity of the patch's centre, and of the spin
@@ -99,17 +98,6 @@ def noise_in_plane(noise: NDArray, quaternion: NDArray) -> NDArray:
     push, turn = 4.0 * noise[:, :3], 4.0 * noise[:, 3:]
     push = push - (push * across).sum(axis=1, keepdims=True) * across
     return np.hstack([push, (turn * across).sum(axis=1, keepdims=True) * across])
-
-
-def joined(parts: list[Columns]) -> Columns:
-    """Rows of several parts, sorted by throw, within a throw in the order of the parts."""
-    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return chosen(rows, np.argsort(rows["throw"], kind="stable"))
-
-
-def chosen(rows: Columns, which) -> Columns:
-    """Some of the rows, by index or by mask."""
-    return {name: column[which] for name, column in rows.items()}
 
 
 # Validation of contacts: a wrong frame or sign is found by the whole data set, while noise is tolerated.

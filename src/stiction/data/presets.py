@@ -60,11 +60,20 @@ def parse_body(
     mjcf: model file in which `text` is the name of a body, which brings its mass properties
     """
     centre = _numbers("--com", ",".join(com), 3) if com else [0.0, 0.0, 0.0]
-    moments = _inertia(_numbers("--inertia", ",".join(inertia), 3, 6)) if inertia else None
+    moments = None
+    if inertia:
+        xx, yy, zz, xy, xz, yz = [*_numbers("--inertia", ",".join(inertia), 3, 6), 0.0, 0.0, 0.0][:6]
+        moments = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     if mjcf is not None:
         if com or inertia or mass != 1.0 or scale != 1.0:
             raise checks.InputError("A body of a model file has its own mass, com and inertia: give none with --mjcf.")
-        return _body_in_file(mjcf, text)
+        if not text:
+            raise checks.InputError("--mjcf needs the name of a body in that file: give --body NAME.")
+        try:
+            from stiction.mujoco.mjcf import body_in_file  # MuJoCo may not be installed
+        except ImportError as error:
+            raise checks.InputError(needs("A body of a model file", "mujoco")) from error
+        return body_in_file(mjcf, text)
     shape, colon, sizes = preset(text).shape.partition(":")
     what = f"A body such as {text!r}"
     if colon and shape == "box":
@@ -93,18 +102,3 @@ def _numbers(what: str, text: str, *numbers: int) -> list[float]:
         allowed = " or ".join(map(str, numbers))
         raise checks.InputError(f"{what} needs {allowed} numbers with commas between, got {text!r}.")
     return found
-
-
-def _inertia(numbers: list[float]) -> list[list[float]]:
-    xx, yy, zz, xy, xz, yz = [*numbers, 0.0, 0.0, 0.0][:6]
-    return [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-
-
-def _body_in_file(path: Path, name: str) -> Body:
-    if not name:
-        raise checks.InputError("--mjcf needs the name of a body in that file: give --body NAME.")
-    try:
-        from stiction.mujoco.mjcf import body_in_file  # MuJoCo may not be installed
-    except ImportError as error:
-        raise checks.InputError(needs("A body of a model file", "mujoco")) from error
-    return body_in_file(path, name)

@@ -14,14 +14,16 @@ from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.basics.files import digest, read_bytes, write_whole
 from stiction.bodies.state import Kind, Mode
-from stiction.data.instances import REQUERIED, Columns
-from stiction.data.plan import Plan
+from stiction.data.collection_plan import Plan
 
 try:
     import pyarrow as pa
     import pyarrow.parquet as pq
 except ImportError as error:
     raise ImportError(needs("A data set", "pyarrow")) from error
+
+Columns = dict[str, NDArray]  # rows of contact instances, by column name
+REQUERIED = -1  # the step of an instance that belongs to no trajectory
 
 # Name -> number type and names of the components; one row is one contact instance. Twists and the impulse are taken at
 # the centre of mass in world axes, SI units; position and quaternion are those of the body frame.
@@ -133,6 +135,11 @@ def count_instances(rows: Columns) -> list[list[int]]:
     """Number of rows by kind (point, line, surface) and mode (static, dynamic, detach)."""
     cell = 3 * (rows["kind"].astype(np.intp) - Kind.POINT) + (rows["mode"] - Mode.STATIC)
     return np.bincount(cell, minlength=9).reshape(3, 3).tolist()
+
+
+def chosen(rows: Columns, which) -> Columns:
+    """Some of the rows, by index or by mask."""
+    return {name: column[which] for name, column in rows.items()}
 
 
 def shard_path(folder: Path, number: int) -> Path:

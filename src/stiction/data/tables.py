@@ -1,7 +1,6 @@
 """Tables of numbers in files: CSV and Parquet by columns."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,10 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a CSV file separates its columns and writes decimals."""
-
-    delimiter: str
-    decimal: str = "."
-
-
-# Dialects of CSV files: the first one that fits the header and the first row of a file is used. To read another
-# dialect, add a line here. Names of columns are mapped in recordings/readers.py (`PLANAR`) or by --columns.
-DIALECTS = (Dialect(","), Dialect(";", ","), Dialect(";"), Dialect("\t", ","), Dialect("\t"))
+# Dialects of CSV files, (delimiter, decimal sign): the first one that fits the header and the first row of a file is
+# used. To read another dialect, add it here. Names of columns are mapped in recordings/readers.py (`PLANAR`) or by
+# --columns.
+DIALECTS = ((",", "."), (";", ","), (";", "."), ("\t", ","), ("\t", "."))
 
 
 def read_columns(path: Path) -> dict[str, NDArray[np.float64]]:
@@ -46,31 +37,24 @@ def read_columns(path: Path) -> dict[str, NDArray[np.float64]]:
         raise checks.InputError(f"{path} cannot be read: {checks.first_line(error)}.") from error
 
 
-def _dialect(header: str, row: str) -> Dialect:
-    """The dialect of a CSV file with this header and first row; a single column is read as that of commas."""
-    for dialect in DIALECTS:
-        decimals = dialect.decimal == "." or ("," in row and "." not in row)
-        if dialect.delimiter in header and decimals:
-            return dialect
-    return DIALECTS[0]
-
-
 def _read_csv(path: Path) -> Any:
     """The table in a CSV file of any of the dialects."""
     from pyarrow import csv, types
 
     with path.open(encoding="utf-8", errors="replace") as file:
         header, row = (file.readline(100_000) for _ in range(2))
-    dialect = _dialect(header, row)
-    if dialect.delimiter == "," and '"' not in row and row.count(",") > header.count(","):
+    commas = "," in row and "." not in row
+    fitting = (dialect for dialect in DIALECTS if dialect[0] in header and (dialect[1] == "." or commas))
+    delimiter, decimal = next(fitting, DIALECTS[0])  # a single column has no delimiter
+    if delimiter == "," and '"' not in row and row.count(",") > header.count(","):
         raise checks.InputError(
             f"{path} has {header.count(',') + 1} column names, but {row.count(',') + 1} values in its first row: write "
             "decimal points instead of commas, or separate the columns by semicolons."
         )
     table = csv.read_csv(
         path,
-        parse_options=csv.ParseOptions(delimiter=dialect.delimiter),
-        convert_options=csv.ConvertOptions(decimal_point=dialect.decimal),
+        parse_options=csv.ParseOptions(delimiter=delimiter),
+        convert_options=csv.ConvertOptions(decimal_point=decimal),
     )
     for name, kind in zip(table.column_names, table.schema.types):
         value = str(table.column(name)[0].as_py()) if types.is_string(kind) and table.num_rows else ""

@@ -3,14 +3,13 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from stiction import _core
 from stiction.basics import checks
@@ -23,35 +22,26 @@ from stiction.simulation.motion import Record, Setting, empty_record, recover, t
 STATES = {"position": 3, "quaternion": 4, "velocity": 3, "angular_velocity": 3}  # arrays of a motion, and components
 
 
-@dataclass(frozen=True)
-class UserThrows:
+def throw_user_defined(given: Any, body: Body, state: State, steps: int, *, timestep, gravity, finite) -> Trajectory:
     """Throws of an object with a method `throw`; contacts that it does not state are recovered from the motion."""
-
-    given: Any
-
-    def __call__(
-        self, body: Body, state: State, steps: int, *, timestep: float, gravity: ArrayLike, finite: bool
-    ) -> Trajectory:
-        acceleration = np.array(gravity, dtype=np.float64)
-        number = len(state.position)
-        record = empty_record(number, steps)
-        if number == 0:  # user code need not handle an empty batch
-            return to_trajectory(body, record, (0,), timestep)
-        throw, copied = self.given.throw, acceleration.copy()
-        if _accepts_finite(throw):
-            answer = throw(body, state[:], steps, timestep=timestep, gravity=copied, finite=finite)
-        else:
-            answer = throw(body, state[:], steps, timestep=timestep, gravity=copied)
-        motion = _checked_motion(answer, number, steps, finite)
-        _check_start(motion, state)
-        flat = (part.reshape(-1, part.shape[-1]) for part in motion.values())
-        for target, part in zip(record[:3], _core.to_centre_of_mass(body.com, *flat), strict=True):
-            target[:] = part.reshape(target.shape)
-        recover(body, Setting(timestep, acceleration), record)
-        _use_stated_contacts(answer, record)
-        return Trajectory(
-            **motion, impulse=record.impulse, mode=record.mode, kind=record.kind, timestep=timestep
-        )  # fmt: skip
+    acceleration = np.array(gravity, dtype=np.float64)
+    number = len(state.position)
+    record = empty_record(number, steps)
+    if number == 0:  # user code need not handle an empty batch
+        return to_trajectory(body, record, (0,), timestep)
+    throw, copied = given.throw, acceleration.copy()
+    if _accepts_finite(throw):
+        answer = throw(body, state[:], steps, timestep=timestep, gravity=copied, finite=finite)
+    else:
+        answer = throw(body, state[:], steps, timestep=timestep, gravity=copied)
+    motion = _checked_motion(answer, number, steps, finite)
+    _check_start(motion, state)
+    flat = (part.reshape(-1, part.shape[-1]) for part in motion.values())
+    for target, part in zip(record[:3], _core.to_centre_of_mass(body.com, *flat), strict=True):
+        target[:] = part.reshape(target.shape)
+    recover(body, Setting(timestep, acceleration), record)
+    _use_stated_contacts(answer, record)
+    return Trajectory(**motion, impulse=record.impulse, mode=record.mode, kind=record.kind, timestep=timestep)
 
 
 def _checked_motion(answer: Any, throws: int, steps: int, finite: bool) -> dict[str, NDArray[np.float64]]:
@@ -180,11 +170,8 @@ def _cloudpickle() -> Any:
 
 def _is_user_code(module: ModuleType) -> bool:
     """Whether a module is a file in or below the current folder, and not installed there."""
-    file = getattr(module, "__file__", None)
-    if not isinstance(file, str) or getattr(module, "__name__", "__main__").partition(".")[0] in (
-        "__main__",
-        "stiction",
-    ):
+    file, package = getattr(module, "__file__", None), getattr(module, "__name__", "__main__").partition(".")[0]
+    if not isinstance(file, str) or package in ("__main__", "stiction"):
         return False
     path = Path(file).resolve()
     return path.is_relative_to(Path(os.getcwd()).resolve()) and "site-packages" not in path.parts

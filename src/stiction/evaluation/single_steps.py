@@ -14,10 +14,11 @@ from stiction.basics import checks
 from stiction.basics.environment import versions
 from stiction.bodies.state import Kind, Mode
 from stiction.bodies.throws import drawn
+from stiction.data.collection_plan import Plan
 from stiction.data.ground_truth import to_truth
 from stiction.data.instances import contact_instances
-from stiction.data.plan import Plan
-from stiction.laws.approximators import FARTHEST, Network
+from stiction.data.store import Columns, chosen
+from stiction.laws.approximators import Network
 from stiction.laws.law import Law, NativeLaw, as_law
 from stiction.laws.learned import KINDS, AugmentedLaw
 from stiction.simulation.motion import Setting
@@ -33,16 +34,6 @@ class Fresh:
 
     contacts: _core.Contacts
     instances: Instances
-
-    @property
-    def mode(self) -> NDArray[np.int8]:
-        """Modes (n,)."""
-        return self.instances.mode
-
-    @property
-    def impulse(self) -> NDArray[np.float64]:
-        """Impulses (n, 6)."""
-        return self.instances.impulse
 
 
 def figures_of(name: str, law: Any, *, contacts: int = 40_000, truth: Any = None, seed: int = 0) -> dict[str, Any]:
@@ -94,36 +85,32 @@ def plan_of(law: Law, truth: Any = None) -> Plan:
 def fresh_contacts(plan: Plan, number: int, seed: int) -> dict[Kind, Fresh]:
     """At least `number` contacts of each kind (fewer where 20 times as many throws do not bring them)."""
     setting = Setting(plan.timestep, np.array(plan.gravity))
-    parts: list[Instances] = []
-    kinds: list[NDArray[np.int8]] = []
+    parts: list[Columns] = []
     throws, batch = 0, 25
     most = max(50, 20 * number // 100)
     with Console(stderr=True).status("Asking the ground truth") as status:
-        while throws < most and (not kinds or _fewest(np.concatenate(kinds)) < number):
+        while throws < most and _fewest(parts) < number:
             start = drawn(plan.body, plan.ranges, plan.seed + seed + FRESH, range(throws, throws + batch))
             run = plan.truth.throw(
                 plan.body, start, plan.steps, timestep=plan.timestep, gravity=plan.gravity, finite=False
             )
-            rows = contact_instances(plan.body, run, setting)
-            parts.append(to_instances(plan.body, rows))
-            kinds.append(rows["kind"])
+            parts.append(contact_instances(plan.body, run, setting))
             throws += batch
             status.update(f"Asking the ground truth: {throws} throws")
-    kind = np.concatenate(kinds)
-    whole = Instances(**{name: np.concatenate([getattr(p, name) for p in parts]) for name in vars(parts[0])})
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     result = {}
-    for k in KINDS:
-        rows = np.flatnonzero(kind == k)[:number]
+    for kind in KINDS:
+        rows = np.flatnonzero(whole["kind"] == kind)[:number]
         if len(rows):
-            chosen = whole[rows]
-            result[k] = Fresh(contacts_of(plan.body, chosen, setting), chosen)
+            instances = to_instances(plan.body, chosen(whole, rows))
+            result[kind] = Fresh(contacts_of(plan.body, instances, setting), instances)
     return result
 
 
-def _fewest(kind: NDArray[np.int8]) -> int:
-    """Number of contacts of the rarest kind that occurs at all."""
-    counts = np.bincount(kind, minlength=4)[1:]
-    return int(counts[counts > 0].min())
+def _fewest(parts: list[Columns]) -> int:
+    """Number of contacts of the rarest kind that occurs at all; 0 if there are none."""
+    counts = sum(np.bincount(part["kind"], minlength=4)[1:] for part in parts)
+    return min((int(count) for count in np.atleast_1d(counts) if count), default=0)
 
 
 def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
@@ -131,11 +118,11 @@ def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
 
     Friction is that of the regressor for sliding contacts; for a law without one, that in its impulses.
     """
-    figures: dict[str, Any] = {"contacts": len(fresh.mode)}
-    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
+    figures: dict[str, Any] = {"contacts": len(fresh.instances.mode)}
+    slides = np.flatnonzero(fresh.instances.mode == Mode.DYNAMIC)
     if not law.whole:
         mode = _modes_of(law, fresh.contacts)
-        figures |= _modes(fresh.mode, mode)
+        figures |= _modes(fresh.instances.mode, mode)
     impulse = law.respond(fresh.contacts)[0]
     if isinstance(law, AugmentedLaw):
         mode = law.classify(fresh.contacts)
@@ -143,9 +130,9 @@ def evaluate(law: NativeLaw, fresh: Fresh) -> dict[str, Any]:
         figures |= _rounding(law, fresh.contacts, mode, slides, p_f)
     else:
         p_f = _friction_at_centre(fresh.contacts, slides, impulse[slides])
-    figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.impulse[slides]), p_f)
-    wrong = np.linalg.norm(impulse[:, :3] - fresh.impulse[:, :3], axis=1).mean()
-    figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.impulse[:, :3], axis=1).mean())
+    figures |= _friction_errors(_friction_at_centre(fresh.contacts, slides, fresh.instances.impulse[slides]), p_f)
+    wrong = np.linalg.norm(impulse[:, :3] - fresh.instances.impulse[:, :3], axis=1).mean()
+    figures["impulse_error"] = float(wrong / np.linalg.norm(fresh.instances.impulse[:, :3], axis=1).mean())
     return figures
 
 
@@ -160,8 +147,8 @@ def _modes_of(law: NativeLaw, contacts: _core.Contacts) -> NDArray[np.int64]:
 
 def friction_error(law: NativeLaw, fresh: Fresh) -> float:
     """Mean size of the error of friction in a law's impulses, where contacts slide, relative to its mean size."""
-    slides = np.flatnonzero(fresh.mode == Mode.DYNAMIC)
-    impulses = law.respond(fresh.contacts)[0], fresh.impulse
+    slides = np.flatnonzero(fresh.instances.mode == Mode.DYNAMIC)
+    impulses = law.respond(fresh.contacts)[0], fresh.instances.impulse
     guess, truth = (_friction_at_centre(fresh.contacts, slides, impulse[slides]) for impulse in impulses)
     return _friction_errors(truth, guess)["friction_error"]
 
@@ -177,25 +164,16 @@ def _rounding(
         return {}
     inputs = contacts.record.features[:, : law.inputs.size(kind)]
     described = contacts.record.unit_impulse > 0
-    exact = np.array(_MODES)[_in_double(classifier, inputs).argmax(axis=1)]
+    exact = np.array(_MODES)[classifier.in_double(inputs).argmax(axis=1)]
     figures: dict[str, Any] = {"modes_rounded": int((exact != mode)[described].sum())}
     if len(slides):
         outputs = np.zeros((len(slides), 3))
-        outputs[:, : regressor.sizes[-1]] = _in_double(regressor, inputs[slides])
+        outputs[:, : regressor.sizes[-1]] = regressor.in_double(inputs[slides])
         exact_p_f = np.array([_core.friction_from(contacts, int(i), row) for i, row in zip(slides, outputs)])
         size = np.linalg.norm(p_f[:, :2], axis=1).mean()
         if size > 0:  # a network may return zero throughout
             figures["friction_rounded"] = float(np.linalg.norm((p_f - exact_p_f)[:, :2], axis=1).mean() / size)
     return figures
-
-
-def _in_double(network: Network, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Outputs (k, m) of a network for inputs (k, n), in double precision throughout."""
-    value = np.clip((x - network.mean) / network.scale.astype(np.float64), -FARTHEST, FARTHEST)
-    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
-        value = value @ weight.astype(np.float64) + bias
-        value = np.maximum(value, 0.0) if layer < len(network.weights) - 1 else value
-    return value
 
 
 def _modes(truth: NDArray, guess: NDArray) -> dict[str, Any]:

@@ -114,6 +114,13 @@ class Network(Approximator):
         """Numbers of inputs, of units of each layer, and of outputs."""
         return [_length(self.mean), *(_length(bias) for bias in self.biases)]
 
+    def in_double(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Outputs (k, m) for inputs (k, n), computed in double precision."""
+        value = np.clip((x - self.mean) / self.scale, -FARTHEST, FARTHEST)
+        for layer, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            value = (np.maximum(value, 0.0) if layer else value) @ weight.astype(np.float64) + bias
+        return value
+
     @classmethod
     def random(cls, sizes: list[int], rng: np.random.Generator) -> "Network":
         """A network with random weights of the usual size."""

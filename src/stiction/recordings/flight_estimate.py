@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
 from stiction.laws.law import GRAVITY
-from stiction.recordings.flight import Flown
 from stiction.recordings.tosses import Tosses
 
 RATIOS = ("inertia_y", "inertia_z")  # factors of two moments of inertia, against that about x
@@ -156,15 +155,10 @@ def held_frames(tosses: Tosses, body: Body) -> NDArray[np.int64]:
         enough = frames - number >= 5
         cut = [replace(toss, held=number if ok else 0) for toss, ok in zip(tosses.tosses, enough)]
         flown = Tosses(cut, tosses.timestep).flights.flown(inertia)
-        misfit = _squares(flown, com, gravity)  # (n, 6)
+        off = np.concatenate([flown.paths_off(com, gravity), flown.turns_off()], axis=2)
+        misfit = (off**2).sum(axis=1)  # of each toss along x, y, z [m^2] and about them [rad^2], (n, 6)
         if noise is None:  # the median toss is not held
             noise = np.median(misfit / np.maximum(1, frames - 2)[:, np.newaxis], axis=0)
             noise = np.maximum(noise, np.full(6, MIN_NOISE**2))
         costs.append(np.where(enough | (number == 0), (misfit / noise).sum(axis=1) + 60.0 * number, np.inf))
     return np.argmin(costs, axis=0)
-
-
-def _squares(flown: Flown, com, gravity) -> NDArray[np.float64]:
-    """Sums of squared residuals of each toss along x, y, z [m^2] and about them [rad^2], shape (n, 6)."""
-    off = np.concatenate([flown.paths_off(com, gravity), flown.turns_off()], axis=2)
-    return (off**2).sum(axis=1)

@@ -33,17 +33,17 @@ def save_recordings(recordings: Recordings, folder: str | Path) -> None:
     """Write the recordings to a folder; velocities are estimated from poses, by differences."""
     folder = new_folder(path_of("out", folder), _MANIFEST)
     timestep = recordings.tosses.timestep
-    parts: dict[str, list[NDArray]] = {name: [] for name in ("toss", "frame", *_COLUMNS, *_VELOCITY, "flight")}
-    for number, toss in enumerate(recordings.tosses.tosses):
-        rows = np.hstack([toss.position, toss.quaternion, estimated_velocities(toss, timestep)])
-        for name, column in zip((*_COLUMNS, *_VELOCITY), rows.T):
-            parts[name].append(column)
-        parts["toss"].append(np.full(len(toss.frame), number, dtype=np.int32))
-        parts["frame"].append(toss.frame.astype(np.int32))
-        row = np.arange(len(toss.frame))
-        parts["flight"].append((row >= toss.held) & (row < toss.flight))
+    tosses = recordings.tosses.tosses
+    motion = [np.hstack([toss.position, toss.quaternion, estimated_velocities(toss, timestep)]) for toss in tosses]
+    rows = [np.arange(len(toss.frame)) for toss in tosses]
+    table = {
+        "toss": np.repeat(np.arange(len(tosses), dtype=np.int32), [len(row) for row in rows]),
+        "frame": np.concatenate([toss.frame for toss in tosses]).astype(np.int32),
+        **dict(zip((*_COLUMNS, *_VELOCITY), np.ascontiguousarray(np.concatenate(motion).T))),
+        "flight": np.concatenate([(row >= toss.held) & (row < toss.flight) for row, toss in zip(rows, tosses)]),
+    }
     sink = io.BytesIO()
-    pq.write_table(pa.table({name: np.concatenate(column) for name, column in parts.items()}), sink)
+    pq.write_table(pa.table(table), sink)
     data = sink.getvalue()
     manifest = {
         "format": FORMAT,
@@ -120,16 +120,15 @@ def _check_content(folder: Path, manifest: dict[str, Any], table: dict[str, NDAr
     table: columns of the frames, each (n,)
     """
     manifest["timestep"] = checked_interval(f"{folder}: the timestep", manifest["timestep"])
-    names, number = manifest["names"], len(manifest["names"])
-    if not isinstance(names, list) or not number or not all(isinstance(name, str) for name in names):
-        raise checks.InputError(f"{folder} is damaged: names must be one text a toss, got {checks.shown(names)}.")
+    for name in ("names", "report"):
+        lines = manifest[name]
+        if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
+            raise checks.InputError(f"{folder} is damaged: {name} must be a list of texts, got {checks.shown(lines)}.")
+    number = len(manifest["names"])
     for name in ("groups", "held_out"):
         found = checks.whole_numbers(f"{folder}: {name}", manifest[name])
         if found.shape != (number,):
             raise checks.InputError(f"{folder} is damaged: {name} must have one entry a toss, got shape {found.shape}.")
-    report = manifest["report"]
-    if not isinstance(report, list) or not all(isinstance(line, str) for line in report):
-        raise checks.InputError(f"{folder} is damaged: its report must be lines of text, got {checks.shown(report)}.")
     numbers = {name: checks.numbers(f"{folder}: {name}", column) for name, column in table.items()}
     for name, column in numbers.items():
         if not np.isfinite(column).all():

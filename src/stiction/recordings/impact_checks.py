@@ -31,7 +31,7 @@ class Impact:
     torque: NDArray[np.float64]  # I dw / m
 
 
-def first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
+def _first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
     """The first impact, or None; it is measured over two frames, which is too short for a second one."""
     if len(toss.frame) < 12:
         return None
@@ -45,12 +45,16 @@ def first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
         return None
     k = int(hit[0]) + 4  # velocities up to number k - 1 are before the impact, number k + 1 is after it
     spin = (turn[1:] * turn[:-1].inv()).as_rotvec() / step
-    dv = velocity[k + 1] - velocity[k - 3 : k].mean(axis=0)
-    dw = spin[k + 1] - spin[k - 3 : k].mean(axis=0)
+    dv, dw = (part[k + 1] - part[k - 3 : k].mean(axis=0) for part in (velocity, spin))
     at = k + 1
     _, vertex = lowest(body, toss.position[at : at + 1], toss.quaternion[at : at + 1])
     arm = R[at] @ (body.vertices[vertex[0]] - body.com)
     return Impact(arm, dv, R[at] @ body.inertia @ R[at].T @ dw / body.mass)
+
+
+def first_impacts(body: Body, tosses: list[Clean], interval: float) -> list[Impact]:
+    """The first impacts of all tosses that have one."""
+    return [impact for toss in tosses if (impact := _first_impact(body, toss, interval)) is not None]
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,6 @@ class Agreement:
     def below(self, other: float, sure: float = SURE) -> bool:
         """Whether it is less than `other`, by `sure` standard errors."""
         return self.value + sure * self.error < other
-
-
-def spin_agreement(impacts: list[Impact]) -> Agreement:
-    """Correlation of r x dv with I dw / m."""
-    return _correlation(_arms(impacts, np.ones(3)), np.array([impact.torque for impact in impacts]))
 
 
 def axis_agreement(impacts: list[Impact], axis: int) -> Agreement:
@@ -147,8 +146,10 @@ def check_reading(
 
     def reading(what: str, remedy: str, conventions: Conventions, body: Body = body) -> Reading:
         tosses = read(conventions)
-        found = [impact for toss in tosses[:100] if (impact := first_impact(body, toss, interval)) is not None]
-        agreement = spin_agreement(found) if found else Agreement(0.0, np.inf)
+        found = first_impacts(body, tosses[:100], interval)
+        agreement = Agreement(0.0, np.inf)
+        if found:  # correlation of r x dv with I dw / m
+            agreement = _correlation(_arms(found, np.ones(3)), np.array([impact.torque for impact in found]))
         apart = floor_height(body, tosses)[1] if tosses else np.inf
         return Reading(what, remedy, found, agreement, apart, len(tosses))
 
@@ -161,12 +162,19 @@ def check_reading(
     if better is not None:
         return [better]
     level = given.apart <= UNLEVEL * least_extent(body)  # a mirror does not change heights
-    mirrored = _mirrored_axis(given.impacts) if level and not conventions.mirror else None
-    if mirrored is not None:
-        axis, sideways = mirrored
-        if reading("", "", replace(conventions, mirror=axis)).spin.value > max(AGREES, given.spin.value):
-            return [_left_handed(axis, sideways)]
-    return [_verdict(given)]
+    if level and not conventions.mirror and len(given.impacts) >= 6:
+        along = ((axis, axis_agreement(given.impacts, k)) for k, axis in enumerate("xy"))
+        axis, sideways = next((found for found in along if found[1].below(0.0, 2.0)), ("", given.spin))
+        if axis and reading("", "", replace(conventions, mirror=axis)).spin.value > max(AGREES, given.spin.value):
+            text = f"Impacts turn the body the wrong way along {axis} ({sideways}): positions are from a left-handed "
+            return [Finding(text + "frame, orientations are not.", True, f"--mirror {axis}")]
+    if given.spin.value >= AGREES:
+        return [Finding(f"Impacts fit the spin they cause ({given.spin}).")]
+    if given.spin.below(AGREES):
+        text = f"Impacts hardly fit the spin they cause ({given.spin}): is this the body, are its axes right?"
+        return [Finding(text, wrong=given.spin.below(0.2))]
+    text = f"Impacts do not show whether orientations are read right ({given.spin}, of {len(given.impacts)})."
+    return [Finding(text)]
 
 
 def _orientations(conventions: Conventions) -> Iterator[tuple[str, str, Conventions]]:
@@ -206,30 +214,3 @@ def _best(given: Reading, others: list[Reading], extent: float) -> Finding | Non
         heights = f"{1e3 * given.apart:.0f} mm apart; they are {1e3 * best.apart:.1f} mm apart if {best.what}"
         text = f"The heights at which the lowest corner comes to rest are {heights}."
     return Finding(size + text, True, best.remedy)
-
-
-def _mirrored_axis(impacts: list[Impact]) -> tuple[str, Agreement] | None:
-    """The axis along which impacts turn the body the wrong way, and the correlation along it; None if there is none."""
-    if len(impacts) < 6:
-        return None
-    along = ((axis, axis_agreement(impacts, k)) for k, axis in enumerate("xy"))
-    return next((found for found in along if found[1].below(0.0, 2.0)), None)
-
-
-def _left_handed(axis: str, sideways: Agreement) -> Finding:
-    text = (
-        f"Impacts turn the body the wrong way along {axis} ({sideways}): positions are from a left-handed frame, "
-        "orientations are not."
-    )
-    return Finding(text, True, f"--mirror {axis}")
-
-
-def _verdict(given: Reading) -> Finding:
-    """The finding where no other reading is better."""
-    score = given.spin
-    if score.value >= AGREES:
-        return Finding(f"Impacts fit the spin they cause ({score}).")
-    if score.below(AGREES):
-        text = f"Impacts hardly fit the spin they cause ({score}): is this the body, are its axes right?"
-        return Finding(text, wrong=score.below(0.2))
-    return Finding(f"Impacts do not show whether orientations are read right ({score}, of {len(given.impacts)}).")

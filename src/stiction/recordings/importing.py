@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,18 +11,10 @@ import numpy as np
 from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.body import Body
+from stiction.recordings import mechanics_checks
 from stiction.recordings.flight_estimate import released
 from stiction.recordings.impact_checks import check_reading
-from stiction.recordings.mechanics_checks import (
-    Finding,
-    check_fall,
-    check_floor,
-    check_size,
-    check_velocities,
-    fall,
-    flight_frames,
-)
-from stiction.recordings.planar import at_rest, check_angles, check_level, check_sense, mended
+from stiction.recordings.planar import Mending, at_rest, check_angles, check_level, check_sense
 from stiction.recordings.poses import Clean, Conventions, Refused, clean, frame_interval
 from stiction.recordings.readers import RawToss, Request, read_raw
 from stiction.recordings.tosses import Recordings, Toss, Tosses
@@ -64,8 +57,10 @@ def import_recordings(
     interval = frame_interval(raw, conventions, stated)
     tosses, refused = _clean_all(raw, conventions, interval)
     _stop_at_none(path, tosses, refused)
-    gravity, gravity_error = fall(tosses, interval)
-    findings = check_fall(gravity, gravity_error, conventions) + check_size(body, tosses)
+    gravity, gravity_error = mechanics_checks.fall(tosses, interval)
+    findings = mechanics_checks.check_fall(gravity, gravity_error, conventions) + mechanics_checks.check_size(
+        body, tosses
+    )
     _stop_at_wrong(path, findings)
     if body.planar:
         tosses, jumping, about = _in_plane(path, body, tosses, conventions, interval, gravity)
@@ -75,8 +70,8 @@ def import_recordings(
         _stop_at_wrong(path, about)
     findings += about
     resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
-    floor, about_floor = check_floor(body, resting or tosses, conventions)
-    findings += about_floor + check_velocities(tosses, interval)
+    floor, about_floor = mechanics_checks.check_floor(body, resting or tosses, conventions)
+    findings += about_floor + mechanics_checks.check_velocities(tosses, interval)
     _stop_at_wrong(path, findings)
     report = [str(finding) for finding in findings] + _frame_notes(tosses, refused)
     return _assembled(body, tosses, floor, interval, report, {"file": Path(path).name, **asdict(conventions)})
@@ -89,7 +84,7 @@ def _clean_all(raw: list[RawToss], conventions: Conventions, interval: float) ->
 def _in_plane(path, body: Body, tosses: list[Clean], conventions: Conventions, interval: float, gravity):
     """Planar tosses with errors of the tracker corrected, why some are refused, and the findings."""
     _stop_at_wrong(path, check_angles(body, tosses, conventions, interval))
-    tosses, refused = _each(tosses, lambda toss: mended(toss, body, interval, gravity))
+    tosses, refused = _each(tosses, lambda toss: Mending(toss, body, interval, gravity).result())
     _stop_at_none(path, tosses, refused)
     findings = check_sense(body, tosses, conventions, interval)
     _stop_at_wrong(path, findings)
@@ -113,7 +108,7 @@ def _stop_at_none(path, tosses: list[Clean], refused: list[str]) -> None:
         raise checks.InputError(f"No toss of {path} can be used: {[*refused, 'it holds no toss.'][0]}")
 
 
-def _stop_at_wrong(path, findings: list[Finding]) -> None:
+def _stop_at_wrong(path, findings: list[mechanics_checks.Finding]) -> None:
     wrong = [str(finding) for finding in findings if finding.wrong]
     if wrong:
         raise checks.InputError(f"{path} is not read right. {' '.join(wrong)}")
@@ -122,12 +117,11 @@ def _stop_at_wrong(path, findings: list[Finding]) -> None:
 def _frame_notes(tosses: list[Clean], refused: list[str]) -> list[str]:
     frames = sum(len(toss.frame) for toss in tosses)
     notes = [f"{len(tosses)} tosses, {frames:,} frames."]
-    for what in dict.fromkeys(name for toss in tosses for name in toss.notes):
-        number, where = sum(t.notes.get(what, 0) for t in tosses), sum(what in t.notes for t in tosses)
-        notes.append(f"Frames left out as {what}: {number:,}, in {where} tosses.")
-    for what in dict.fromkeys(name for toss in tosses for name in toss.mended):
-        number, where = sum(t.mended.get(what, 0) for t in tosses), sum(what in t.mended for t in tosses)
-        notes.append(f"{what} and corrected: {number:,}, in {where} tosses.")
+    left_out, corrected = [toss.notes for toss in tosses], [toss.mended for toss in tosses]
+    for text, counts in (("Frames left out as {}", left_out), ("{} and corrected", corrected)):
+        for what in dict.fromkeys(chain.from_iterable(counts)):
+            found = [count[what] for count in counts if what in count]
+            notes.append(f"{text.format(what)}: {sum(found):,}, in {len(found)} tosses.")
     if refused:
         notes.append(f"Tosses left out: {len(refused)}. {refused[0]}")
     return notes
@@ -143,7 +137,7 @@ def _unpushed(toss: Clean, interval: float) -> int:
 def _assembled(body, tosses: list[Clean], floor: float, interval: float, report: list[str], source) -> Recordings:
     used, result = [], []
     for toss in tosses:
-        flight = min(flight_frames(body, toss, floor), _unpushed(toss, interval))
+        flight = min(mechanics_checks.flight_frames(body, toss, floor), _unpushed(toss, interval))
         if MIN_FLIGHT <= flight < len(toss.frame):
             used.append(toss)
             result.append(Toss(toss.frame, toss.position - [0.0, 0.0, floor], toss.quaternion, flight))
@@ -156,13 +150,8 @@ def _assembled(body, tosses: list[Clean], floor: float, interval: float, report:
     marked, about_hands = released(Tosses(result, interval), body)
     flying = sum(toss.flight for toss in result)
     frames = sum(len(toss.frame) for toss in result)
-    report = [
-        *report,
-        f"Free flight before the first touch: {flying:,} frames; then {frames - flying:,}.",
-        *about_hands,
-    ]
+    report = [*report, f"Free flight before the first touch: {flying:,} frames; then {frames - flying:,}."]
     groups = np.array([toss.group for toss in used])
     groups = np.where(groups < 0, np.arange(len(used)) + groups.max() + 1, groups)
     held_out = np.array([toss.held_out for toss in used])
-    names = [toss.name for toss in used]
-    return Recordings(marked, names, groups, held_out, report, source, body)
+    return Recordings(marked, [toss.name for toss in used], groups, held_out, report + about_hands, source, body)

@@ -15,20 +15,24 @@ from numpy.typing import NDArray
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane, turns_in_plane
-from stiction.recordings.impact_checks import Impact, first_impact
-from stiction.recordings.mechanics_checks import Finding, lowest
+from stiction.recordings.impact_checks import first_impacts
+from stiction.recordings.mechanics_checks import SURE, Finding, lowest
 from stiction.recordings.poses import ANGLES, FEWEST, Clean, Conventions, Refused
 
 STILL = 10  # last frames in which a body at rest does not move
 QUARTER = np.pi / 2
-SURE = 3.0  # standard errors that make a slope, or a majority of votes, significant
 
 
 def check_angles(body: Body, tosses: list[Clean], conventions: Conventions, interval: float) -> list[Finding]:
     """Unit of the angles, from first impacts: how much the push at the lowest corner can turn the body."""
     if conventions.up != "z" or conventions.mirror == "y":
         raise checks.InputError("The axes of a planar recording are x and z, with z up: name them by --columns.")
-    faster = _spin_ratio(_impacts(body, tosses, interval))
+    impacts = first_impacts(body, tosses, interval)
+    if not impacts:
+        return []
+    pushes = [float(np.linalg.norm(np.cross(impact.arm, impact.dv))) for impact in impacts]
+    torques = [np.linalg.norm(impact.torque) for impact in impacts]
+    faster = float(np.median(torques) / max(np.median(pushes), 1e-12))
     if 1 / 5 < faster < 5 or not np.isfinite(faster):
         return []
     (unit,) = set(ANGLES) - {conventions.angle}
@@ -41,7 +45,8 @@ def check_angles(body: Body, tosses: list[Clean], conventions: Conventions, inte
 def check_sense(body: Body, tosses: list[Clean], conventions: Conventions, interval: float) -> list[Finding]:
     """Sense of the angles, from first impacts: in a mirror, the floor's push turns the body as before, but its friction
     turns it the other way. Each impact has one vote, since many are two in one."""
-    normal, friction, torque = np.array([_torques(i) for i in _impacts(body, tosses, interval)]).reshape(-1, 3).T
+    torques = [(-i.arm[0] * i.dv[2], i.arm[2] * i.dv[0], i.torque[1]) for i in first_impacts(body, tosses, interval)]
+    normal, friction, torque = np.array(torques).reshape(-1, 3).T  # about y: of push, friction and change of spin
     large = np.abs(friction) > 0.2 * np.median(np.abs(friction)) if len(friction) else np.zeros(0, dtype=bool)
     large &= np.abs(torque) < 3 * np.median(np.abs(normal) + np.abs(friction))
     if large.sum() < 8:
@@ -53,24 +58,6 @@ def check_sense(body: Body, tosses: list[Clean], conventions: Conventions, inter
         remedy = "no --inverse" if conventions.inverse else "--inverse"
         return [Finding(f"Only {votes} {given}: they turn {other}.", True, remedy)]
     return [Finding(f"{votes} {given}.")]
-
-
-def _torques(impact: Impact) -> tuple[float, float, float]:
-    """Torques about y: of the floor's push, of friction, and of the change of spin."""
-    return -impact.arm[0] * impact.dv[2], impact.arm[2] * impact.dv[0], impact.torque[1]
-
-
-def _impacts(body: Body, tosses: list[Clean], interval: float) -> list[Impact]:
-    found = (first_impact(body, toss, interval) for toss in tosses)
-    return [impact for impact in found if impact is not None]
-
-
-def _spin_ratio(impacts: list[Impact]) -> float:
-    """How much faster impacts make the body spin than their push at the lowest corner can: about 1."""
-    if not impacts:
-        return np.nan
-    pushes = [float(np.linalg.norm(np.cross(impact.arm, impact.dv))) for impact in impacts]
-    return float(np.median([np.linalg.norm(impact.torque) for impact in impacts]) / max(np.median(pushes), 1e-12))
 
 
 def at_rest(body: Body, toss: Clean) -> bool:
@@ -104,7 +91,8 @@ def check_level(body: Body, tosses: list[Clean]) -> tuple[list[Clean], list[Find
     if not rests:
         text = "No toss comes to rest: a slope of the floor or an offset of the angles is not observable."
         return tosses, [Finding(text)]
-    ends = [replace(t, position=_last(t.position), quaternion=_last(t.quaternion)) for t in rests]
+    last = slice(-STILL // 2, None)
+    ends = [replace(t, position=t.position[last], quaternion=t.quaternion[last]) for t in rests]
     off = _offset(ends)
     slope, error = _slope(body, [Level(0.0, off).applied(end) for end in ends])
     slope = slope if abs(slope) > SURE * error else 0.0
@@ -117,10 +105,6 @@ def check_level(body: Body, tosses: list[Clean]) -> tuple[list[Clean], list[Find
         text = f"At rest, the angle of the body is off by {np.degrees(level.offset):.2f} degrees"
         findings.append(Finding(f"{text} ({len(rests)} rests); this is corrected."))
     return [level.applied(toss) for toss in tosses], findings
-
-
-def _last(rows: NDArray) -> NDArray:
-    return rows[-STILL // 2 :]
 
 
 def _offset(ends: list[Clean]) -> float:
@@ -178,15 +162,12 @@ class _Step:
     turn: int = 0
 
 
-def mended(toss: Clean, body: Body, interval: float, gravity: NDArray[np.float64]) -> Clean:
-    """The toss with lost frames counted, wrong rows left out and symmetric turns undone; cut where no step fits.
+class Mending:
+    """Explains a toss step by step: counts lost frames, leaves out wrong rows and undoes turns by a symmetry.
 
     gravity: (3,) [m/s^2], as the recorder sees it
     """
-    return _Mending(toss, body, interval, gravity).result()
 
-
-class _Mending:
     def __init__(self, toss: Clean, body: Body, interval: float, gravity: NDArray[np.float64]) -> None:
         self.toss = toss
         self.radius = float(np.sqrt(body.inertia[1, 1] / body.mass))
@@ -194,9 +175,8 @@ class _Mending:
         self.symmetry = _symmetry(body)
         self.whole = round(2 * np.pi / self.symmetry)  # symmetries in a whole turn, which changes nothing
         self.fall = interval**2 * np.array([gravity[0], gravity[2], 0.0])  # a frame
-        angle = angles_in_plane(toss.quaternion)
-        self.angle = angle
-        self.path = np.stack([toss.position[:, 0], toss.position[:, 2], self.radius * angle], axis=1)
+        self.angle = angles_in_plane(toss.quaternion)
+        self.path = np.stack([toss.position[:, 0], toss.position[:, 2], self.radius * self.angle], axis=1)
         self.given = np.diff(toss.frame)  # frames from row to row, if they are known
         self.doubtful = self._doubtful()
 
@@ -221,34 +201,27 @@ class _Mending:
         return np.linalg.norm(last - ahead, axis=-1) < tolerance
 
     def result(self) -> Clean:
-        """The toss, explained row after row."""
-        rows, frames, turns, ended = [0], [0], [0], False
-        while rows[-1] < len(self.path) - 1:
-            step = self._step(rows, frames, turns)
-            if step is None:
-                ended = True
-                break
+        """The toss with these corrections; it is cut where no step fits."""
+        rows, frames, turns = [0], [0], [0]
+        while rows[-1] < len(self.path) - 1 and (step := self._step(rows, frames, turns)) is not None:
             rows.append(rows[-1] + step.rows)
             frames.append(frames[-1] + step.frames)
             turns.append(turns[-1] + step.turn)
         if len(rows) < FEWEST:
             raise Refused(f"{self.toss.name} cannot be followed from row {rows[-1]} on: the body jumps.")
-        notes = dict(self.toss.notes)
         last = rows[-1] + 1
-        found = {"wrong": last - len(rows), "after a jump": len(self.path) - last if ended else 0}
-        notes |= {name: number for name, number in found.items() if number}
+        left_out = {"wrong": last - len(rows), "after a jump": len(self.path) - last}
         lost = frames[-1] - int(self.toss.frame[rows[-1]] - self.toss.frame[0])
         turned = int(np.count_nonzero(np.diff(turns) % self.whole))
         mended = {"Frames that were lost": lost, "Turns by a symmetry": turned}
         at = np.array(rows)
-        quaternion = turns_in_plane(self.angle[at] - self.symmetry * np.array(turns))
         return replace(
             self.toss,
             frame=np.array(frames),
             position=self.toss.position[at],
-            quaternion=quaternion,
+            quaternion=turns_in_plane(self.angle[at] - self.symmetry * np.array(turns)),
             recorded=None if self.toss.recorded is None else self.toss.recorded[at],
-            notes=notes,
+            notes=self.toss.notes | {name: number for name, number in left_out.items() if number},
             mended={name: number for name, number in mended.items() if number},
         )
 
@@ -338,8 +311,7 @@ def _times(least: int, most: int) -> tuple[NDArray, NDArray]:
 def _symmetry(body: Body) -> float:
     """The least turn in its plane [rad] that maps a body onto itself."""
     corners = body.vertices[:, [0, 2]] - body.vertices[:, [0, 2]].mean(axis=0)
-    for parts in (4, 2):
-        turn = 2 * np.pi / parts
+    for turn in (np.pi / 2, np.pi):
         c, s = np.cos(turn), np.sin(turn)
         away = np.linalg.norm((corners @ [[c, s], [-s, c]])[:, np.newaxis] - corners, axis=2).min(axis=1)
         if away.max() < 0.01 * np.ptp(corners, axis=0).max():

@@ -103,21 +103,17 @@ def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
     """Convert one toss to metres, z up, w x y z, frames on a grid; drop what is missing, doubled or an outlier."""
     position, quaternion = _converted(raw.pose, conventions)
     frame = _frames(raw, conventions, interval)
-    notes: dict[str, int] = {}
-    keep = np.isfinite(position).all(axis=1) & np.isfinite(quaternion).all(axis=1) & (frame >= 0)
-    _note(notes, "missing", int((~keep).sum()))
-    first = np.zeros(len(keep), dtype=bool)
-    first[np.unique(np.where(keep, frame, -1), return_index=True)[1]] = True
-    _note(notes, "doubled", int((keep & ~first).sum()))
-    keep &= first
     length = np.linalg.norm(quaternion, axis=1)
-    wrong = keep & (np.abs(length - 1) > 0.02)  # closer ones are normalised
-    _note(notes, "quaternion not of length 1", int(wrong.sum()))
-    keep &= ~wrong
-    out = keep.copy()
-    out[keep] = _outliers(frame[keep], position[keep], interval)
-    _note(notes, "outlier", int(out.sum()))
-    keep &= ~out
+    keep = np.isfinite(position).all(axis=1) & np.isfinite(quaternion).all(axis=1) & (frame >= 0)
+    left_out = {"missing": ~keep, "doubled": keep.copy()}
+    left_out["doubled"][np.unique(np.where(keep, frame, -1), return_index=True)[1]] = False
+    keep &= ~left_out["doubled"]
+    left_out["quaternion not of length 1"] = keep & (np.abs(length - 1) > 0.02)  # closer ones are normalised
+    keep &= ~left_out["quaternion not of length 1"]
+    left_out["outlier"] = keep.copy()
+    left_out["outlier"][keep] = _outliers(frame[keep], position[keep], interval)
+    keep &= ~left_out["outlier"]
+    notes = {reason: int(rows.sum()) for reason, rows in left_out.items() if rows.any()}
     if keep.sum() < FEWEST:
         raise Refused(f"{raw.name} has {int(keep.sum())} usable frames of {len(keep)}, at least {FEWEST} are needed.")
     at = np.flatnonzero(keep)
@@ -130,11 +126,6 @@ def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
     velocity = None if raw.velocity is None else raw.velocity[at]
     stamped = raw.time is not None
     return Clean(raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, stamped, notes)
-
-
-def _note(notes: dict[str, int], what: str, number: int) -> None:
-    if number:
-        notes[what] = number
 
 
 def _converted(pose: NDArray, conventions: Conventions) -> tuple[NDArray, NDArray]:

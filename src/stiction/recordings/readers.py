@@ -144,7 +144,8 @@ def _tosses_in_space(path: Path, data: dict[str, NDArray[Any]]) -> list[RawToss]
         raise checks.InputError(f"{path} {IN_PLANE}")
     if missing:
         raise checks.InputError(f"{path} must have the fields states and offsets, it lacks {', '.join(missing)}.")
-    states, offsets = checks.numbers(f"{path}: states", data["states"]), _whole(path, "offsets", data)
+    states = checks.numbers(f"{path}: states", data["states"])
+    offsets = checks.whole_numbers(f"{path}: offsets", data["offsets"])
     if states.ndim != 2 or states.shape[1] not in (7, 13):
         raise checks.InputError(f"{path}: states must have shape (frames, 7) or (frames, 13), got {states.shape}.")
     if offsets.ndim != 1 or len(offsets) < 2:
@@ -154,11 +155,12 @@ def _tosses_in_space(path: Path, data: dict[str, NDArray[Any]]) -> list[RawToss]
     if offsets[0] != 0 or offsets[-1] != len(states) or (np.diff(offsets) < 1).any():
         raise checks.InputError(f"{path}: offsets must rise from 0 to the number of frames, {len(states)}.")
     number = len(offsets) - 1
-    group = _whole(path, "group_id", data) if "group_id" in data else np.arange(number)
-    split = _whole(path, "split", data) if "split" in data else np.zeros(number)
-    for name, found in (("group_id", group), ("split", split)):
-        if found.shape != (number,):
-            raise checks.InputError(f"{path}: {name} must have one number a toss, got {found.shape}.")
+    optional = {"group_id": np.arange(number), "split": np.zeros(number)}
+    for name in [name for name in optional if name in data]:
+        optional[name] = checks.whole_numbers(f"{path}: {name}", data[name])
+        if optional[name].shape != (number,):
+            raise checks.InputError(f"{path}: {name} must have one number a toss, got {optional[name].shape}.")
+    group, split = optional.values()
     tosses = []
     for i in range(number):
         rows = states[offsets[i] : offsets[i + 1]].astype(np.float64)
@@ -181,10 +183,6 @@ def _planar_tosses(path: Path, data: dict[str, NDArray[Any]]) -> list[RawToss]:
         raise checks.InputError(f"{path}: split must have one number or word a toss, got {split.shape}.")
     held_out = split > 0 if split.dtype.kind in "biuf" else split != "train"
     return [RawToss(f"{path.stem}[{i}]", None, rows, None, i, bool(held_out[i])) for i, rows in enumerate(poses)]
-
-
-def _whole(path: Path, name: str, data: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
-    return checks.whole_numbers(f"{path}: {name}", data[name])
 
 
 # Tables

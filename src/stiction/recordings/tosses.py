@@ -299,7 +299,7 @@ class Recordings:
 
 
 def split(recordings: Recordings, share: float = 0.2, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of the tosses to fit and to hold out: as the recording says, else drawn, groups kept together."""
+    """Numbers of the tosses to fit and to hold out: as the recording states, else drawn; groups stay together."""
     if recordings.held_out.any() and not recordings.held_out.all():
         return np.flatnonzero(~recordings.held_out), np.flatnonzero(recordings.held_out)
     if len(np.unique(recordings.groups)) < 2:

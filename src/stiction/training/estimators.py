@@ -62,7 +62,7 @@ def standard(x, rows) -> Standard:
 
 
 def _some(n: int, most: int, seed: int, label=None) -> NDArray[np.intp]:
-    """At most `most` rows; of labelled ones, rare classes are kept first, up to an equal share."""
+    """At most `most` rows; rare classes of labelled ones come first, up to an equal share."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(n)
     if label is None or n <= most:

@@ -12,7 +12,8 @@ from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Kind, Mode
 from stiction.data.dataset import DataSet
-from stiction.data.instances import Columns, fault_text, possible_contacts
+from stiction.data.instances import fault_text, possible_contacts
+from stiction.data.store import Columns, chosen
 from stiction.laws.inputs import OUTPUTS, Inputs
 from stiction.laws.learned import recipe_of
 from stiction.laws.material import Material
@@ -47,7 +48,7 @@ def read_instances(data: DataSet, most: int, seed: int) -> Instances:
     keep = np.zeros(len(rows["kind"]), dtype=np.bool_)
     for kind in np.unique(rows["kind"]):
         keep[rng.permutation(np.flatnonzero(rows["kind"] == kind))[:most]] = True
-    return to_instances(data.body, {name: column[keep] for name, column in rows.items()})
+    return to_instances(data.body, chosen(rows, keep))
 
 
 def to_instances(body: Body, rows: Columns) -> Instances:

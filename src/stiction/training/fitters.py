@@ -12,43 +12,6 @@ from stiction.laws.approximators import FARTHEST, Network
 from stiction.training.settings import FitOptions
 
 
-def fit_classifier(x, label, held, options: FitOptions, progress: Callable[[float], None]) -> Network:
-    """A network with three scores; label: 0 static, 1 dynamic, 2 detach, shape (n,); held: held-out rows, (n,)."""
-    target = torch.as_tensor(np.asarray(label), dtype=torch.long)
-
-    def loss(output, rows):
-        return torch.nn.functional.cross_entropy(output, target[rows])
-
-    with _one_thread():
-        return _fit(x, held, 3, loss, options, progress)
-
-
-def fit_regressor(x, y, load, held, options: FitOptions, progress: Callable[[float], None]) -> Network:
-    """A network for y (n, k), each example weighted by the square root of its load (n,)."""
-    target = torch.as_tensor(np.asarray(y), dtype=torch.float32)
-    weight = torch.as_tensor(np.sqrt(load / load.mean()), dtype=torch.float32)
-
-    def loss(output, rows):
-        return _smooth_size(output - target[rows], weight[rows], options.floor)
-
-    with _one_thread():
-        return _fit(x, held, target.shape[1], loss, options, progress)
-
-
-def _smooth_size(error, weight, floor):
-    """A smooth mean size of the error, not of its square: a few outliers must not dominate many easy contacts."""
-    return (weight * torch.sqrt((error**2).sum(dim=1) + floor**2)).mean()
-
-
-def loss_of(network: Network, x, y, load) -> float:
-    """The loss of a trained regressor on other examples."""
-    value = np.clip((x - network.mean) / network.scale, -FARTHEST, FARTHEST)
-    for k, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
-        value = (np.maximum(value, 0) if k else value) @ weight + bias
-    weight = torch.as_tensor(np.sqrt(load / load.mean()))
-    return float(_smooth_size(torch.as_tensor(value - y), weight, FitOptions.floor))
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Small networks train fastest on one thread, and to the same bits on any number of cores."""
@@ -60,6 +23,39 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
+def fit_classifier(x, label, held, options: FitOptions, progress: Callable[[float], None]) -> Network:
+    """A network with three scores; label: 0 static, 1 dynamic, 2 detach, shape (n,); held: held-out rows, (n,)."""
+    target = torch.as_tensor(np.asarray(label), dtype=torch.long)
+
+    def loss(output, rows):
+        return torch.nn.functional.cross_entropy(output, target[rows])
+
+    return _fit(x, held, 3, loss, options, progress)
+
+
+def fit_regressor(x, y, load, held, options: FitOptions, progress: Callable[[float], None]) -> Network:
+    """A network for y (n, k), each example weighted by the square root of its load (n,)."""
+    target = torch.as_tensor(np.asarray(y), dtype=torch.float32)
+    weight = torch.as_tensor(np.sqrt(load / load.mean()), dtype=torch.float32)
+
+    def loss(output, rows):
+        return _smooth_size(output - target[rows], weight[rows], options.floor)
+
+    return _fit(x, held, target.shape[1], loss, options, progress)
+
+
+def _smooth_size(error, weight, floor):
+    """A smooth mean size of the error, not of its square: a few outliers must not dominate many easy contacts."""
+    return (weight * torch.sqrt((error**2).sum(dim=1) + floor**2)).mean()
+
+
+def loss_of(network: Network, x, y, load) -> float:
+    """The loss of a trained regressor on other examples."""
+    weight = torch.as_tensor(np.sqrt(load / load.mean()))
+    return float(_smooth_size(torch.as_tensor(network.in_double(x) - y), weight, FitOptions.floor))
+
+
+@_one_thread()
 def _fit(x, held, outputs: int, loss, options: FitOptions, progress) -> Network:
     mean = x[~held].mean(axis=0)
     scale = x[~held].std(axis=0) + 1e-6

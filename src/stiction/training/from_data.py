@@ -17,8 +17,6 @@ from stiction.laws.material import Material
 from stiction.laws.modelfile import load, to_be_written
 from stiction.training.settings import Switches, TrainSettings
 
-_DEFAULT = Switches()
-
 
 def train(
     data: DataSet | str | Path | Sequence[DataSet | str | Path],
@@ -27,7 +25,7 @@ def train(
     out: str | Path | None = None,
     law: str = "augmented",
     approximator: str = "network",
-    switches: Switches = _DEFAULT,
+    switches: Switches = TrainSettings.switches,
     material: Material | str | Path | None = None,
     hidden: tuple[int, ...] = (),
     steps: int = 8000,

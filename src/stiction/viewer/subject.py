@@ -13,7 +13,7 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import State
 from stiction.bodies.throws import ThrowRanges
 from stiction.bodies.trajectory import Trajectory
-from stiction.data.plan import Plan
+from stiction.data.collection_plan import Plan
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.law import Law
 from stiction.laws.modelfile import load_law, shipped_laws

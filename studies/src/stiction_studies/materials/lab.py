@@ -11,9 +11,9 @@ from scipy.optimize import minimize_scalar
 
 from stiction.bodies.state import Mode
 from stiction.data.collecting import collect
+from stiction.data.collection_plan import Plan
 from stiction.data.dataset import DataSet
 from stiction.data.ground_truth import to_truth
-from stiction.data.plan import Plan
 from stiction.evaluation.single_steps import Fresh, friction_error
 from stiction.fit.train_material import train_material
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw

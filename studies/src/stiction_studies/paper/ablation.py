@@ -18,8 +18,8 @@ from rich.console import Console
 from stiction.basics.splits import held_out
 from stiction.bodies.state import Kind, Mode
 from stiction.data.collecting import run_plan
+from stiction.data.collection_plan import Plan
 from stiction.data.ground_truth import GroundTruth
-from stiction.data.plan import Plan
 from stiction.data.presets import parse_body, preset
 from stiction.evaluation.single_steps import Fresh, evaluate, fresh_contacts
 from stiction.laws.approximators import FARTHEST, Network

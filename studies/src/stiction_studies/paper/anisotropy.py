@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
-from stiction.data.plan import Plan
+from stiction.data.collection_plan import Plan
 from stiction.evaluation.single_steps import plan_of
 from stiction.laws.coulomb import CoulombLaw
 from stiction.laws.modelfile import load

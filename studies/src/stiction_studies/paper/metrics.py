@@ -19,7 +19,7 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Kind, State
 from stiction.bodies.throws import drawn
 from stiction.bodies.trajectory import Trajectory
-from stiction.data.plan import Plan
+from stiction.data.collection_plan import Plan
 from stiction.evaluation.single_steps import FRESH, Fresh, evaluate, fresh_contacts
 from stiction.laws.law import NativeLaw
 from stiction.simulation.motion import Setting, free_twists

@@ -18,7 +18,7 @@ from rich.console import Console
 from stiction.basics import checks
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
-from stiction.data.plan import Plan
+from stiction.data.collection_plan import Plan
 from stiction.evaluation.single_steps import plan_of
 from stiction.laws.modelfile import load, load_law
 from stiction.simulation.motion import MAX_START_DEPTH, Setting
