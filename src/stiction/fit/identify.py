@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,17 +177,14 @@ def identify_tosses(
     if settings.residual:
         from stiction.fit.residual import fit_residual
 
-        shown = lambda done, total: report("Residual", done, total)  # noqa: E731
-        law, about_residual = fit_residual(law, tosses, width, groups=groups, progress=shown)
+        law, about_residual = fit_residual(law, tosses, width, groups=groups, progress=partial(report, "Residual"))
     shares: dict[float, float] = {}
     if settings.regions:
         report("Uncertainty", 0, 1)
         law, shares = calibrated(law, _forecasts(law, chosen, tosses))
         shares = shares if held_out is None else coverage(law, held_out)
         report("Uncertainty", 1, 1)
-    changes = {}
-    if settings.effects:
-        changes = _effects(chosen.fitted, law.residual, held_out or tosses, report)
+    changes = _effects(chosen.fitted, law.residual, held_out or tosses, report) if settings.effects else {}
     return IdentifiedBody(
         law=law,
         fitted=chosen.fitted,

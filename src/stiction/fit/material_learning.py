@@ -6,6 +6,7 @@ lost in the noise of its velocities; the starts of the rollouts are refined in t
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,6 @@ from stiction.fit.material_points import (
 )
 from stiction.fit.pose_windows import Windows
 from stiction.laws.material import Material
-
-# From contacts.
-
 
 N_PATCHES = 2500  # by which parameters are found
 
@@ -173,9 +171,6 @@ def _errors_of(rows: list[_Compared], kinds: tuple) -> dict[str, Any]:
     return result
 
 
-# From poses, through rollouts.
-
-
 N_WINDOWS = 640  # by which parameters are found
 START_ROUNDS = 4  # in which the starts of windows are refined
 FIRST_GUESS = 0.35
@@ -240,24 +235,16 @@ def _alternated(
     return found, theta
 
 
-class _Simulated:
-    """Contacts of rollouts, in the form of a data set."""
-
-    def __init__(self, windows: Windows, material: Material) -> None:
-        self.body, self.setting = windows.body, windows.setting
-        self.rows = contact_instances(self.body, windows.run(material, every=1), self.setting)
-
-    def read(self, columns: tuple[str, ...]) -> dict[str, NDArray]:
-        return {name: self.rows[name] for name in columns}
-
-
 def _chosen(few: Windows, seed: int, progress: Progress) -> Choice:
     """Choose constant friction first, then one dependence after another as windows call for it, then the switches."""
     constant = Structure(splines=FEW_SPLINES)
     windows, theta = _alternated(few, Model(constant, (0.0, 1.0), (0.0, 1.0)), None, smoothness=1e-3)
     friction = float(np.exp(theta[0]))
     progress("structure", 0.1)
-    ranges: Ranges = seen_ranges(observe([_Simulated(windows, Material.coulomb(friction))]))
+    run = windows.run(Material.coulomb(friction), every=1)
+    rows = contact_instances(windows.body, run, windows.setting)
+    simulated = SimpleNamespace(body=windows.body, setting=windows.setting, read=lambda columns: rows)  # a data set
+    ranges: Ranges = seen_ranges(observe([simulated]))
 
     def chooser(some: Windows) -> Chooser:
         return Chooser(some, ranges, iterations=4, slow=True, seed=seed, progress=progress)
