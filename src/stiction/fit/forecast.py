@@ -166,8 +166,8 @@ def ellipses_hold(samples: NDArray[np.float64], actual: NDArray[np.float64], lev
     share = np.einsum("ni,ij,nj->n", samples - centre, precision, samples - centre) / (n - 1)
     away = (n / (n - 1)) ** 2 * (n - 2) * share / (1 - n / (n - 1) * share)
     off = (actual - centre)[np.newaxis]
-    own = np.einsum("ni,ij,nj->n", off, precision, off)[0]
-    return [bool(own <= np.quantile(away, min(1.0, level * (1 + 1 / n)))) for level in levels]
+    distance = np.einsum("ni,ij,nj->n", off, precision, off)[0]
+    return [bool(distance <= np.quantile(away, min(1.0, level * (1 + 1 / n)))) for level in levels]
 
 
 def dense_regions_hold(
@@ -185,8 +185,8 @@ def dense_regions_hold(
         return np.exp(-0.5 * ((off / width) ** 2).sum(axis=-1))
 
     others = (kernels(samples[:, np.newaxis] - samples).sum(axis=1) - 1) / (n - 1)  # at a sample, without itself
-    own = kernels(samples - actual).mean()
-    return [bool(own >= np.quantile(others, max(0.0, 1 - level * (1 + 1 / n)))) for level in levels]
+    density = kernels(samples - actual).mean()
+    return [bool(density >= np.quantile(others, max(0.0, 1 - level * (1 + 1 / n)))) for level in levels]
 
 
 def calibrated_scale(

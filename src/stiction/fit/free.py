@@ -142,11 +142,6 @@ class Fitted:
         """All parameters by their names."""
         return {"gravity": self.gravity[0], **self.fixed, **named(self.parameters, self.solution.values)}
 
-    @property
-    def type(self) -> LawType:
-        """The type of the law, to fit it again."""
-        return LawType(self.fixed, self.memory, self.shape)
-
     def found(self, name: str) -> tuple[float, float]:
         """Return a fitted parameter and its standard error."""
         number = [p.name for p in self.parameters].index(name)
@@ -225,7 +220,7 @@ def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple
 
 @dataclass(frozen=True)
 class Refits:
-    """Fits that each leave out a part of the tosses, and what they left out."""
+    """Fits that each leave out a part of the tosses, and the parts that they left out."""
 
     fits: list[Fitted]
     left_out: list[Tosses]
@@ -237,7 +232,7 @@ class Refits:
     def errors(self, tosses: int) -> NDArray[np.float64]:
         """Return the standard errors (p,) of a fit to this number of tosses, by the jackknife.
 
-        The loss is rough, and a fit may end in one of many minima. Fits that started anew reveal the others, unlike
+        The loss is rough, and a fit may end in one of many minima. Fits that start again reveal the others, unlike
         gradients and curvature at one of them.
         """
         seen = sum(len(some) for some in self.left_out)
@@ -296,10 +291,10 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     others = refit(tosses, body, law, "Refits without it", report)
     gains = others.losses() - with_bounce.refits.losses()
     gain, gain_error = clustered_mean(gains, np.arange(len(gains)))
-    kept = gain > gain_error
-    about = {"restitution": value, "error": error, "gain": gain, "gain_error": gain_error, "kept": kept}
+    bounces = gain > gain_error
+    about = {"restitution": value, "error": error, "gain": gain, "gain_error": gain_error, "kept": bounces}
     tried = {"impacts": losses, "bounce": about}
-    return replace(with_bounce, tried=tried) if kept else _settled(tosses, plain, others, tried)
+    return replace(with_bounce, tried=tried) if bounces else _settled(tosses, plain, others, tried)
 
 
 def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, Any]) -> Chosen:
@@ -311,7 +306,8 @@ def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, An
     now = float(fitted.losses(tosses).mean())
     if min(found) < now:
         start = refits.fits[int(np.argmin(found))]
-        other = fit_law(tosses, fitted.body, fitted.type, stages=STAGES[EARLY:], start=start)
+        law = LawType(fitted.fixed, fitted.memory, fitted.shape)
+        other = fit_law(tosses, fitted.body, law, stages=STAGES[EARLY:], start=start)
         fitted = other if other.losses(tosses).mean() < now else fitted
     errors = np.maximum(fitted.solution.errors, refits.errors(len(tosses)))
     return Chosen(replace(fitted, solution=fitted.solution.with_errors(errors)), refits, tried)

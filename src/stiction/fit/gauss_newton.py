@@ -40,19 +40,28 @@ class StepSettings:
     bound_passes: solves of a step; from the second on, parameters at their bounds stay there and the others adapt
     """
 
-    dampings: tuple[float, ...]
-    first: int
-    carries_damping: bool
-    ridge: float
-    equilibrates: bool
-    max_step: float
-    min_gain: float
-    bound_passes: int
+    dampings: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    first: int = 1
+    carries_damping: bool = True
+    ridge: float = 0.0
+    equilibrates: bool = False
+    max_step: float = 2.0
+    min_gain: float = 3e-3
+    bound_passes: int = 2
 
 
-# Simulations of tosses are dear and their loss is rough; residuals of friction maps are cheap and smooth.
-TOSS_STEPS = StepSettings((1e-3, 1e-2, 1e-1, 1.0, 10.0), 1, True, 0.0, False, 2.0, 3e-3, 2)
-FRICTION_STEPS = StepSettings((0.0, 1e-3, 1e-1, 10.0), 0, False, 1e-9, True, 1.5, 1e-3, 1)
+# Simulations of tosses are expensive and their loss is rough; residuals of friction maps are cheap and smooth.
+TOSS_STEPS = StepSettings()
+FRICTION_STEPS = StepSettings(
+    dampings=(0.0, 1e-3, 1e-1, 10.0),
+    first=0,
+    carries_damping=False,
+    ridge=1e-9,
+    equilibrates=True,
+    max_step=1.5,
+    min_gain=1e-3,
+    bound_passes=1,
+)
 
 
 @dataclass(frozen=True)
@@ -291,11 +300,9 @@ class TossProblem:
         self.is_weighed = False
 
     def bounded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest parameters within the bounds."""
         return np.clip(x, self.low, self.high)
 
     def residuals(self, x: NDArray[np.float64]) -> Residuals:
-        """Simulate."""
         residuals = self.simulate(x)
         self.progress()
         return residuals
@@ -360,8 +367,8 @@ class TossProblem:
         inverse = np.linalg.inv(H)
         p, tosses = len(x), len(residuals) // windows
         gradients = normal.each.reshape(windows, tosses, p).mean(axis=0)
-        own = normal.curvatures.reshape(windows, tosses, p, p).mean(axis=0) / tosses @ inverse
-        alone = np.linalg.solve(np.eye(p) - own, gradients[:, :, np.newaxis])[:, :, 0]
+        share = normal.curvatures.reshape(windows, tosses, p, p).mean(axis=0) / tosses @ inverse
+        alone = np.linalg.solve(np.eye(p) - share, gradients[:, :, np.newaxis])[:, :, 0]
         pull, measured = self.pull / len(residuals), np.isfinite(self.error)
         off = np.where(measured, self.error / self.scale, 0.0)  # another measurement errs as well, and pulls with it
         spread = sum_covariance(alone / tosses) + np.diag((pull * off) ** 2)

@@ -23,7 +23,7 @@ from stiction.simulation.rollout import rollout
 class Identified(ABC):
     """A body or part and its contact, as identified from recordings.
 
-    law: a law of the body's own, for `rollout` and `laws=` of `stiction.mujoco.Simulation`; for a part, its material
+    law: the law of this body, for `rollout` and `laws=` of `stiction.mujoco.Simulation`; for a part, its material
     material: for any geom and time step; None for a single body, whose law acts on the whole patch
     body: with the fitted mass properties and shape; for a part, its description
     parameters, solution: what was fitted

@@ -130,7 +130,7 @@ def identify_part(
     data: a .npz, .csv or .parquet file; or prepared tosses, which include the part
     mjcf: the part as measured, with a free base
     """
-    began, seed = time.monotonic(), checks.count("seed", settings.seed, 0)
+    started, seed = time.monotonic(), checks.count("seed", settings.seed, 0)
     if not isinstance(data, Prepared):
         part = mjcf if isinstance(mjcf, JointedPart) else JointedPart.read(mjcf)  # type: ignore[arg-type]
         data = prepare(data, part, tosses=settings.tosses, seed=seed)
@@ -150,11 +150,11 @@ def identify_part(
         "losses": solution.losses,
         "held_out": {name: found.figures() for name, found in judge(data.held_out, build, values).items()},
         **regions,
-        "seconds": round(time.monotonic() - began),
+        "seconds": round(time.monotonic() - started),
     }
     material, timestep = build_material(values).with_info(**figures), data.fitted.timestep / SUBSTEPS
     tosses = len(data.fitted), len(data.held_out)
-    return IdentifiedPart(material, part, parameters, solution, timestep, tosses, time.monotonic() - began)
+    return IdentifiedPart(material, part, parameters, solution, timestep, tosses, time.monotonic() - started)
 
 
 def _regions(ready: Prepared, parameters: Sequence[Parameter], solution: Solution, seed: int, report: Report) -> dict:

@@ -169,8 +169,8 @@ def _median_of_neighbours(place: NDArray, normals: Sequence[NDArray | None]) -> 
         return np.zeros((len(place), 2))
     found = np.array([normals[k] for k in known])
     tilt = np.empty((len(place), 2))
-    for k, own in enumerate(place):
-        near = np.argsort(np.abs(place[known] - own), kind="stable")[:31]
+    for k, number in enumerate(place):
+        near = np.argsort(np.abs(place[known] - number), kind="stable")[:31]
         tilt[k] = np.median(found[near], axis=0)
     return tilt
 

@@ -31,6 +31,7 @@ class Observations(Protocol):
     def throw(self) -> NDArray[np.int64]: ...
     def __len__(self) -> int: ...
     def part(self, which: NDArray[np.bool_]) -> "Observations": ...
+    @property
     def typical(self) -> float: ...
     def residuals(self, model: Model, theta: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def jacobian(self, model: Model, theta: NDArray[np.float64], residuals: NDArray) -> NDArray[np.float64]: ...
@@ -49,7 +50,6 @@ class FrictionProblem:
         self.edge = np.inf  # of Huber's loss
 
     def bounded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest parameters within the bounds."""
         return self.model.bounded(x)
 
     def residuals(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,7 +127,6 @@ class Score:
 
     @property
     def mean(self) -> float:
-        """Mean error."""
         return float(self.errors.mean())
 
 
@@ -277,12 +276,12 @@ class Chooser:
     def _fit(self, structure: Structure, smoothness: float) -> tuple[NDArray[np.float64], float]:
         """Return parameters from all data, and their mean error on the same data."""
         problem = self._problem(structure, smoothness)
-        theta = problem.fit(problem.model.start(self.problem.typical()), self.iterations)[-1]
+        theta = problem.fit(problem.model.start(self.problem.typical), self.iterations)[-1]
         return theta, Score.of(self.problem, problem.residuals(theta)).mean
 
     def _candidate(self, structure: Structure, smoothness: float, theta: NDArray | None = None) -> Candidate:
         problem = self._problem(structure, smoothness)
-        start = problem.model.start(self.problem.typical()) if theta is None else theta
+        start = problem.model.start(self.problem.typical) if theta is None else theta
         score, found = cross_validate(problem, start, self.iterations, self.seed)
         return Candidate(problem.model, found, score)
 

@@ -121,9 +121,9 @@ def contact_errors(material: Material, parts: list[Observed]) -> dict[str, Any]:
 def contact_warning(figures: dict[str, Any]) -> str | None:
     """Return a sentence if the error for some kind of patch is above 2 % and above 1.5 times the noise floor."""
     wrong = {}
-    for name, own in figures.items():
-        error, floor = own.get("friction_error", 0.0), own.get("noise_floor") or 0.0
-        if own.get("dynamic", 0) >= 30 and error > max(0.02, 1.5 * floor):
+    for name, row in figures.items():
+        error, floor = row.get("friction_error", 0.0), row.get("noise_floor") or 0.0
+        if row.get("dynamic", 0) >= 30 and error > max(0.02, 1.5 * floor):
             wrong[name] = error, floor
     if not wrong:
         return None
@@ -228,7 +228,7 @@ def _alternated(
     """Return windows with refined starts, and the parameters, found in turn."""
     first = Material.coulomb(FIRST_GUESS) if theta is None else model.material(theta)
     found = windows.refined(first, START_ROUNDS)
-    theta = model.start(found.typical()) if theta is None else theta
+    theta = model.start(found.typical) if theta is None else theta
     for _ in range(3):
         theta = FrictionProblem(found, model, smoothness).fit(theta, iterations=4)[-1]
         found = windows.refined(model.material(theta), START_ROUNDS)
@@ -253,12 +253,12 @@ def _chosen(few: Windows, seed: int, progress: Progress) -> Choice:
     progress("structure", 0.5)
     rivals, best = [], choice.best.structure
     axes = ("world", "body") if best.direction else ("world",)
-    for cone, limit, own_axes in product(("round", "box"), ("actual", "frictionless"), axes):
-        structure = replace(best, cone=cone, limit=limit, axes=own_axes)
+    for cone, limit, some_axes in product(("round", "box"), ("actual", "frictionless"), axes):
+        structure = replace(best, cone=cone, limit=limit, axes=some_axes)
         if structure != best:
             model = Model(structure, *ranges)
-            own, found = _alternated(few, model, model.start(friction), choice.smoothness)
-            rivals.append(chooser(replace(own, scale=windows.scale)).single(structure, found).best)
+            refined, found = _alternated(few, model, model.start(friction), choice.smoothness)
+            rivals.append(chooser(replace(refined, scale=windows.scale)).single(structure, found).best)
     progress("structure", 1.0)
     return choice.against(rivals)
 

@@ -159,8 +159,9 @@ class SlidingPoints:
         """Return some of the points, by index or by mask."""
         return replace(self, **{name: value[which] for name, value in vars(self).items()})
 
+    @property
     def typical(self) -> float:
-        """Return the median coefficient."""
+        """Median coefficient of friction."""
         return _usual_coefficient(np.linalg.norm(self.friction, axis=1) / self.normal)
 
     def loads(self, structure: Structure) -> NDArray[np.float64]:
@@ -180,11 +181,11 @@ class SlidingPoints:
         """Return the derivatives (n, 2, p) of the residuals with respect to the parameters."""
         structure, material = model.structure, model.material(theta)
         J = np.zeros((len(self), 2, model.size))
-        own = model.size - structure.stretch
+        n_shared = model.size - structure.stretch
         for angle, along in self._pushes(structure, material):
             mu = self._coefficients(material, angle, structure) / self.size
-            slopes = material.sensitivity(angle, self.speed, self.loads(structure) / self.timestep)[:, :own]
-            J[..., :own] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
+            slopes = material.sensitivity(angle, self.speed, self.loads(structure) / self.timestep)[:, :n_shared]
+            J[..., :n_shared] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
         if structure.stretch:
             moved = theta.copy()
             moved[-1] += 1e-5
@@ -218,7 +219,7 @@ def sliding_points(parts: list[Observed]) -> SlidingPoints:
     """Return the sliding points among the observed contacts of several bodies, without those that have no friction."""
     found = [_sliding_points(part) for part in parts]
     points = SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in found]) for name in vars(found[0])})
-    usual = points.typical() * points.normal if len(points) else points.normal
+    usual = points.typical * points.normal if len(points) else points.normal
     # Errors of small friction are not relative to it; where there is none at all, a guard of the physics removed it.
     points = replace(points, size=np.hypot(points.size, 0.2 * usual))
     return points.part(np.linalg.norm(points.friction, axis=1) >= 1e-6 * usual)
@@ -307,8 +308,9 @@ class Patches:
         """Return some of the patches, by mask."""
         return Patches([part[mask] for part, mask in zip(self.parts, _cut(which, self.parts))])
 
+    @property
     def typical(self) -> float:
-        """Return the median ratio of friction to the normal impulse, where it slides."""
+        """Median ratio of friction to the normal impulse, where it slides."""
         p = np.concatenate([part.impulse[part.mode == Mode.DYNAMIC] for part in self.parts])
         p = p[p[:, 2] > 0]
         return _usual_coefficient(np.linalg.norm(p[:, :2], axis=1) / p[:, 2])

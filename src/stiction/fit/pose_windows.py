@@ -76,12 +76,9 @@ class Windows:
         names = ["start", "position", "quaternion", "throw"] + ["slopes", "effect"] * (len(self.effect) > 0)
         return replace(self, **{name: getattr(self, name)[which] for name in names})
 
-    def typical(self) -> float:
-        """Return the best of some constant coefficients."""
-        return self._typical
-
     @cached_property
-    def _typical(self) -> float:
+    def typical(self) -> float:
+        """Best of some constant coefficients of friction."""
         guesses = (0.1, 0.2, 0.35, 0.6, 1.0)
         errors = [np.median(_size(self._explained(Material.coulomb(mu))[0])) for mu in guesses]
         return guesses[int(np.argmin(errors))]
@@ -246,7 +243,7 @@ def is_recorded(data: Any) -> bool:
 def recorded_poses(data: Any, body: Body | None) -> Poses:
     """Return the poses of one body."""
     if not is_recorded(data):
-        return _of_contacts(data, body)
+        return _of_contacts(data)
     if isinstance(data, str | Path):
         from stiction.recordings.folder import load_recordings  # needs pyarrow
 
@@ -263,21 +260,19 @@ def recorded_poses(data: Any, body: Body | None) -> Poses:
     return Poses(tosses, body, np.array((0.0, 0.0, -9.81)), throw)
 
 
-def _of_contacts(data: Any, body: Body | None) -> Poses:
+def _of_contacts(data: Any) -> Poses:
     """Return the poses of a data set's contacts, with gaps where the body flew."""
     sets = opened(data)
-    if body is not None:
-        raise checks.InputError("body is for recorded poses; a data set has its own.")
     if len(sets) > 1:
         raise checks.InputError(f"Through rollouts, a material is learned from one data set, got {len(sets)}.")
     rows = sets[0].read(("position", "quaternion", "throw", "step"))
     tosses = []
     for number in np.unique(rows["throw"]):
-        own = np.flatnonzero((rows["throw"] == number) & (rows["step"] >= 0))
-        own = own[np.argsort(rows["step"][own], kind="stable")]
-        if len(own):
-            frame = rows["step"][own].astype(np.int64)
-            poses = (np.asarray(rows[name], dtype=np.float64)[own] for name in ("position", "quaternion"))
+        at = np.flatnonzero((rows["throw"] == number) & (rows["step"] >= 0))
+        at = at[np.argsort(rows["step"][at], kind="stable")]
+        if len(at):
+            frame = rows["step"][at].astype(np.int64)
+            poses = (np.asarray(rows[name], dtype=np.float64)[at] for name in ("position", "quaternion"))
             tosses.append(Toss(frame - frame[0], *poses, flight=0))
     setting = sets[0].setting
     found = Tosses(tosses, setting.timestep)
@@ -311,9 +306,9 @@ def cut(poses: Poses) -> Windows:
         raise checks.InputError(
             f"No {frames + 1} frames in a row show contact with the ground: materials need throws that land."
         )
-    own = [(tosses.tosses[k], slice(at, at + frames + 1)) for k, at in found]
-    position = np.stack([toss.position[window] for toss, window in own])
-    quaternion = np.stack([toss.quaternion[window] for toss, window in own])
+    cuts = [(tosses.tosses[k], slice(at, at + frames + 1)) for k, at in found]
+    position = np.stack([toss.position[window] for toss, window in cuts])
+    quaternion = np.stack([toss.quaternion[window] for toss, window in cuts])
     start = _guessed(position, quaternion, tosses.timestep)
     throw = np.asarray(poses.throw)[[k for k, _ in found]]
     setting = Setting(tosses.timestep / every, poses.gravity)

@@ -51,11 +51,11 @@ class Form:
     def residual(self, values: NDArray[np.float64]) -> Residual:
         """Return the residual with these coefficients (p,)."""
         cut = np.split(values, np.cumsum([_SIZES[part] for part in self.parts])[:-1])
-        own = dict(zip(self.parts, cut))
-        cosines, sines = own.get("direction", np.empty(0)).reshape(2, -1)
-        speed, load = _curve((SLOWEST_SLIP, 2.0), own.get("speed")), _curve(self.loads, own.get("load"))
+        values_of = dict(zip(self.parts, cut))
+        cosines, sines = values_of.get("direction", np.empty(0)).reshape(2, -1)
+        speed, load = _curve((SLOWEST_SLIP, 2.0), values_of.get("speed")), _curve(self.loads, values_of.get("load"))
         factor = Material(1.0, cosines=cosines, sines=sines, speed=speed, load=load)
-        return Residual(factor, _curve((0.03, 3.0), own.get("restitution")))
+        return Residual(factor, _curve((0.03, 3.0), values_of.get("restitution")))
 
 
 def _curve(limits: tuple[float, float], coefficients: NDArray[np.float64] | None) -> Curve | None:

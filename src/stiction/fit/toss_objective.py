@@ -5,8 +5,9 @@ the recording. `fit` minimises the loss of its residuals (gauss_newton.py), stag
 bodies, jointed parts and other simulators are models of this kind.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Any, Generic, TypeVar
 
@@ -267,13 +268,18 @@ def fit(
 
         last = errors and number == len(stages) - 1
         options = TossFit(stage.width, stage.iterations, ridge=0.2, errors=last, windows=len(stage.windows))
-        most, done = (stage.iterations + 1) * (len(moving) + 1) + 1, count(1)  # at most so many simulations
-        shown = lambda n, at=number * most, most=most: progress(at + min(n, most), len(stages) * most)  # noqa: E731
-        solution = options.solve(simulate, moving, values[free], lambda done=done, shown=shown: shown(next(done)))
-        shown(most)
+        n_most, done = (stage.iterations + 1) * (len(moving) + 1) + 1, count(1)  # simulations, at most
+        advance = partial(_advance, progress, number, len(stages), n_most, done)
+        solution = options.solve(simulate, moving, values[free], advance)
+        progress((number + 1) * n_most, len(stages) * n_most)
         values[free] = solution.values
         losses += solution.losses
     assert solution is not None
     covariance, observed = np.full((len(values),) * 2, np.inf), np.zeros(len(values))
     covariance[np.ix_(free, free)], observed[free] = solution.covariance, solution.observed
     return Solution(values, covariance, observed, losses)
+
+
+def _advance(progress: Progress, stage: int, n_stages: int, n_most: int, done: Iterator[int]) -> None:
+    """Report one more simulation of a stage; all stages weigh the same."""
+    progress(stage * n_most + min(next(done), n_most), n_stages * n_most)

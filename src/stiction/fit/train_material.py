@@ -52,12 +52,12 @@ def train_material(
     if not 0 < held_out < 1:
         raise checks.InputError(f"held_out must be a share between 0 and 1, got {held_out:g}.")
     recorded = is_recorded(data)
+    if body is not None and not recorded:
+        raise checks.InputError("body is for recorded poses; a data set has its own.")
     if through == "rollouts" or (through == "auto" and recorded):
         return learned_from_windows(cut(recorded_poses(data, body)), seed=seed, held_out=held_out, progress=progress)
     if recorded:
         raise checks.InputError('Poses alone have no impulses of single steps: learn from them through="rollouts".')
-    if body is not None:
-        raise checks.InputError("body is for recorded poses; a data set has its own.")
     return learned_from_contacts(opened(data), seed=seed, held_out=held_out, progress=progress)
 
 
@@ -72,14 +72,14 @@ def run(
 ) -> Material:
     """Learn a material, print it, and write it to `out`, a plot beside it, and figures to `json`."""
     given = data[0] if len(data) == 1 else data
-    began = time.monotonic()
+    started = time.monotonic()
     with to_be_written(out), parts() as progress:
         material = train_material(given, through=through, body=body, seed=seed, progress=progress)
         material.save(out)
     _print(material)
     info = material.info
     what = "contacts" if "contacts" in info else "windows"
-    taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - began:.0f} s"
+    taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - started:.0f} s"
     print(f"Learned from {taken}. Wrote {out}.")
     if find_spec("matplotlib") is not None:
         picture = out.with_suffix(".png")
