@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks
-from stiction.bodies.state import State
 from stiction.fit.toss_objective import Motions, horizon, roll_law
 from stiction.laws.impact import ImpactLaw
 from stiction.recordings.start_noise import draw, moved
@@ -58,14 +57,9 @@ def toss_errors(tosses: Tosses, motions: Motions, width: float, window: int | No
     return TossErrors(*np.array(rows).T)
 
 
-def law_errors(
-    law: ImpactLaw, tosses: Tosses, width: float, states: State | None = None, *, window: int | None = None
-) -> TossErrors:
-    """Return the errors of a law's forecasts, from `states` (n,), by default those that the flights indicate.
-
-    window: frames after the first touch up to which errors count; None: all
-    """
-    start = tosses.states(law.body, law.gravity, law.drag) if states is None else states
+def law_errors(law: ImpactLaw, tosses: Tosses, width: float, *, window: int | None = None) -> TossErrors:
+    """Return the errors of a law's forecasts from the states that the flights indicate; as `toss_errors`."""
+    start = tosses.states(law.body, law.gravity, law.drag)
     return toss_errors(tosses, roll_law(law, start, horizon(tosses, (window,))), width, window)
 
 
@@ -78,16 +72,16 @@ def still_errors(tosses: Tosses, width: float) -> TossErrors:
     return toss_errors(tosses, motions, width)
 
 
-def start_floor(law: ImpactLaw, tosses: Tosses, width: float, *, draws: int = 8, seed: int = 0) -> TossErrors:
+def start_floor(law: ImpactLaw, tosses: Tosses, width: float, *, seed: int = 0) -> TossErrors:
     """Return the errors due to the uncertain start alone: no law can be shown to be better than that.
 
-    Starts are drawn from their covariance; errors are those of the law's motions from there against its own from the
-    best start, means over the draws.
+    Starts are drawn from their covariance; errors are those of the law's motions from there against those from the
+    best start, means over 8 draws.
     """
     steps = horizon(tosses, (None,))
     best = as_tosses(tosses, roll_law(law, tosses.states(law.body, law.gravity, law.drag), steps))
-    starts = tosses.drawn_states(law.body, law.gravity, draws, [seed, 2], law.drag)
-    found = [toss_errors(best, roll_law(law, starts[k], steps), width) for k in range(draws)]
+    starts = tosses.drawn_states(law.body, law.gravity, 8, [seed, 2], law.drag)
+    found = [toss_errors(best, roll_law(law, starts[k], steps), width) for k in range(8)]
     return TossErrors(*(np.mean([getattr(each, name) for each in found], axis=0) for name in vars(found[0])))
 
 
@@ -100,13 +94,9 @@ def as_tosses(tosses: Tosses, motions: Motions) -> Tosses:
     return Tosses(seen, tosses.timestep)
 
 
-# Regions of the ends of tosses.
-
-
 def coverage(
     law: ImpactLaw,
     tosses: Tosses,
-    states: State | None = None,
     *,
     samples: int = SAMPLES,
     seed: int = 0,
@@ -117,7 +107,7 @@ def coverage(
     Samples differ in the law's spread and in their start, within its covariance. A region is an ellipse of the samples'
     final (x, y).
     """
-    start = tosses.states(law.body, law.gravity, law.drag) if states is None else states
+    start = tosses.states(law.body, law.gravity, law.drag)
     errors = draw(tosses.start_covariances(law.body, law.gravity, law.drag), samples, np.random.default_rng([seed, 1]))
     inside = []
     for i, toss in enumerate(tosses.tosses):
@@ -176,8 +166,8 @@ def ellipses_hold(samples: NDArray[np.float64], actual: NDArray[np.float64], lev
     share = np.einsum("ni,ij,nj->n", samples - centre, precision, samples - centre) / (n - 1)
     away = (n / (n - 1)) ** 2 * (n - 2) * share / (1 - n / (n - 1) * share)
     off = (actual - centre)[np.newaxis]
-    own = np.einsum("ni,ij,nj->n", off, precision, off)[0]
-    return [bool(own <= np.quantile(away, min(1.0, level * (1 + 1 / n)))) for level in levels]
+    distance = np.einsum("ni,ij,nj->n", off, precision, off)[0]
+    return [bool(distance <= np.quantile(away, min(1.0, level * (1 + 1 / n)))) for level in levels]
 
 
 def dense_regions_hold(
@@ -195,11 +185,8 @@ def dense_regions_hold(
         return np.exp(-0.5 * ((off / width) ** 2).sum(axis=-1))
 
     others = (kernels(samples[:, np.newaxis] - samples).sum(axis=1) - 1) / (n - 1)  # at a sample, without itself
-    own = kernels(samples - actual).mean()
-    return [bool(own >= np.quantile(others, max(0.0, 1 - level * (1 + 1 / n)))) for level in levels]
-
-
-# Calibration of the regions.
+    density = kernels(samples - actual).mean()
+    return [bool(density >= np.quantile(others, max(0.0, 1 - level * (1 + 1 / n)))) for level in levels]
 
 
 def calibrated_scale(
@@ -214,15 +201,13 @@ def calibrated_scale(
     fine = np.linspace(np.log(scales[0]), np.log(scales[-1]), n_grid)
     between = np.array([np.interp(fine, np.log(scales), column) for column in shares.T])
     level = np.array(levels)[:, np.newaxis]
-    # The next toss is one more: few tosses must lie inside more often than the level, or the next one will not.
+    # The next toss is one more: few tosses must end inside more often than the level, or the next one will not.
     wanted = np.minimum(1.0, level * (1 + 1 / n_tosses))
     best = int(((between - wanted) ** 2 / (level * (1 - level))).sum(axis=0).argmin())
     return round(float(np.exp(fine[best])), 3), between[:, best]
 
 
-def calibrated(
-    law: ImpactLaw, forecasts: Sequence[tuple[ImpactLaw, Tosses]], *, seed: int = 0
-) -> tuple[ImpactLaw, dict[float, float]]:
+def calibrated(law: ImpactLaw, forecasts: Sequence[tuple[ImpactLaw, Tosses]]) -> tuple[ImpactLaw, dict[float, float]]:
     """Return the law with a calibrated spread, and the shares of tosses that its regions then hold, by level.
 
     forecasts: laws of the same type, each with tosses to forecast, best those that it was not fitted to
@@ -232,7 +217,7 @@ def calibrated(
     found = np.zeros((len(scales), len(REGIONS)))
     for row, scale in enumerate(scales):
         for other, tosses in forecasts:
-            shares = coverage(other.with_spread(usual * scale), tosses, samples=SAMPLES // 2, seed=seed)
+            shares = coverage(other.with_spread(usual * scale), tosses, samples=SAMPLES // 2)
             found[row] += [shares[level] * len(tosses) for level in REGIONS]
     scale, shares = calibrated_scale(scales, found / number, REGIONS, number, n_grid=101)
     return law.with_spread(usual * scale), dict(zip(REGIONS, shares.tolist()))

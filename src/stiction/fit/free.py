@@ -7,6 +7,7 @@ comparing fits: whether friction follows the slip while an impact builds up, and
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from stiction.basics.splits import folds
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane
-from stiction.fit.gauss_newton import Parameter, Solution, clustered_mean, jackknife_errors
+from stiction.fit.gauss_newton import Parameter, Solution, clustered_mean, jackknife_errors, named
 from stiction.fit.toss_objective import (
     STAGES,
     Progress,
@@ -32,9 +33,6 @@ from stiction.fit.toss_objective import (
 from stiction.laws.impact import INCREMENTS, ImpactLaw, ImpactMaterial
 from stiction.recordings.flight_estimate import RATIOS, Shape, flight_estimate, inertia_told, shaped
 from stiction.recordings.tosses import Toss, Tosses
-
-# Gravity and drag of planar tosses, from all their pieces of free flight.
-
 
 USUAL_GRAVITY = 9.81  # [m/s^2]
 # Parameters that motion in a plane does not depend on: nothing turns about x or z, nothing spins on its patch.
@@ -99,9 +97,6 @@ def _pieces(toss: Toss, timestep: float, body: Body) -> list[tuple[NDArray, NDAr
     return found
 
 
-# One type of law, fitted.
-
-
 Report = Callable[[str, int, int], None]  # part of the work, done, in total
 NO_LEVER = {"restitution_lever": 0.0}
 NO_BOUNCE = NO_LEVER | {"restitution": 0.0, "restitution_fall": 0.0, "restitution_threshold": 0.03}
@@ -145,13 +140,7 @@ class Fitted:
     @property
     def values(self) -> dict[str, float]:
         """All parameters by their names."""
-        found = zip((p.name for p in self.parameters), self.solution.values.tolist())
-        return {"gravity": self.gravity[0], **self.fixed, **dict(found)}
-
-    @property
-    def type(self) -> LawType:
-        """The type of the law, to fit it again."""
-        return LawType(self.fixed, self.memory, self.shape)
+        return {"gravity": self.gravity[0], **self.fixed, **named(self.parameters, self.solution.values)}
 
     def found(self, name: str) -> tuple[float, float]:
         """Return a fitted parameter and its standard error."""
@@ -229,12 +218,9 @@ def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple
     return gravity, com, {}
 
 
-# The same fit without each part of the tosses in turn, which shows how far the fit depends on the tosses it got.
-
-
 @dataclass(frozen=True)
 class Refits:
-    """Fits that each leave out a part of the tosses, and what they left out."""
+    """Fits that each leave out a part of the tosses, and the parts that they left out."""
 
     fits: list[Fitted]
     left_out: list[Tosses]
@@ -246,7 +232,7 @@ class Refits:
     def errors(self, tosses: int) -> NDArray[np.float64]:
         """Return the standard errors (p,) of a fit to this number of tosses, by the jackknife.
 
-        The loss is rough, and a fit may end in one of many minima. Fits that started anew reveal the others, unlike
+        The loss is rough, and a fit may end in one of many minima. Fits that start again reveal the others, unlike
         gradients and curvature at one of them.
         """
         seen = sum(len(some) for some in self.left_out)
@@ -265,9 +251,6 @@ def refit(tosses: Tosses, body: Body, law: LawType, name: str, report: Report) -
         left_out.append(tosses[np.sort(part)])
         report(name, k + 1, len(parts))
     return Refits(fits, left_out)
-
-
-# The type of law that the tosses ask for.
 
 
 EARLY = 2  # stages of the fit after which the friction of impacts is decided
@@ -291,26 +274,27 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     early = {}
     shape = {} if body.planar else inertia_told(tosses, body)
     for memory, name in ((INCREMENTS, "friction builds up"), (1, "friction at once")):
-        shown = _named(name, report)
         law = LawType(memory=memory, shape=shape)
-        early[name] = fit_law(tosses, body, law, stages=STAGES[:EARLY], errors=False, progress=shown)
+        early[name] = fit_law(
+            tosses, body, law, stages=STAGES[:EARLY], errors=False, progress=partial(report, name.capitalize())
+        )
     losses = {name: float(found.losses(tosses, STAGES[EARLY - 1]).mean()) for name, found in early.items()}
     best = early[min(losses, key=lambda name: losses[name])]
     law = LawType(memory=best.memory, shape=shape)
-    last = fit_law(tosses, body, law, stages=STAGES[EARLY:], start=best, progress=_named("last stage", report))
+    last = fit_law(tosses, body, law, stages=STAGES[EARLY:], start=best, progress=partial(report, "Last stage"))
     with_bounce = _settled(tosses, last, refit(tosses, body, law, "Refits", report), {"impacts": losses})
     value, error = with_bounce.fitted.found("restitution")
     if value > 0.15:  # only a smaller one may be an artefact
         return with_bounce
     law = replace(law, fixed=NO_BOUNCE)
-    plain = fit_law(tosses, body, law, progress=_named("without bounce", report))
+    plain = fit_law(tosses, body, law, progress=partial(report, "Without bounce"))
     others = refit(tosses, body, law, "Refits without it", report)
     gains = others.losses() - with_bounce.refits.losses()
     gain, gain_error = clustered_mean(gains, np.arange(len(gains)))
-    kept = gain > gain_error
-    about = {"restitution": value, "error": error, "gain": gain, "gain_error": gain_error, "kept": kept}
+    bounces = gain > gain_error
+    about = {"restitution": value, "error": error, "gain": gain, "gain_error": gain_error, "kept": bounces}
     tried = {"impacts": losses, "bounce": about}
-    return replace(with_bounce, tried=tried) if kept else _settled(tosses, plain, others, tried)
+    return replace(with_bounce, tried=tried) if bounces else _settled(tosses, plain, others, tried)
 
 
 def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, Any]) -> Chosen:
@@ -322,12 +306,8 @@ def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, An
     now = float(fitted.losses(tosses).mean())
     if min(found) < now:
         start = refits.fits[int(np.argmin(found))]
-        other = fit_law(tosses, fitted.body, fitted.type, stages=STAGES[EARLY:], start=start)
+        law = LawType(fitted.fixed, fitted.memory, fitted.shape)
+        other = fit_law(tosses, fitted.body, law, stages=STAGES[EARLY:], start=start)
         fitted = other if other.losses(tosses).mean() < now else fitted
     errors = np.maximum(fitted.solution.errors, refits.errors(len(tosses)))
     return Chosen(replace(fitted, solution=fitted.solution.with_errors(errors)), refits, tried)
-
-
-def _named(name: str, report: Report) -> Progress:
-    """Return the progress of one fit as that of a part of the work."""
-    return lambda done, total: report(name.capitalize(), done, total)

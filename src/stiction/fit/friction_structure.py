@@ -125,8 +125,8 @@ class Model:
                 at += splines
         return P
 
-    def covariance(self, own: NDArray[np.float64]) -> NDArray[np.float64]:
+    def covariance(self, covariance: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the covariance in the order of Material.covariance, from that of the model's parameters (p, p)."""
         s = self.structure
-        shared = own[: self.size - s.stretch, : self.size - s.stretch]  # which has no ellipse
+        shared = covariance[: self.size - s.stretch, : self.size - s.stretch]  # which has no ellipse
         return shared if s.viscosity else np.pad(shared, (0, 1))

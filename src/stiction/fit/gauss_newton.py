@@ -20,7 +20,7 @@ sandwich H^-1 C H^-1 with the covariance C of the gradients of whole tosses (Whi
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,19 +40,28 @@ class StepSettings:
     bound_passes: solves of a step; from the second on, parameters at their bounds stay there and the others adapt
     """
 
-    dampings: tuple[float, ...]
-    first: int
-    carries_damping: bool
-    ridge: float
-    equilibrates: bool
-    max_step: float
-    min_gain: float
-    bound_passes: int
+    dampings: tuple[float, ...] = (1e-3, 1e-2, 1e-1, 1.0, 10.0)
+    first: int = 1
+    carries_damping: bool = True
+    ridge: float = 0.0
+    equilibrates: bool = False
+    max_step: float = 2.0
+    min_gain: float = 3e-3
+    bound_passes: int = 2
 
 
-# Simulations of tosses are dear and their loss is rough; residuals of friction maps are cheap and smooth.
-TOSS_STEPS = StepSettings((1e-3, 1e-2, 1e-1, 1.0, 10.0), 1, True, 0.0, False, 2.0, 3e-3, 2)
-FRICTION_STEPS = StepSettings((0.0, 1e-3, 1e-1, 10.0), 0, False, 1e-9, True, 1.5, 1e-3, 1)
+# Simulations of tosses are expensive and their loss is rough; residuals of friction maps are cheap and smooth.
+TOSS_STEPS = StepSettings()
+FRICTION_STEPS = StepSettings(
+    dampings=(0.0, 1e-3, 1e-1, 10.0),
+    first=0,
+    carries_damping=False,
+    ridge=1e-9,
+    equilibrates=True,
+    max_step=1.5,
+    min_gain=1e-3,
+    bound_passes=1,
+)
 
 
 @dataclass(frozen=True)
@@ -151,9 +160,6 @@ def _stepped(
     return trial
 
 
-# Standard errors.
-
-
 def sum_covariance(parts: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the covariance (p, p) of the sum of n independent parts (n, p), from how they differ."""
     n, off = len(parts), parts - parts.mean(axis=0)
@@ -181,9 +187,6 @@ def jackknife_errors(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.sqrt((k - 1) / k * ((values - values.mean(axis=0)) ** 2).sum(axis=0))
 
 
-# Parameters of a simulator, from the residuals of whole tosses.
-
-
 Residuals = list[NDArray[np.float64]]  # of each toss, shape (frames, k)
 Simulate = Callable[[NDArray[np.float64]], Residuals]  # from parameters (p,) to residuals
 
@@ -206,6 +209,11 @@ class Parameter:
     low: float = -np.inf
     high: float = np.inf
     error: float = np.inf
+
+
+def named(parameters: Sequence[Parameter], values: NDArray[np.float64]) -> dict[str, float]:
+    """Return values (p,) by the names of their parameters."""
+    return {p.name: value for p, value in zip(parameters, values.tolist())}
 
 
 @dataclass
@@ -231,7 +239,7 @@ class Solution:
     def with_errors(self, errors: NDArray[np.float64]) -> "Solution":
         """Return the same with these standard errors (p,) and unchanged correlations."""
         factor = errors / self.errors
-        return Solution(self.values, self.covariance * np.outer(factor, factor), self.observed, self.losses)
+        return replace(self, covariance=self.covariance * np.outer(factor, factor))
 
 
 @dataclass(frozen=True)
@@ -288,34 +296,31 @@ class TossProblem:
             np.array([getattr(p, name) for p in parameters])
             for name in ("start", "scale", "step", "low", "high", "error")
         )
-        self.pull: NDArray[np.float64] | None = None  # towards the starts, against the sum of all losses
+        self.pull = np.zeros(len(self.start))  # towards the starts, against the sum of all losses
+        self.is_weighed = False
 
     def bounded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest parameters within the bounds."""
         return np.clip(x, self.low, self.high)
 
     def residuals(self, x: NDArray[np.float64]) -> Residuals:
-        """Simulate."""
         residuals = self.simulate(x)
         self.progress()
         return residuals
 
     def reweigh(self, residuals: Residuals) -> None:
         """Set the strength of the penalty, once, by the loss at the start of the fit."""
-        if self.pull is None:
+        if not self.is_weighed:
+            self.is_weighed = True
             # A toss counts as 4 independent numbers against another measurement: how gradients differ between tosses,
             # against the curvature, indicates about 6 for a real cube and fewer for simulated tosses.
             measured = self.options.windows / 4.0 * (self.scale / self.error) ** 2
             pull = np.where(np.isfinite(self.error), measured, self.options.ridge)
             self.pull = 2 * mean_loss(residuals, self.options.width) * pull
 
-    def _pull(self, n: int) -> NDArray[np.float64]:
-        return np.zeros(len(self.start)) if self.pull is None else self.pull / n
-
     def objective(self, x: NDArray[np.float64], residuals: Residuals) -> float:
         """Return the mean loss of the tosses, with the penalty."""
-        z, pull = (x - self.start) / self.scale, self._pull(1)
-        return mean_loss(residuals, self.options.width) + 0.5 / len(residuals) * float(pull @ z**2)
+        z = (x - self.start) / self.scale
+        return mean_loss(residuals, self.options.width) + 0.5 / len(residuals) * float(self.pull @ z**2)
 
     def normal_equations(self, x: NDArray[np.float64], residuals: Residuals) -> NormalEquations:
         """Linearise by p simulations."""
@@ -327,7 +332,7 @@ class TossProblem:
             weight = 2.0 / (self.options.width**2 + (r**2).sum(axis=1)) / len(r)
             curvatures[i] = np.einsum("f,fka,fkb->ab", weight, J, J)
             each[i] = np.einsum("f,fka,fk->a", weight, J, r)
-        data, pull = curvatures.mean(axis=0), self._pull(n)
+        data, pull = curvatures.mean(axis=0), self.pull / n
         gradient = each.mean(axis=0) + pull * (x - self.start) / self.scale
         return NormalEquations(data + np.diag(pull), gradient, data, each, curvatures)
 
@@ -362,9 +367,9 @@ class TossProblem:
         inverse = np.linalg.inv(H)
         p, tosses = len(x), len(residuals) // windows
         gradients = normal.each.reshape(windows, tosses, p).mean(axis=0)
-        own = normal.curvatures.reshape(windows, tosses, p, p).mean(axis=0) / tosses @ inverse
-        alone = np.linalg.solve(np.eye(p) - own, gradients[:, :, np.newaxis])[:, :, 0]
-        pull, measured = self._pull(len(residuals)), np.isfinite(self.error)
+        share = normal.curvatures.reshape(windows, tosses, p, p).mean(axis=0) / tosses @ inverse
+        alone = np.linalg.solve(np.eye(p) - share, gradients[:, :, np.newaxis])[:, :, 0]
+        pull, measured = self.pull / len(residuals), np.isfinite(self.error)
         off = np.where(measured, self.error / self.scale, 0.0)  # another measurement errs as well, and pulls with it
         spread = sum_covariance(alone / tosses) + np.diag((pull * off) ** 2)
         covariance = inverse @ spread @ inverse + 2 * rough * inverse

@@ -13,7 +13,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import Mode
 from stiction.fit.forecast import TossErrors
 from stiction.fit.free import Fitted
-from stiction.fit.gauss_newton import Parameter, Solution
+from stiction.fit.gauss_newton import Parameter, Solution, named
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.material import Material
 from stiction.recordings.tosses import Tosses
@@ -23,7 +23,7 @@ from stiction.simulation.rollout import rollout
 class Identified(ABC):
     """A body or part and its contact, as identified from recordings.
 
-    law: a law of the body's own, for `rollout` and `laws=` of `stiction.mujoco.Simulation`; for a part, its material
+    law: the law of this body, for `rollout` and `laws=` of `stiction.mujoco.Simulation`; for a part, its material
     material: for any geom and time step; None for a single body, whose law acts on the whole patch
     body: with the fitted mass properties and shape; for a part, its description
     parameters, solution: what was fitted
@@ -65,7 +65,7 @@ class Identified(ABC):
     @property
     def values(self) -> dict[str, float]:
         """Fitted parameters by name."""
-        return {p.name: float(v) for p, v in zip(self.parameters, self.solution.values)}
+        return named(self.parameters, self.solution.values)
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -180,8 +180,7 @@ class IdentifiedBody(Identified):
 
 def body_figures(found: IdentifiedBody, command: str, source: dict[str, Any]) -> dict[str, Any]:
     """Return what the law's file holds about its origin. source: of the recordings"""
-    fitted = found.fitted
-    gravity, error = fitted.gravity
+    fitted, (gravity, error) = found.fitted, found.fitted.gravity
     rows = parameter_figures(fitted.parameters, fitted.solution)
     rows |= {name: {"value": value, "error": error, "from_data": 1.0} for name, (value, error) in fitted.shape.items()}
     content: dict[str, Any] = {

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from stiction.basics import checks
 from stiction.basics.files import write_whole
 from stiction.basics.progress import Report, parts
-from stiction.fit.gauss_newton import Parameter, Solution
+from stiction.fit.gauss_newton import Parameter, Solution, named
 from stiction.fit.identified import Identified, parameter_figures
 from stiction.fit.jointed_fit import (
     AFTER_TOUCH,
@@ -33,7 +34,7 @@ from stiction.fit.jointed_flight import Prepared, prepare
 from stiction.fit.jointed_part import JointedPart
 from stiction.fit.jointed_recording import JointedTosses
 from stiction.fit.jointed_starts import SUBSTEPS
-from stiction.fit.toss_objective import Stage, fit
+from stiction.fit.toss_objective import fit
 from stiction.laws.impact import RESTITUTION_SPEED, SLIP_SPEED
 from stiction.laws.material import Material
 
@@ -70,8 +71,8 @@ class IdentifiedPart(Identified):
 
     def with_values(self, values: NDArray[np.float64]) -> "IdentifiedPart":
         solution = replace(self.solution, values=values)
-        named = {p.name: float(v) for p, v in zip(self.parameters, values)}
-        return replace(self, solution=solution, law=build_material(named).with_info(**self.law.info))
+        material = build_material(named(self.parameters, values)).with_info(**self.law.info)
+        return replace(self, solution=solution, law=material)
 
     def save(self, path: str | Path) -> tuple[Path, ...]:
         """Write the part to PATH.xml and the material to PATH.safetensors, and return their paths."""
@@ -123,23 +124,21 @@ def identify_part(
     settings: "IdentifySettings",
     data: str | Path | JointedTosses | Prepared,
     mjcf: str | Path | JointedPart | None = None,
-    stages: Sequence[Stage] | None = None,
 ) -> IdentifiedPart:
     """Fit masses, shape, joints and contact of a jointed part to recorded motions of it.
 
     data: a .npz, .csv or .parquet file; or prepared tosses, which include the part
     mjcf: the part as measured, with a free base
     """
-    began, seed = time.monotonic(), checks.count("seed", settings.seed, 0)
+    started, seed = time.monotonic(), checks.count("seed", settings.seed, 0)
     if not isinstance(data, Prepared):
         part = mjcf if isinstance(mjcf, JointedPart) else JointedPart.read(mjcf)  # type: ignore[arg-type]
         data = prepare(data, part, tosses=settings.tosses, seed=seed)
     part, build = data.part, with_material(data.part)
     parameters = [*part_parameters(part, data.gravity), *contact_parameters()]
     with parts(shown=settings.progress) as report:
-        shown = lambda done, total: report("Fit", done, total)  # noqa: E731
-        solution = fit(jointed_model(part, build), parameters, data.fitted, stages=stages, progress=shown)
-        values = {p.name: float(v) for p, v in zip(parameters, solution.values)}
+        solution = fit(jointed_model(part, build), parameters, data.fitted, progress=partial(report, "Fit"))
+        values = named(parameters, solution.values)
         regions = _regions(data, parameters, solution, seed, report) if settings.regions else {}
     figures = {
         "command": settings.command,
@@ -151,11 +150,11 @@ def identify_part(
         "losses": solution.losses,
         "held_out": {name: found.figures() for name, found in judge(data.held_out, build, values).items()},
         **regions,
-        "seconds": round(time.monotonic() - began),
+        "seconds": round(time.monotonic() - started),
     }
     material, timestep = build_material(values).with_info(**figures), data.fitted.timestep / SUBSTEPS
     tosses = len(data.fitted), len(data.held_out)
-    return IdentifiedPart(material, part, parameters, solution, timestep, tosses, time.monotonic() - began)
+    return IdentifiedPart(material, part, parameters, solution, timestep, tosses, time.monotonic() - started)
 
 
 def _regions(ready: Prepared, parameters: Sequence[Parameter], solution: Solution, seed: int, report: Report) -> dict:
@@ -163,9 +162,8 @@ def _regions(ready: Prepared, parameters: Sequence[Parameter], solution: Solutio
     build = with_material(ready.part)
     report("Uncertainty", 0, len(SCALES))
     forecasts = forecasts_without(ready.fitted, build, parameters, solution.values, n_tosses=96, seed=seed)
-    shown = lambda done, total: report("Uncertainty", done, total)  # noqa: E731
-    scale, tried = calibrated_spread(forecasts, build, seed=seed, progress=shown)
-    values = {p.name: float(v) for p, v in zip(parameters, solution.values)}
+    scale, tried = calibrated_spread(forecasts, build, seed=seed, progress=partial(report, "Uncertainty"))
+    values = named(parameters, solution.values)
     held = tosses_held(ready.held_out, ends(ready.held_out, build, values, scale, seed=seed))
     return {"spread": scale, "spreads_tried": _as_text(tried), "coverage": _as_text(shares_held(held))}
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,12 +63,12 @@ def identify(
         jointed part, the path of a .npz, .csv or .parquet file
     body: what was tossed, as measured, in space or in a plane; by default the body of the recordings
     mjcf: a jointed part instead, as measured: an MJCF file with a free base, hinges and slides
-    tosses: number of tosses to fit, drawn with `seed`; held-out tosses judge the result
+    tosses: number of tosses to fit, drawn with `seed`; held-out tosses measure the errors of the result
     residual: whether to learn the residual of a body's law, as maps of friction and restitution, and to keep what
         clearly helps on left-out fitted tosses; held-out tosses take no part
     progress: whether to show bars
 
-    The result has the `law`, which can be used like any other law and has an uncertainty of its own, the `figures`, a
+    The result has the `law`, which can be used like any other law and has an uncertainty, the `figures`, a
     `summary()` in words, which `print` shows, a `plot(path)`, `sample(n)`, `mjcf()` and `save(path)`.
 
         recordings = stiction.recordings.read("tosses.csv", stiction.Body.box((0.1, 0.1, 0.1), mass=0.37))
@@ -169,24 +170,21 @@ def identify_tosses(
     """
     if len(tosses) < 2:
         raise checks.InputError(f"A fit needs at least 2 tosses, beside those that are held out; got {len(tosses)}.")
-    began, width = time.monotonic(), width_of(body)
+    started, width = time.monotonic(), width_of(body)
     chosen = choose(tosses, body, report)
     law = chosen.fitted.law(tosses.timestep)
     about_residual: dict[str, Any] = {}
     if settings.residual:
         from stiction.fit.residual import fit_residual
 
-        shown = lambda done, total: report("Residual", done, total)  # noqa: E731
-        law, about_residual = fit_residual(law, tosses, width, groups=groups, progress=shown)
+        law, about_residual = fit_residual(law, tosses, width, groups=groups, progress=partial(report, "Residual"))
     shares: dict[float, float] = {}
     if settings.regions:
         report("Uncertainty", 0, 1)
         law, shares = calibrated(law, _forecasts(law, chosen, tosses))
         shares = shares if held_out is None else coverage(law, held_out)
         report("Uncertainty", 1, 1)
-    changes = {}
-    if settings.effects:
-        changes = _effects(chosen.fitted, law.residual, held_out or tosses, report)
+    changes = _effects(chosen.fitted, law.residual, held_out or tosses, report) if settings.effects else {}
     return IdentifiedBody(
         law=law,
         fitted=chosen.fitted,
@@ -198,7 +196,7 @@ def identify_tosses(
         residual=about_residual,
         still=None if held_out is None else still_errors(held_out, width).means(),
         loads=loads_seen(law, tosses),
-        seconds=time.monotonic() - began,
+        seconds=time.monotonic() - started,
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from stiction.basics.splits import folds
 from stiction.fit.forecast import REGIONS, calibrated_scale, dense_regions_hold, ellipses_hold
-from stiction.fit.gauss_newton import Parameter, Residuals
+from stiction.fit.gauss_newton import Parameter, Residuals, named
 from stiction.fit.jointed_part import POSE, JointedPart
 from stiction.fit.jointed_recording import JointedToss, rest_heights
 from stiction.fit.jointed_starts import SUBSTEPS, Roll, Starts, differences, frames_of, roll_with
@@ -20,8 +20,6 @@ from stiction.fit.toss_objective import Progress, Stage, TossModel, Values, fit,
 from stiction.laws.curves import Restitution
 from stiction.laws.impact import INCREMENTS, RESTITUTION_SPEED, SLIP_SPEED
 from stiction.laws.material import Material
-
-# Parameters.
 
 
 def part_parameters(part: JointedPart, gravity: float) -> list[Parameter]:
@@ -89,11 +87,8 @@ def build_material(values: Mapping[str, float]) -> Material:
     )
 
 
-# The model of tosses.
-
-
 # Short windows only: small errors of an impact grow quickly, and whole tosses add little. The wide loss of the last
-# stage gives weight to tosses with poor forecasts as well: results are judged by means over all of them.
+# stage gives weight to tosses with poor forecasts as well: results are evaluated by means over all of them.
 STAGES = (
     Stage((6, 12), 8.0, 8, 160),
     Stage((8, 16), 30.0, 6),
@@ -145,9 +140,6 @@ def predicted(starts: Starts, build: Build, values: Mapping[str, float]) -> list
     return jointed_model(starts.part, build).predict(values, starts, horizon(starts, (None,)))
 
 
-# Errors of forecasts, over two horizons.
-
-
 AFTER_TOUCH = 16  # frames of the short horizon
 
 
@@ -165,13 +157,12 @@ class Judged:
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Return mean and median over the tosses."""
-        return {
-            name: {"mean": float(np.mean(rows)), "median": float(np.median(rows))} for name, rows in vars(self).items()
-        }
+        errors = vars(self).items()
+        return {name: {"mean": float(np.mean(rows)), "median": float(np.median(rows))} for name, rows in errors}
 
 
 def judge(starts: Starts, build: Build, values: Mapping[str, float]) -> dict[str, Judged]:
-    """Return the errors of forecasts; see `motion_errors`."""
+    """Return the errors of forecasts, over both horizons of `motion_errors`."""
     return motion_errors(starts.part, starts.tosses, predicted(starts, build, values))
 
 
@@ -185,20 +176,13 @@ def motion_errors(
     rows = {"touch": [], "whole": []}
     for toss, motion in zip(tosses, motions, strict=True):
         d = np.nan_to_num(differences(part, motion[toss.frame], toss.qpos), nan=1e3)
-        errors = np.stack([
-            np.linalg.norm(d[:, :3], axis=1), np.linalg.norm(d[:, 3:6], axis=1), _joints(part, d[:, 6:])
-        ], axis=1)  # fmt: skip
+        joints = np.where(part.hinges, (d[:, 6:] + 180) % 360 - 180, d[:, 6:])  # without whole turns of a hinge
+        joint = np.abs(joints).mean(axis=1) if part.joints else np.zeros(len(d))
+        errors = np.column_stack([np.linalg.norm(d[:, :3], axis=1), np.linalg.norm(d[:, 3:6], axis=1), joint])
         after = (toss.frame >= toss.touch) & (toss.frame < toss.touch + AFTER_TOUCH)
         rows["touch"].append(errors[after].mean(axis=0))
         rows["whole"].append(errors.mean(axis=0))
     return {name: Judged(*np.array(found).T) for name, found in rows.items()}
-
-
-def _joints(part: JointedPart, off: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the mean over the joints; whole turns of a hinge do not count."""
-    if not part.joints:
-        return np.zeros(len(off))
-    return np.abs(np.where(part.hinges, (off + 180) % 360 - 180, off)).mean(axis=1)
 
 
 # Regions of the ends of tosses. A sample of a forecast has its own friction, restitution, ground and start; one scale
@@ -220,14 +204,13 @@ def forecasts_without(
     order.
     """
     if len(starts) < 8:  # half of them would be too few
-        return [(starts, {p.name: float(v) for p, v in zip(parameters, values)})]
+        return [(starts, named(parameters, values))]
     once = (replace(STAGES[-1], iterations=1),)
     found = []
     for fold in folds(len(starts), 2, seed):
         others = starts[np.setdiff1d(np.arange(len(starts)), fold)]
         refitted = fit(jointed_model(starts.part, build), parameters, others, values=values, stages=once, errors=False)
-        numbers = {p.name: float(v) for p, v in zip(parameters, refitted.values)}
-        found.append((starts[np.sort(fold[: n_tosses // 2])], numbers))
+        found.append((starts[np.sort(fold[: n_tosses // 2])], named(parameters, refitted.values)))
     return found
 
 
@@ -269,26 +252,22 @@ def ends(
     return np.array([[motion[n][kept] for motion, n in zip(motions, last)] for motions in runs])
 
 
-def tosses_held(
-    starts: Starts, samples: NDArray[np.float64], levels: Sequence[float] = REGIONS
-) -> dict[str, list[list[bool]]]:
-    """Return whether each toss ends in the regions of these levels, of the base's position and of the joints."""
+def tosses_held(starts: Starts, samples: NDArray[np.float64]) -> dict[str, list[list[bool]]]:
+    """Return whether each toss ends in the regions of all levels, of the base's position and of the joints."""
     held: dict[str, list[list[bool]]] = {"position": []} | ({"joints": []} if starts.part.joints else {})
     width = np.where(starts.part.hinges, 0.8, 0.2 * starts.part.length)
     turns = np.where(starts.part.hinges, 2 * np.pi, 0.0)
     for k, toss in enumerate(starts.tosses):
         actual = toss.qpos[-1]
-        held["position"].append(ellipses_hold(samples[:, k, :2], actual[:2], levels))
+        held["position"].append(ellipses_hold(samples[:, k, :2], actual[:2], REGIONS))
         if starts.part.joints:
-            held["joints"].append(dense_regions_hold(samples[:, k, 2:], actual[POSE:], levels, width, turns))
+            held["joints"].append(dense_regions_hold(samples[:, k, 2:], actual[POSE:], REGIONS, width, turns))
     return held
 
 
-def shares_held(
-    held: Mapping[str, list[list[bool]]], levels: Sequence[float] = REGIONS
-) -> dict[str, dict[float, float]]:
+def shares_held(held: Mapping[str, list[list[bool]]]) -> dict[str, dict[float, float]]:
     """Return the share of the tosses in each region, by level."""
-    return {name: dict(zip(levels, np.mean(rows, axis=0).tolist())) for name, rows in held.items()}
+    return {name: dict(zip(REGIONS, np.mean(rows, axis=0).tolist())) for name, rows in held.items()}
 
 
 def calibrated_spread(

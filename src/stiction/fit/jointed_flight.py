@@ -15,29 +15,18 @@ from stiction.fit.jointed_part import POSE, JointedPart
 from stiction.fit.jointed_recording import JointedToss, JointedTosses, Places, places_of, read_jointed
 from stiction.fit.jointed_starts import SUBSTEPS, Starts
 
-# Free flight: from where no hand is on the part any more to its first touch.
-
-
 FEWEST = 6  # frames of flight that a start needs
 _STRAY = 1e-3  # [m] rms distance of a centre of mass in free flight from its parabola
 
 
-@dataclass
-class Flights:
-    """Tosses that start with their free flight.
+def find_flights(
+    tosses: JointedTosses, places: Sequence[Places]
+) -> tuple[JointedTosses, NDArray[np.int64], float, list[str]]:
+    """Cut tosses so that each starts when no hand is on it any more; leave out those without free flight.
 
-    tosses: the usable ones; kept: their numbers (n,) among all
-    gravity: median acceleration of their fall [m/s^2]
+    Returns the usable tosses, their numbers (n,) among all, the median acceleration of their fall [m/s^2], and a
+    report.
     """
-
-    tosses: JointedTosses
-    kept: NDArray[np.int64]
-    gravity: float
-    report: list[str] = field(default_factory=list)
-
-
-def find_flights(tosses: JointedTosses, places: Sequence[Places]) -> Flights:
-    """Cut tosses so that each starts when no hand is on it any more; leave out those without free flight."""
     near = [one.lowest < 0.005 for one in places]  # [m]: such a frame may follow a touch between two frames
     ends = [int(low.argmax()) if low.any() else len(low) for low in near]
     times = [tosses.timestep * toss.frame for toss in tosses.tosses]
@@ -62,7 +51,7 @@ def find_flights(tosses: JointedTosses, places: Sequence[Places]) -> Flights:
         )
     if len(cut) < len(tosses):
         report.append(f"{len(tosses) - len(cut)} tosses have no free flight of {FEWEST} frames and were left out.")
-    return Flights(JointedTosses(cut, tosses.timestep), np.array(kept), gravity, report)
+    return JointedTosses(cut, tosses.timestep), np.array(kept), gravity, report
 
 
 def _gravity(flights: Sequence[tuple[NDArray, NDArray]]) -> float:
@@ -94,9 +83,6 @@ def _flight_start(t: NDArray, com: NDArray, gravity: float) -> int | None:
     return start
 
 
-# The ground: the tilt of the recorder's axes against it, and its height under each toss.
-
-
 _STEEP = np.cos(np.radians(8))  # a steeper plane is no tilt of the recorder: the part leans
 _FEWEST = 5  # tosses whose median is the tilt
 _REGISTERED = 2e-4  # [m] within which the lowest points of most tosses end where each was registered by itself
@@ -115,7 +101,10 @@ def level(
     turns = Rotation.from_rotvec(np.stack([tilt[:, 1], -tilt[:, 0], np.zeros(len(tilt))], axis=1))
     ends = np.array([one.lowest[-1] for one in places])
     registered = bool((np.abs(ends - np.median(ends)) < _REGISTERED).mean() >= 0.9) and len(ends) >= _FEWEST
-    turned = [_turned(one, turns[k]) for k, one in enumerate(places)]
+    turned = [
+        replace(one, points=turn.apply(one.points.reshape(-1, 3)).reshape(one.points.shape), com=turn.apply(one.com))
+        for one, turn in zip(places, turns)
+    ]
     height = np.array([_height(one, bool(rests)) for one, rests in zip(turned, still)])
     if not registered:
         height[:] = np.median(height[still]) if still.any() else 0.0
@@ -137,14 +126,12 @@ def _report(tilt, registered, still, height, ends) -> list[str]:
             f"{int(much.sum())} of {len(tilt)} tosses, as parts at rest show: these were turned upright."
         )
     if registered:
+        n_moving = int((~still).sum())
+        unsettled = f"; {n_moving} still move at the end, and their ground is less certain" if n_moving else ""
         report.append(
             "The ground was registered toss by toss: the lowest point ends at "
             f"{1e3 * np.median(ends):.1f} mm in nearly every one. It was moved to where each comes to rest"
-            + (
-                f"; {int((~still).sum())} still move at the end, and their ground is less certain."
-                if not still.all()
-                else "."
-            )
+            f"{unsettled}."
         )
     elif abs(float(np.median(height))) > _REGISTERED:
         report.append(f"The ground is at {1e3 * float(np.median(height)):.1f} mm in the recorder's axes.")
@@ -182,15 +169,10 @@ def _median_of_neighbours(place: NDArray, normals: Sequence[NDArray | None]) -> 
         return np.zeros((len(place), 2))
     found = np.array([normals[k] for k in known])
     tilt = np.empty((len(place), 2))
-    for k, own in enumerate(place):
-        near = np.argsort(np.abs(place[known] - own), kind="stable")[:31]
+    for k, number in enumerate(place):
+        near = np.argsort(np.abs(place[known] - number), kind="stable")[:31]
         tilt[k] = np.median(found[near], axis=0)
     return tilt
-
-
-def _turned(places: Places, turn: Rotation) -> Places:
-    points = turn.apply(places.points.reshape(-1, 3)).reshape(places.points.shape)
-    return Places(points, places.radius, turn.apply(places.com))
 
 
 def _height(places: Places, still: bool) -> float:
@@ -207,9 +189,6 @@ def _moved(toss: JointedToss, turn: Rotation, height: float) -> JointedToss:
     qpos[:, :3] = turn.apply(qpos[:, :3]) - [0.0, 0.0, height]
     qpos[:, 3:POSE] = (turn * Rotation.from_quat(qpos[:, 3:POSE], scalar_first=True)).as_quat(scalar_first=True)
     return replace(toss, qpos=qpos)
-
-
-# Both, and the starts.
 
 
 @dataclass(frozen=True)
@@ -233,19 +212,19 @@ def prepare(
     recorded = data if isinstance(data, JointedTosses) else read_jointed(data, part)
     if len(recorded) < 3:
         raise checks.InputError(f"A fit needs 2 tosses and one to hold out, got {len(recorded)}.")
-    to_fit, to_judge = recorded.split(seed)
+    to_fit, to_hold_out = recorded.split(seed)
     number = len(to_fit)
-    both = JointedTosses([*to_fit.tosses, *to_judge.tosses], recorded.timestep)
+    both = JointedTosses([*to_fit.tosses, *to_hold_out.tosses], recorded.timestep)
     is_fitted = np.arange(len(both)) < number  # held-out tosses take no part in finding the tilt
     levelled, places, report = level(both, places_of(part, both.tosses), is_fitted)
-    flights = find_flights(levelled, places)
-    fitted, held_out = np.flatnonzero(flights.kept < number), np.flatnonzero(flights.kept >= number)
+    flying, kept, gravity, more = find_flights(levelled, places)
+    fitted, held_out = np.flatnonzero(kept < number), np.flatnonzero(kept >= number)
     if tosses is not None:
         fitted = drawn(fitted, checks.count("tosses", tosses, 2), seed)
     if len(fitted) < 2 or not len(held_out):
         raise checks.InputError(
             f"A fit needs 2 tosses with a free flight and one to hold out, got {len(fitted)} and {len(held_out)}."
         )
-    free = part.model({"gravity": flights.gravity}, recorded.timestep / SUBSTEPS, contact=False)
-    starts = [Starts(part, flights.tosses[some], free) for some in (fitted, held_out)]
-    return Prepared(part, starts[0], starts[1], flights.gravity, [*report, *flights.report])
+    free = part.model({"gravity": gravity}, recorded.timestep / SUBSTEPS, contact=False)
+    fitted_starts, held_out_starts = (Starts(part, flying[some], free) for some in (fitted, held_out))
+    return Prepared(part, fitted_starts, held_out_starts, gravity, [*report, *more])

@@ -162,9 +162,6 @@ def _toss(name: str, place: float, frame: NDArray, qpos: NDArray, held: bool, pa
     return JointedToss(name, place, frame - frame[0], qpos, held)
 
 
-# Contact points and centre of mass in each frame.
-
-
 @dataclass(frozen=True)
 class Places:
     """Possible contact points and the centre of mass in the frames of one toss, world axes [m].

@@ -37,9 +37,6 @@ def differences(part: JointedPart, a: NDArray[np.float64], b: NDArray[np.float64
     return np.hstack([(a[:, :3] - b[:, :3]) * percent, turn, (a[:, POSE:] - b[:, POSE:]) * scale])
 
 
-# Motions: without contact or with MuJoCo's own, or with a material.
-
-
 SUBSTEPS = 8  # time steps of a frame, which resolve corners that land shortly after one another
 # From a model and states (n, nq + nv) to the states at each of the given number of frames, (n, frames, nq + nv).
 Roll = Callable[[Any, NDArray[np.float64], int], NDArray[np.float64]]
@@ -91,9 +88,6 @@ def frames_of(roll: Roll, model: Any, states: NDArray[np.float64], steps: NDArra
     """Return qpos at each frame of the same motions, at least (steps + 1, nq)."""
     nq = (states.shape[1] + 1) // 2  # a free base has one number more than velocities, joints have one each
     return [found[:, :nq] for found in states_of(roll, model, states, steps)]
-
-
-# Starts.
 
 
 @dataclass(frozen=True)

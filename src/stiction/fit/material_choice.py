@@ -23,8 +23,6 @@ from stiction.fit.gauss_newton import (
     sums_by,
 )
 
-# The problem of fitting a friction map.
-
 
 class Observations(Protocol):
     """Observations that a friction map is to explain: residuals (n, k) and their derivatives (n, k, p)."""
@@ -33,6 +31,7 @@ class Observations(Protocol):
     def throw(self) -> NDArray[np.int64]: ...
     def __len__(self) -> int: ...
     def part(self, which: NDArray[np.bool_]) -> "Observations": ...
+    @property
     def typical(self) -> float: ...
     def residuals(self, model: Model, theta: NDArray[np.float64]) -> NDArray[np.float64]: ...
     def jacobian(self, model: Model, theta: NDArray[np.float64], residuals: NDArray) -> NDArray[np.float64]: ...
@@ -50,12 +49,7 @@ class FrictionProblem:
         self.scale = np.ones(model.size)
         self.edge = np.inf  # of Huber's loss
 
-    def on(self, observations: Observations) -> "FrictionProblem":
-        """Return the same problem for other observations."""
-        return FrictionProblem(observations, self.model, self.smoothness)
-
     def bounded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the nearest parameters within the bounds."""
         return self.model.bounded(x)
 
     def residuals(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -116,9 +110,6 @@ def _inverse(H: NDArray[np.float64]) -> NDArray[np.float64]:
     return (vectors / values[seen]) @ vectors.T
 
 
-# Held-out errors of a structure, in folds over whole throws.
-
-
 FOLDS = 4
 
 
@@ -136,21 +127,7 @@ class Score:
 
     @property
     def mean(self) -> float:
-        """Mean error."""
         return float(self.errors.mean())
-
-    def excess(self, other: "Score") -> tuple[float, float]:
-        """Return the excess of the mean error over the other's, and its standard error over throws."""
-        return clustered_mean(self.errors - other.errors, self.throw)
-
-    def log_excess(self, other: "Score", floor: float) -> tuple[float, float]:
-        """Return the same of ln(error + floor), which reveals many small gains that a few great errors would hide."""
-        return clustered_mean(np.log((self.errors + floor) / (other.errors + floor)), self.throw)
-
-    @property
-    def standard_error(self) -> float:
-        """Standard error of the mean, over throws."""
-        return clustered_mean(self.errors, self.throw)[1]
 
 
 def cross_validate(
@@ -164,7 +141,8 @@ def cross_validate(
     for k in range(FOLDS):
         held = fold == k
         if held.any():
-            fitted = problem.on(observations.part(~held)).fit(whole, iterations)[-1]
+            others = FrictionProblem(observations.part(~held), model, problem.smoothness)
+            fitted = others.fit(whole, iterations)[-1]
             residuals[held] = observations.part(held).residuals(model, fitted)
     return Score.of(observations, residuals), whole
 
@@ -198,7 +176,7 @@ class Candidate:
             "depends_on": self.structure.depends_on,
             "parameters": self.model.size,
             "held_out_error": round(self.score.mean, 7),
-            "standard_error": round(self.score.standard_error, 7),
+            "standard_error": round(clustered_mean(self.score.errors, self.score.throw)[1], 7),
         }
 
 
@@ -298,12 +276,12 @@ class Chooser:
     def _fit(self, structure: Structure, smoothness: float) -> tuple[NDArray[np.float64], float]:
         """Return parameters from all data, and their mean error on the same data."""
         problem = self._problem(structure, smoothness)
-        theta = problem.fit(problem.model.start(self.problem.typical()), self.iterations)[-1]
+        theta = problem.fit(problem.model.start(self.problem.typical), self.iterations)[-1]
         return theta, Score.of(self.problem, problem.residuals(theta)).mean
 
     def _candidate(self, structure: Structure, smoothness: float, theta: NDArray | None = None) -> Candidate:
         problem = self._problem(structure, smoothness)
-        start = problem.model.start(self.problem.typical()) if theta is None else theta
+        start = problem.model.start(self.problem.typical) if theta is None else theta
         score, found = cross_validate(problem, start, self.iterations, self.seed)
         return Candidate(problem.model, found, score)
 
@@ -331,8 +309,10 @@ def simplest(candidates: list[Candidate]) -> Candidate:
 
 
 def _is_as_good(score: Score, best: Score) -> bool:
-    excess, error = score.excess(best)
-    log_excess, log_error = score.log_excess(best, _FLOOR)
+    excess, error = clustered_mean(score.errors - best.errors, score.throw)
+    # Logarithms reveal many small gains that a few great errors would hide.
+    ratio = (score.errors + _FLOOR) / (best.errors + _FLOOR)
+    log_excess, log_error = clustered_mean(np.log(ratio), score.throw)
     as_good = excess <= max(2.0 * error, _SHARE * best.mean, _FLOOR)
     return as_good and log_excess <= max(2.0 * log_error, _SHARE)
 
@@ -360,8 +340,6 @@ def _dependences(rich: Structure) -> list[Structure]:
     names = ["stretch" if rich.stretch else "direction", "speed", "load", "viscosity"]
     result = []
     for some in product((False, True), repeat=len(names)):
-        structure = replace(rich, **dict(zip(names, some)), splines=SPLINES)
-        if not some[0] and rich.cone == "round":
-            structure = replace(structure, axes="world")
-        result.append(structure)
+        axes = "world" if not some[0] and rich.cone == "round" else rich.axes
+        result.append(replace(rich, **dict(zip(names, some)), splines=SPLINES, axes=axes))
     return result

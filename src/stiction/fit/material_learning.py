@@ -6,6 +6,7 @@ lost in the noise of its velocities; the starts of the rollouts are refined in t
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,6 @@ from stiction.fit.material_points import (
 )
 from stiction.fit.pose_windows import Windows
 from stiction.laws.material import Material
-
-# From contacts.
-
 
 N_PATCHES = 2500  # by which parameters are found
 
@@ -123,9 +121,9 @@ def contact_errors(material: Material, parts: list[Observed]) -> dict[str, Any]:
 def contact_warning(figures: dict[str, Any]) -> str | None:
     """Return a sentence if the error for some kind of patch is above 2 % and above 1.5 times the noise floor."""
     wrong = {}
-    for name, own in figures.items():
-        error, floor = own.get("friction_error", 0.0), own.get("noise_floor") or 0.0
-        if own.get("dynamic", 0) >= 30 and error > max(0.02, 1.5 * floor):
+    for name, row in figures.items():
+        error, floor = row.get("friction_error", 0.0), row.get("noise_floor") or 0.0
+        if row.get("dynamic", 0) >= 30 and error > max(0.02, 1.5 * floor):
             wrong[name] = error, floor
     if not wrong:
         return None
@@ -171,9 +169,6 @@ def _errors_of(rows: list[_Compared], kinds: tuple) -> dict[str, Any]:
     if len(jumps) > 10:
         result["noise_floor"] = round(float(jumps.mean() / np.sqrt(2) / steps.mean()), 7)
     return result
-
-
-# From poses, through rollouts.
 
 
 N_WINDOWS = 640  # by which parameters are found
@@ -233,22 +228,11 @@ def _alternated(
     """Return windows with refined starts, and the parameters, found in turn."""
     first = Material.coulomb(FIRST_GUESS) if theta is None else model.material(theta)
     found = windows.refined(first, START_ROUNDS)
-    theta = model.start(found.typical()) if theta is None else theta
+    theta = model.start(found.typical) if theta is None else theta
     for _ in range(3):
         theta = FrictionProblem(found, model, smoothness).fit(theta, iterations=4)[-1]
         found = windows.refined(model.material(theta), START_ROUNDS)
     return found, theta
-
-
-class _Simulated:
-    """Contacts of rollouts, in the form of a data set."""
-
-    def __init__(self, windows: Windows, material: Material) -> None:
-        self.body, self.setting = windows.body, windows.setting
-        self.rows = contact_instances(self.body, windows.run(material, every=1), self.setting)
-
-    def read(self, columns: tuple[str, ...]) -> dict[str, NDArray]:
-        return {name: self.rows[name] for name in columns}
 
 
 def _chosen(few: Windows, seed: int, progress: Progress) -> Choice:
@@ -257,7 +241,10 @@ def _chosen(few: Windows, seed: int, progress: Progress) -> Choice:
     windows, theta = _alternated(few, Model(constant, (0.0, 1.0), (0.0, 1.0)), None, smoothness=1e-3)
     friction = float(np.exp(theta[0]))
     progress("structure", 0.1)
-    ranges: Ranges = seen_ranges(observe([_Simulated(windows, Material.coulomb(friction))]))
+    run = windows.run(Material.coulomb(friction), every=1)
+    rows = contact_instances(windows.body, run, windows.setting)
+    simulated = SimpleNamespace(body=windows.body, setting=windows.setting, read=lambda columns: rows)  # a data set
+    ranges: Ranges = seen_ranges(observe([simulated]))
 
     def chooser(some: Windows) -> Chooser:
         return Chooser(some, ranges, iterations=4, slow=True, seed=seed, progress=progress)
@@ -266,12 +253,12 @@ def _chosen(few: Windows, seed: int, progress: Progress) -> Choice:
     progress("structure", 0.5)
     rivals, best = [], choice.best.structure
     axes = ("world", "body") if best.direction else ("world",)
-    for cone, limit, own_axes in product(("round", "box"), ("actual", "frictionless"), axes):
-        structure = replace(best, cone=cone, limit=limit, axes=own_axes)
+    for cone, limit, some_axes in product(("round", "box"), ("actual", "frictionless"), axes):
+        structure = replace(best, cone=cone, limit=limit, axes=some_axes)
         if structure != best:
             model = Model(structure, *ranges)
-            own, found = _alternated(few, model, model.start(friction), choice.smoothness)
-            rivals.append(chooser(replace(own, scale=windows.scale)).single(structure, found).best)
+            refined, found = _alternated(few, model, model.start(friction), choice.smoothness)
+            rivals.append(chooser(replace(refined, scale=windows.scale)).single(structure, found).best)
     progress("structure", 1.0)
     return choice.against(rivals)
 

@@ -61,16 +61,10 @@ class Observed:
         return contacts_at(self.body, Motion(self.position, self.quaternion, self.twist), self.setting)
 
 
-def joined(parts: Sequence[Observed]) -> Observed:
-    """Return the contacts of several parts of one body in one setting together."""
-    return replace(parts[0], **{name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS})
-
-
 def opened(data: Any) -> list[Any]:
     """Return one or many data sets as a list, each opened if it is the path of its folder."""
-    several = data if isinstance(data, Sequence) and not isinstance(data, str | Path) else [data]
     sets = []
-    for one in several:
+    for one in data if isinstance(data, Sequence) and not isinstance(data, str | Path) else [data]:
         if isinstance(one, str | Path):
             from stiction.data.dataset import DataSet  # needs pyarrow, which opened data do not
 
@@ -118,15 +112,13 @@ def seen_ranges(parts: list[Observed]) -> tuple[Range, Range]:
 
     Beyond them, friction stays constant. The points of a patch share its load. Speeds below 1 mm/s count as that.
     """
-    speeds, loads = zip(*(_speeds_and_loads(part.sliding()) for part in parts))
+    speeds, loads = [], []
+    for sliding in (part.sliding() for part in parts):
+        record: Any = sliding.contacts().record
+        speeds.append(np.linalg.norm(_velocity(record.before, record.centre)[:, :2], axis=1))
+        load = sliding.impulse[:, 2] / sliding.setting.timestep
+        loads.append(load / [_core.material_points(int(n)) for n in record.count])
     return _range(np.maximum(np.concatenate(speeds), 1e-3)), _range(np.concatenate(loads))
-
-
-def _speeds_and_loads(sliding: Observed) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    record: Any = sliding.contacts().record
-    load = sliding.impulse[:, 2] / sliding.setting.timestep
-    slip = np.linalg.norm(_velocity(record.before, record.centre)[:, :2], axis=1)
-    return slip, load / [_core.material_points(int(n)) for n in record.count]
 
 
 def _range(values: NDArray[np.float64]) -> Range:
@@ -136,9 +128,6 @@ def _range(values: NDArray[np.float64]) -> Range:
     low, high = np.quantile(logs, (share, 1 - share))
     margin = max(0.2, 0.5 * (0.5 - (high - low)))  # curves need some width
     return float(low - margin), float(high + margin)
-
-
-# Single points that slide.
 
 
 @dataclass(frozen=True)
@@ -170,8 +159,9 @@ class SlidingPoints:
         """Return some of the points, by index or by mask."""
         return replace(self, **{name: value[which] for name, value in vars(self).items()})
 
+    @property
     def typical(self) -> float:
-        """Return the median coefficient."""
+        """Median coefficient of friction."""
         return _usual_coefficient(np.linalg.norm(self.friction, axis=1) / self.normal)
 
     def loads(self, structure: Structure) -> NDArray[np.float64]:
@@ -191,11 +181,11 @@ class SlidingPoints:
         """Return the derivatives (n, 2, p) of the residuals with respect to the parameters."""
         structure, material = model.structure, model.material(theta)
         J = np.zeros((len(self), 2, model.size))
-        own = model.size - structure.stretch
+        n_shared = model.size - structure.stretch
         for angle, along in self._pushes(structure, material):
             mu = self._coefficients(material, angle, structure) / self.size
-            slopes = material.sensitivity(angle, self.speed, self.loads(structure) / self.timestep)[:, :own]
-            J[..., :own] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
+            slopes = material.sensitivity(angle, self.speed, self.loads(structure) / self.timestep)[:, :n_shared]
+            J[..., :n_shared] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
         if structure.stretch:
             moved = theta.copy()
             moved[-1] += 1e-5
@@ -229,7 +219,7 @@ def sliding_points(parts: list[Observed]) -> SlidingPoints:
     """Return the sliding points among the observed contacts of several bodies, without those that have no friction."""
     found = [_sliding_points(part) for part in parts]
     points = SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in found]) for name in vars(found[0])})
-    usual = points.typical() * points.normal if len(points) else points.normal
+    usual = points.typical * points.normal if len(points) else points.normal
     # Errors of small friction are not relative to it; where there is none at all, a guard of the physics removed it.
     points = replace(points, size=np.hypot(points.size, 0.2 * usual))
     return points.part(np.linalg.norm(points.friction, axis=1) >= 1e-6 * usual)
@@ -271,9 +261,6 @@ def _usual_coefficient(coefficients: NDArray[np.float64]) -> float:
     return float(np.clip(np.median(coefficients), 1e-3, 1e3))
 
 
-# Patches of all kinds.
-
-
 KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
 
 
@@ -307,7 +294,10 @@ class Patches:
         for part in parts:
             if len(part):
                 same.setdefault((id(part.body), id(part.setting)), []).append(part)
-        self.parts = [joined(some) for some in same.values()]
+        self.parts = [
+            replace(some[0], **{name: np.concatenate([getattr(part, name) for part in some]) for name in _COLUMNS})
+            for some in same.values()
+        ]
         self._groups = [_Group(part) for part in self.parts]
         self.throw = np.concatenate([part.throw for part in self.parts] or [np.empty(0, dtype=np.int64)])
 
@@ -318,8 +308,9 @@ class Patches:
         """Return some of the patches, by mask."""
         return Patches([part[mask] for part, mask in zip(self.parts, _cut(which, self.parts))])
 
+    @property
     def typical(self) -> float:
-        """Return the median ratio of friction to the normal impulse, where it slides."""
+        """Median ratio of friction to the normal impulse, where it slides."""
         p = np.concatenate([part.impulse[part.mode == Mode.DYNAMIC] for part in self.parts])
         p = p[p[:, 2] > 0]
         return _usual_coefficient(np.linalg.norm(p[:, :2], axis=1) / p[:, 2])

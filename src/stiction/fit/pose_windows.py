@@ -76,12 +76,9 @@ class Windows:
         names = ["start", "position", "quaternion", "throw"] + ["slopes", "effect"] * (len(self.effect) > 0)
         return replace(self, **{name: getattr(self, name)[which] for name in names})
 
-    def typical(self) -> float:
-        """Return the best of some constant coefficients."""
-        return self._typical
-
     @cached_property
-    def _typical(self) -> float:
+    def typical(self) -> float:
+        """Best of some constant coefficients of friction."""
         guesses = (0.1, 0.2, 0.35, 0.6, 1.0)
         errors = [np.median(_size(self._explained(Material.coulomb(mu))[0])) for mu in guesses]
         return guesses[int(np.argmin(errors))]
@@ -122,10 +119,8 @@ class Windows:
 
     def _above_ground(self, state: State) -> State:
         """Return the states, corrected where they penetrate the ground too deeply to start a simulation."""
-        motion = to_motion(self.body, state)
-        lowest = _core.lowest_heights(self.body.hull, motion.position, motion.quaternion)
-        missing = np.maximum(-0.5 * MAX_START_DEPTH * self.body.diameter - lowest, 0.0)
-        raised = state.position + missing[:, np.newaxis] * [0.0, 0.0, 1.0]
+        missing = -0.5 * MAX_START_DEPTH * self.body.diameter - _lowest_heights(self.body, state)
+        raised = state.position + np.maximum(missing, 0.0)[:, np.newaxis] * [0.0, 0.0, 1.0]
         return State(raised, state.quaternion, state.velocity, state.angular_velocity)
 
     def refined(self, material: Material, rounds: int) -> "Windows":
@@ -134,10 +129,7 @@ class Windows:
         for _ in range(rounds):
             slopes = self._start_slopes(material, start, errors)
             for damping in _DAMPING:
-                trial = self._moved(start, -_apply(_inverse(slopes, damping), errors))
-                again = self.errors(material, trial)
-                better = _size(again) < _size(errors)
-                start, errors = _chosen(better, trial, start), np.where(better[:, np.newaxis], again, errors)
+                start, errors = self._stepped(material, start, errors, _inverse(slopes, damping))
         found = replace(self, start=start, slopes=self._start_slopes(material, start, errors))
         more = replace(material, scale=(1 + _STEP) * material.scale)
         effect = _size(_cut_off(found._unexplained(found.errors(more, start) - errors))) / _STEP
@@ -157,11 +149,20 @@ class Windows:
     def _explained(self, material: Material) -> tuple[NDArray[np.float64], State]:
         """Return the errors (n, k) that no other start explains, and the starts (n,) that explain most."""
         errors = self.errors(material, self.start)
-        trial = self._moved(self.start, -_apply(_inverse(self.slopes, _DAMPING[0]), errors))
+        inverse = _inverse(self.slopes, _DAMPING[0])
+        start, errors = self._stepped(material, self.start, errors, inverse)
+        return self._unexplained(errors), start
+
+    def _stepped(
+        self, material: Material, start: State, errors: NDArray, inverse: NDArray
+    ) -> tuple[State, NDArray[np.float64]]:
+        """Return starts (n,) after one Gauss-Newton step, where that reduces the errors (n, k), and the errors."""
+        trial = self._moved(start, -_apply(inverse, errors))
         again = self.errors(material, trial)
-        better = _size(again) < _size(errors)
-        start = _chosen(better, trial, self.start)
-        return self._unexplained(np.where(better[:, np.newaxis], again, errors)), start
+        better = (_size(again) < _size(errors))[:, np.newaxis]
+        names = ("position", "quaternion", "velocity", "angular_velocity")
+        found = State(*(np.where(better, getattr(trial, name), getattr(start, name)) for name in names))
+        return found, np.where(better, again, errors)
 
     def _unexplained(self, errors: NDArray[np.float64]) -> NDArray[np.float64]:
         return errors - _apply(self.slopes, _apply(self._inverse, errors))
@@ -194,6 +195,11 @@ class Windows:
         return State(start.position + p, quaternion, start.velocity + v, start.angular_velocity + w)
 
 
+def _lowest_heights(body: Body, state: State) -> NDArray[np.float64]:
+    motion = to_motion(body, state)
+    return _core.lowest_heights(body.hull, motion.position, motion.quaternion)
+
+
 def _inverse(slopes: NDArray, damping: float) -> NDArray[np.float64]:
     """Return the matrices (n, 12, k) from errors to the starts that explain them, with a prior of 30 units."""
     transposed = slopes.transpose(0, 2, 1)
@@ -217,16 +223,6 @@ def _cut_off(slopes: NDArray[np.float64]) -> NDArray[np.float64]:
     return slopes * np.minimum(1.0, limit / np.maximum(size, 1e-300))[:, np.newaxis]
 
 
-def _chosen(which: NDArray[np.bool_], first: State, second: State) -> State:
-    """Return the first states where `which` holds, else the second."""
-    names = ("position", "quaternion", "velocity", "angular_velocity")
-    at = which[:, np.newaxis]
-    return State(*(np.where(at, getattr(first, name), getattr(second, name)) for name in names))
-
-
-# The poses of recordings, of trajectories, or of a data set's contacts in the order of steps.
-
-
 @dataclass(frozen=True)
 class Poses:
     """Tosses of a body under `gravity` (3,) [m/s^2]; throw: numbers (n,), equal for copies of one toss."""
@@ -247,7 +243,7 @@ def is_recorded(data: Any) -> bool:
 def recorded_poses(data: Any, body: Body | None) -> Poses:
     """Return the poses of one body."""
     if not is_recorded(data):
-        return _of_contacts(data, body)
+        return _of_contacts(data)
     if isinstance(data, str | Path):
         from stiction.recordings.folder import load_recordings  # needs pyarrow
 
@@ -257,36 +253,30 @@ def recorded_poses(data: Any, body: Body | None) -> Poses:
     if not isinstance(body, Body):
         raise checks.InputError("Poses alone do not say what was thrown: give the stiction.Body as body.")
     if isinstance(data, Trajectory):
-        position = data.position.reshape(-1, *data.position.shape[-2:])
-        quaternion = data.quaternion.reshape(-1, *data.quaternion.shape[-2:])
+        poses = (part.reshape(-1, *part.shape[-2:]) for part in (data.position, data.quaternion))
         frame = np.arange(data.steps + 1)
-        data = Tosses([Toss(frame, p, q, flight=0) for p, q in zip(position, quaternion)], data.timestep)
+        data = Tosses([Toss(frame, p, q, flight=0) for p, q in zip(*poses)], data.timestep)
     tosses, throw = (data.tosses, data.groups) if isinstance(data, Recordings) else (data, np.arange(len(data)))
     return Poses(tosses, body, np.array((0.0, 0.0, -9.81)), throw)
 
 
-def _of_contacts(data: Any, body: Body | None) -> Poses:
+def _of_contacts(data: Any) -> Poses:
     """Return the poses of a data set's contacts, with gaps where the body flew."""
     sets = opened(data)
-    if body is not None:
-        raise checks.InputError("body is for recorded poses; a data set has its own.")
     if len(sets) > 1:
         raise checks.InputError(f"Through rollouts, a material is learned from one data set, got {len(sets)}.")
     rows = sets[0].read(("position", "quaternion", "throw", "step"))
     tosses = []
     for number in np.unique(rows["throw"]):
-        own = np.flatnonzero((rows["throw"] == number) & (rows["step"] >= 0))
-        own = own[np.argsort(rows["step"][own], kind="stable")]
-        if len(own):
-            frame = rows["step"][own].astype(np.int64)
-            poses = (np.asarray(rows[name], dtype=np.float64)[own] for name in ("position", "quaternion"))
+        at = np.flatnonzero((rows["throw"] == number) & (rows["step"] >= 0))
+        at = at[np.argsort(rows["step"][at], kind="stable")]
+        if len(at):
+            frame = rows["step"][at].astype(np.int64)
+            poses = (np.asarray(rows[name], dtype=np.float64)[at] for name in ("position", "quaternion"))
             tosses.append(Toss(frame - frame[0], *poses, flight=0))
     setting = sets[0].setting
     found = Tosses(tosses, setting.timestep)
     return Poses(found, sets[0].body, np.asarray(setting.gravity), np.arange(len(tosses)))
-
-
-# From recorded poses to windows.
 
 
 _LEAST_NOISE = 5e-5, 5e-4  # [m], [rad]: no simulation follows a real body more closely
@@ -305,10 +295,10 @@ def pose_noise(tosses: Tosses) -> Noise:
     return Noise(*(max(factor * size, least) for size, least in zip(usual, _LEAST_NOISE)))
 
 
-def cut(poses: Poses, *, length: float = 0.08) -> Windows:
-    """Return all windows of about `length` [s], and at least 7 frames, in which the body touches the ground."""
+def cut(poses: Poses) -> Windows:
+    """Return all windows of about 80 ms, and at least 7 frames, in which the body touches the ground."""
     tosses, body = poses.tosses, poses.body
-    frames = max(round(length / tosses.timestep), 6)
+    frames = max(round(0.08 / tosses.timestep), 6)
     every = max(1, int(np.ceil(tosses.timestep / 0.002 - 1e-6)))
     noise = pose_noise(tosses) if any(toss.steps >= frames for toss in tosses.tosses) else Noise(*_LEAST_NOISE)
     found = [(k, at) for k, toss in enumerate(tosses.tosses) for at in _window_starts(toss, body, noise, frames)]
@@ -316,9 +306,9 @@ def cut(poses: Poses, *, length: float = 0.08) -> Windows:
         raise checks.InputError(
             f"No {frames + 1} frames in a row show contact with the ground: materials need throws that land."
         )
-    own = [(tosses.tosses[k], slice(at, at + frames + 1)) for k, at in found]
-    position = np.stack([toss.position[window] for toss, window in own])
-    quaternion = np.stack([toss.quaternion[window] for toss, window in own])
+    cuts = [(tosses.tosses[k], slice(at, at + frames + 1)) for k, at in found]
+    position = np.stack([toss.position[window] for toss, window in cuts])
+    quaternion = np.stack([toss.quaternion[window] for toss, window in cuts])
     start = _guessed(position, quaternion, tosses.timestep)
     throw = np.asarray(poses.throw)[[k for k, _ in found]]
     setting = Setting(tosses.timestep / every, poses.gravity)
@@ -327,8 +317,7 @@ def cut(poses: Poses, *, length: float = 0.08) -> Windows:
 
 def _window_starts(toss: Toss, body: Body, noise: Noise, frames: int) -> list[int]:
     """Return the first rows of a toss's windows, one after another from shortly before the touch, without gaps."""
-    motion = to_motion(body, State(toss.position, toss.quaternion))
-    height = _core.lowest_heights(body.hull, motion.position, motion.quaternion)
+    height = _lowest_heights(body, State(toss.position, toss.quaternion))
     near = height < 4.0 * np.hypot(noise.position, 0.5 * body.diameter * noise.rotation)
     touches = np.flatnonzero(near)
     if not len(touches):

@@ -1,6 +1,7 @@
 """Reports of fits: the summary of an identified law in sentences, its table, and pictures of laws and materials."""
 
 import sys
+from collections.abc import Sequence
 from math import isinf
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,6 @@ from stiction.fit.toss_objective import width_of
 from stiction.laws.impact import RESTITUTION_SPEED, SLIP_SPEED
 from stiction.laws.material import Material
 
-# The summary of a body and its law.
-
-
 CERTAIN, ROUGH = 0.1, 0.3  # relative standard errors up to which a number is certain, and known roughly
 STRAIGHT = 2.0  # standard errors below which a difference is not significant
 FEW = 20  # tosses: below, shares are given as counts, and the reader is warned
@@ -39,8 +37,8 @@ class Curves:
     factors: of friction and restitution, drawn from the law's spread (draws, 2)
     """
 
-    def __init__(self, found: IdentifiedBody, draws: int = 400, seed: int = 0) -> None:
-        self.law, rng = found.law, np.random.default_rng(seed)
+    def __init__(self, found: IdentifiedBody, draws: int = 400) -> None:
+        self.law, rng = found.law, np.random.default_rng(0)
         names = [p.name for p in found.parameters]
         rows = drawn_values(found.parameters, found.solution, draws, rng).tolist()
         changes = [vars(found.fitted.material(dict(zip(names, row)))) for row in rows]
@@ -70,29 +68,23 @@ def _friction(found: IdentifiedBody, curves: Curves) -> list[str]:
     greatest = found.loads[1] if found.loads else 200.0  # a hard impact
     at, loads = np.full(2, SLIP_SPEED), np.array([weight, greatest])
     (light, hard), errors = curves.law.friction_at(at, loads), curves.friction(at, loads).std(axis=0)
-    sentence = f"Friction is about {light:.2f}{_number(light, errors[0])}"
+    sentence = f"Friction is about {_number(light, errors[0])}"
     if abs(light - hard) >= STRAIGHT * np.hypot(*errors):
-        in_impacts = f"{hard:.2f}{_number(hard, errors[1])} in impacts of {greatest:.0f} N"
+        in_impacts = f"{_number(hard, errors[1])} in impacts of {greatest:.0f} N"
         sentence = f"{sentence} when it slides under its own weight, {weight:.2g} N, and {in_impacts}"
-    return [f"{sentence}.", *_effective(found), _impacts(found)]
-
-
-def _effective(found: IdentifiedBody) -> list[str]:
-    if found.loads is None:
-        return []
-    low, high = (f"{float(f'{load:.2g}'):g}" for load in found.loads)  # two digits, and no powers of ten
-    return [
-        "Friction and its dependence on load are effective values, those that forecast best where these tosses slip, "
-        f"mostly under {low} to {high} N. They may not hold under other loads, nor in another simulator."
-    ]
-
-
-def _impacts(found: IdentifiedBody) -> str:
-    action = "acts at once, against the slip after the impact"
-    if found.fitted.memory > 1:
-        action = "follows the slip as the impact builds up"
-    losses = sorted(found.tried["impacts"].values())
-    return f"In an impact, friction {action}: the loss is {losses[0]:.3g}, with the other type of law {losses[1]:.3g}."
+    lines = [f"{sentence}."]
+    if found.loads is not None:
+        low, high = (f"{float(f'{load:.2g}'):g}" for load in found.loads)  # two digits, and no powers of ten
+        lines.append(
+            "Friction and its dependence on load are effective values, those that forecast best where these tosses "
+            f"slip, mostly under {low} to {high} N. They may not hold under other loads, nor in another simulator."
+        )
+    builds_up, losses = found.fitted.memory > 1, sorted(found.tried["impacts"].values())
+    action = (
+        "follows the slip as the impact builds up" if builds_up else "acts at once, against the slip after the impact"
+    )
+    others = f"the loss is {losses[0]:.3g}, with the other type of law {losses[1]:.3g}"
+    return [*lines, f"In an impact, friction {action}: {others}."]
 
 
 def _bounce(found: IdentifiedBody, curves: Curves) -> str:
@@ -124,33 +116,27 @@ def _body(found: IdentifiedBody) -> list[str]:
     off = com - fitted.body.com[axes]
     far = float(np.linalg.norm(off))
     error = float(np.sqrt(((off * errors) ** 2).sum()) / max(far, 1e-12)) if far > 0 else float(errors.max())
+    distance = f"{1e3 * far:.1f} ± {1e3 * error:.1f} mm"
     if far < STRAIGHT * max(error, 1e-3 * width):
-        off_by = f"{1e3 * far:.1f} ± {1e3 * error:.1f} mm off"
-        lines = [f"The centre of mass does not differ significantly from the given one (found {off_by})."]
+        differs = f"does not differ significantly from the given one (found {distance} off)"
     else:
         where = ", ".join(f"{1e3 * c:.1f}" for c in off)
-        lines = [
-            f"The centre of mass is {1e3 * far:.1f} ± {1e3 * error:.1f} mm from the given one "
-            f"({where} mm along the body's axes; {_how(far, error)})."
-        ]
+        differs = f"is {distance} from the given one ({where} mm along the body's axes; {_how(far, error)})"
     parts = [_ratio("size", *fitted.found("size")), _ratio("inertia", *fitted.found("inertia"))]
     value, error = fitted.found("rounding")
     parts.append(f"edges are rounded by {1e3 * value:.1f} ± {1e3 * error:.1f} mm")
     sentence = "; ".join(parts)
-    return [*lines, f"{sentence[0].upper()}{sentence[1:]}."]
+    return [f"The centre of mass {differs}.", f"{sentence[0].upper()}{sentence[1:]}."]
 
 
 def _ratio(name: str, value: float, error: float) -> str:
-    percent = f"{100 * abs(value - 1):.1f} ± {100 * error:.1f} %"
+    change = f"{100 * (value - 1):+.1f} ± {100 * error:.1f} %"
     if abs(value - 1) < STRAIGHT * error:
-        return (
-            f"{name} does not differ significantly from the given one ({100 * (value - 1):+.1f} ± {100 * error:.1f} %)"
-        )
-    return f"{name} is {percent} {'greater' if value > 1 else 'smaller'} than given"
+        return f"{name} does not differ significantly from the given one ({change})"
+    return f"{name} is {change[1:]} {'greater' if value > 1 else 'smaller'} than given"
 
 
 def _unobserved(found: IdentifiedBody) -> list[str]:
-    mass = "Recordings of motion do not determine the mass, only its ratio to the inertia."
     fitted = found.fitted
     loose = [
         p.name
@@ -160,11 +146,10 @@ def _unobserved(found: IdentifiedBody) -> list[str]:
         and error > ROUGH * max(abs(value), p.scale)
     ]
     lines = [f"Uncertain: {', '.join(loose)}."] if loose else []
+    mass = "Recordings of motion do not determine the mass, only its ratio to the inertia."
     if found.unobserved:
-        lines.append(f"Not observable in these tosses, kept near the start: {', '.join(found.unobserved)}. {mass}")
-    else:
-        lines.append(mass)
-    return lines
+        mass = f"Not observable in these tosses, kept near the start: {', '.join(found.unobserved)}. {mass}"
+    return [*lines, mass]
 
 
 def _residual(found: IdentifiedBody) -> list[str]:
@@ -178,9 +163,9 @@ def _residual(found: IdentifiedBody) -> list[str]:
             "No residual of friction (by direction, speed and load) or restitution (by speed) was found: the loss of "
             f"left-out tosses, {about['loss']:.3g}, falls by {gain:.2g} ± {error:.2g} at most."
         ]
-    what = [_RESIDUAL[part] for part in about["parts"]]
+    what = ", of ".join(_RESIDUAL[part] for part in about["parts"])
     return [
-        f"A residual dependence of {', of '.join(what)} was learned as a map: the loss of left-out tosses, "
+        f"A residual dependence of {what} was learned as a map: the loss of left-out tosses, "
         f"{about['loss']:.3g}, falls by {about['gain']:.2g} ± {about['gain_error']:.2g}."
     ]
 
@@ -199,9 +184,9 @@ def _forecasts(found: IdentifiedBody) -> list[str]:
         )
         lines += _poor(means, found.still)
     if found.coverage:
-        judged, whose = (held, "held-out") if found.held_out is not None else (fitted, "left-out")
-        shares = ", ".join(f"{r:.0%} regions hold {share_of(judged, s)}" for r, s in found.coverage.items())
-        lines.append(f"Final positions of {judged} {whose} tosses: {shares}.")
+        number, whose = (held, "held-out") if found.held_out is not None else (fitted, "left-out")
+        shares = ", ".join(f"{r:.0%} regions hold {share_of(number, s)}" for r, s in found.coverage.items())
+        lines.append(f"Final positions of {number} {whose} tosses: {shares}.")
     return lines
 
 
@@ -227,7 +212,7 @@ def _poor(means: dict[str, float], still: dict[str, float] | None) -> list[str]:
 
 
 def _number(value: float, error: float) -> str:
-    return f" ± {error:.2g} ({_how(value, error)})"
+    return f"{value:.2f} ± {error:.2g} ({_how(value, error)})"
 
 
 def _share(value: float, error: float) -> str:
@@ -240,9 +225,6 @@ def _how(value: float, error: float) -> str:
     return "known roughly" if error <= ROUGH * abs(value) else "uncertain"
 
 
-# The table of parameters.
-
-
 _CAPTION = (
     "size and inertia are factors on those of the body as given, inertia_y and inertia_z further ones on two of its "
     "moments; com is the centre of mass in the body frame; restitution is that at {restitution:g} m/s, friction that "
@@ -252,28 +234,32 @@ _CAPTION = (
 )
 
 
+def titled_table(title: str, headings: Sequence[str], left: Sequence[str], no_wrap: bool = False) -> Table:
+    """Return a table with these columns. left: those that are aligned on the left"""
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right", no_wrap=no_wrap)
+    return table
+
+
 def print_identified(found: Identified) -> None:
     """Print the table of parameters and the summary."""
     # Files and pipes have no width; rich would assume 80 columns and truncate the names.
     console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
     fitted, held = found.tosses
-    table = Table(title=f"Fitted to {fitted} tosses", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     names = ["parameter", "value", "standard error", "unit", "start"]
     effects = found.effects if isinstance(found, IdentifiedBody) else {}
     if isinstance(found, IdentifiedBody):
         names += ["position", "rotation"]
-        table.caption_justify, table.caption = (
-            "left",
-            _CAPTION.format(
-                restitution=RESTITUTION_SPEED,
-                slip=SLIP_SPEED,
-                tosses=f"{held} held-out" if held else f"{fitted} fitted",
-                width=1e3 * width_of(found.fitted.body),
-            ),
-        )
-    for name in names:
-        table.add_column(name, justify="left" if name in ("parameter", "unit") else "right", no_wrap=True)
+    table = titled_table(f"Fitted to {fitted} tosses", names, left=("parameter", "unit"), no_wrap=True)
     if isinstance(found, IdentifiedBody):
+        table.caption_justify = "left"
+        table.caption = _CAPTION.format(
+            restitution=RESTITUTION_SPEED,
+            slip=SLIP_SPEED,
+            tosses=f"{held} held-out" if held else f"{fitted} fitted",
+            width=1e3 * width_of(found.fitted.body),
+        )
         units = {"gravity": "m/s^2", "gravity_x": "m/s^2", "drag": "1/s"}
         flight = {"gravity": found.fitted.gravity, **found.fitted.shape, **found.fitted.slowed}
         for name, (value, error) in flight.items():
@@ -289,39 +275,30 @@ def print_identified(found: Identified) -> None:
     console.print(f"Took {found.seconds:.0f} s.")
 
 
-# Pictures.
-
-
 _LINE, _PALE, _TRUE = colours.as_hex(colours.STICTION), "#e3e7ec", colours.as_hex(colours.TRUTH)
 
 
 def plot_identified(found: IdentifiedBody, path: str | Path) -> None:
     """Draw friction and restitution; dark bands: uncertainty of the fit, light ones: also spread between tosses."""
     path = checked_picture(path)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 4), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
-    curves = Curves(found)
+    figure, curves = _figure(f"Identified from {found.tosses[0]} tosses"), Curves(found)
     law, (friction, restitution) = curves.law, curves.factors.T
     directed = law.residual is not None and "direction" in law.residual.depends_on
     axes = figure.subplots(1, 4 if directed else 3)
     weight = found.law.body.mass * -found.law.gravity[2]
     speed, load = (np.geomspace(*limits, 100) for limits in ((0.02, 2.0), (1.0, 300.0)))
     under, at = np.full(100, weight), np.full(100, SLIP_SPEED)
-    _band(axes[0], speed, law.friction_at(speed, under), curves.friction(speed, under), friction)
-    _band(axes[1], load, law.friction_at(at, load), curves.friction(at, load), friction)
-    drawn = curves.restitution(speed)
-    _band(axes[2], speed, law.restitution_at(speed), drawn, restitution)
-    _name(axes[0], "slip speed [m/s]", "friction coefficient", f"sliding under its weight, {weight:.3g} N")
-    _name(axes[1], "load [N]", "friction coefficient", f"slipping at {SLIP_SPEED:g} m/s")
-    _name(axes[2], "approach speed [m/s]", "restitution", "bounce" if found.fitted.bounces else "no bounce")
+    names = "slip speed [m/s]", "friction coefficient", f"sliding under its weight, {weight:.3g} N"
+    _panel(axes[0], names, speed, law.friction_at(speed, under), curves.friction(speed, under), friction)
+    names = "load [N]", "friction coefficient", f"slipping at {SLIP_SPEED:g} m/s"
+    _panel(axes[1], names, load, law.friction_at(at, load), curves.friction(at, load), friction)
+    names = "approach speed [m/s]", "restitution", "bounce" if found.fitted.bounces else "no bounce"
+    _panel(axes[2], names, speed, law.restitution_at(speed), curves.restitution(speed), restitution)
     if directed:
         angle = np.linspace(-np.pi, np.pi, 100)
         drawn = curves.friction(at, under, angle)
-        _band(axes[3], np.degrees(angle), law.friction_at(at, under, angle), drawn, friction)
-        _name(axes[3], "direction of slip [degrees]", "friction coefficient", f"at {SLIP_SPEED:g} m/s, {weight:.3g} N")
+        names = "direction of slip [degrees]", "friction coefficient", f"at {SLIP_SPEED:g} m/s, {weight:.3g} N"
+        _panel(axes[3], names, np.degrees(angle), law.friction_at(at, under, angle), drawn, friction)
         axes[3].set_xscale("linear")
     of_friction = [*axes[:2], *axes[3:]]
     top = max(axis.get_ylim()[1] for axis in of_friction)
@@ -329,7 +306,6 @@ def plot_identified(found: IdentifiedBody, path: str | Path) -> None:
         axis.set_ylim(0, top)
     axes[2].set_ylim(0, max(0.1, axes[2].get_ylim()[1]))
     axes[0].legend(frameon=False, loc="lower right")
-    figure.suptitle(f"Identified from {found.tosses[0]} tosses", x=0.01, ha="left")
     with whole_file(path) as temporary:
         figure.savefig(temporary, metadata={"Software": None})
 
@@ -342,20 +318,24 @@ def checked_picture(path: str | Path) -> Path:
     return Path(path)
 
 
-def _band(axes: Any, x: NDArray, line: NDArray, drawn: NDArray, factors: NDArray) -> None:
+def _figure(title: str) -> Any:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(12, 4), dpi=130, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, x=0.01, ha="left")
+    return figure
+
+
+def _panel(axes: Any, names: tuple[str, str, str], x: NDArray, line: NDArray, drawn: NDArray, factors: NDArray) -> None:
     """Draw a curve (n,), 90 % of those within its uncertainty (draws, n), and 90 % of those of single tosses."""
     wide = np.quantile(np.clip(drawn * factors[:, np.newaxis], 0.0, None), (0.05, 0.95), axis=0)
     narrow = np.quantile(drawn, (0.05, 0.95), axis=0)
     axes.fill_between(x, *wide, color=_LINE, alpha=0.15, linewidth=0, label="90 % of tosses")
     axes.fill_between(x, *narrow, color=_LINE, alpha=0.35, linewidth=0, label="90 % band of the law")
     axes.plot(x, line, color=_LINE, label="identified")
-
-
-def _name(axes: Any, x: str, y: str, title: str) -> None:
-    axes.set_xscale("log")
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.set_title(title)
+    axes.set(xscale="log", xlabel=names[0], ylabel=names[1], title=names[2])
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
 
@@ -365,11 +345,7 @@ def plot_material(material: Material, path: str | Path, *, truth: Any = None, ti
 
     truth: the true material, or any object with its method `friction`, drawn below
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 4), dpi=130, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = _figure(title)
     seen = material.info.get("seen", {"speeds": [0.01, 3.0], "loads": [1.0, 100.0]})
     speed, load = (float(np.sqrt(low * high)) for low, high in (seen["speeds"], seen["loads"]))
     angles = np.linspace(0, 2 * np.pi, 181) + 1e-3  # exactly along an axis, only one side of a box slips
@@ -385,14 +361,12 @@ def plot_material(material: Material, path: str | Path, *, truth: Any = None, ti
         at = (x, np.full(200, load)) if place == 2 else (np.full(200, speed), x)
         axes.axvspan(*limits, color=_PALE, zorder=0, label="seen")
         _material_band(axes, (material, truth), x, np.zeros(200), *at)
-        axes.set_xscale("log")
+        title = f"at a load of {load:.3g} N" if place == 2 else f"at a speed of {speed:.3g} m/s"
+        axes.set(xscale="log", xlabel=f"{name} [{unit}]", title=title)
         axes.set_ylim(0, 1.1 * axes.get_ylim()[1])
-        axes.set_xlabel(f"{name} [{unit}]")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.set_title(f"at a load of {load:.3g} N" if place == 2 else f"at a speed of {speed:.3g} m/s")
     figure.axes[1].set_ylabel("friction coefficient")
     figure.axes[1].legend(frameon=False)
-    figure.suptitle(title, x=0.01, ha="left")
     with whole_file(Path(path)) as temporary:
         figure.savefig(temporary, metadata={"Software": None})
 

@@ -6,6 +6,7 @@ fitted tosses in other folds. Held-out tosses take no part.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -50,11 +51,11 @@ class Form:
     def residual(self, values: NDArray[np.float64]) -> Residual:
         """Return the residual with these coefficients (p,)."""
         cut = np.split(values, np.cumsum([_SIZES[part] for part in self.parts])[:-1])
-        own = dict(zip(self.parts, cut))
-        cosines, sines = own.get("direction", np.empty(0)).reshape(2, -1)
-        speed, load = _curve((SLOWEST_SLIP, 2.0), own.get("speed")), _curve(self.loads, own.get("load"))
+        values_of = dict(zip(self.parts, cut))
+        cosines, sines = values_of.get("direction", np.empty(0)).reshape(2, -1)
+        speed, load = _curve((SLOWEST_SLIP, 2.0), values_of.get("speed")), _curve(self.loads, values_of.get("load"))
         factor = Material(1.0, cosines=cosines, sines=sines, speed=speed, load=load)
-        return Residual(factor, _curve((0.03, 3.0), own.get("restitution")))
+        return Residual(factor, _curve((0.03, 3.0), values_of.get("restitution")))
 
 
 def _curve(limits: tuple[float, float], coefficients: NDArray[np.float64] | None) -> Curve | None:
@@ -88,7 +89,7 @@ def fit_residual(
     report: dict[str, Any] = {"loss": float(search.before.mean()), "tried": tried, "parts": []}
     if chosen:
         form = Form.of(law, chosen)
-        gain, error = search.gain(search.fitted_apart(form), search.before)
+        gain, error = clustered_mean(search.before - search.left_out_losses(form, search.fitted), search.groups)
         report |= {"gain": gain, "gain_error": error}
         if gain > CLEARLY * error:
             law = law.with_residual(form.residual(search.fitted(form, np.arange(len(tosses)))))
@@ -125,13 +126,9 @@ class _Search:
     def prepare(self, progress: Callable[[int, int], None]) -> None:
         """Linearise all parts at once, toss by toss, from which each fold takes its own."""
         everyone, none = np.arange(len(self.tosses)), np.zeros(len(self.form.names))
-        run, done = self.simulation(everyone), [0]
-
-        def advance() -> None:
-            done[0] += 1
-            progress(done[0], len(none) + 2)
-
+        run, done = self.simulation(everyone), count(1)
         options = TossFit(self.stage.width, 0, ridge=0.0)
+        advance = lambda: progress(next(done), len(none) + 2)  # noqa: E731
         problem = TossProblem(lambda x: run(self.form, x), self.form.parameters, options, advance)
         normal = problem.normal_equations(none, problem.residuals(none))
         shape = len(self.stage.windows), len(everyone)
@@ -147,8 +144,8 @@ class _Search:
             found = {}
             for more in self.form.parts:
                 if more not in parts:
-                    losses = self.stepped_apart(Form.of(self.law, [*parts, more]))
-                    found[more] = (losses, *self.gain(losses, now))
+                    losses = self.left_out_losses(Form.of(self.law, [*parts, more]), self.stepped)
+                    found[more] = (losses, *clustered_mean(now - losses, self.groups))
             best = max(found, key=lambda name: found[name][1])
             losses, gain, error = found[best]
             for name, (_, its_gain, its_error) in found.items():
@@ -158,27 +155,19 @@ class _Search:
             parts, now = [*parts, best], losses
         return parts, tried
 
-    def gain(self, losses: NDArray[np.float64], before: NDArray[np.float64]) -> tuple[float, float]:
-        """Return the decrease of the mean loss, and its standard error."""
-        return clustered_mean(before - losses, self.groups)
-
-    def stepped_apart(self, form: Form) -> NDArray[np.float64]:
-        """Return the loss of each toss (n,) after one step of Gauss-Newton on the tosses of other folds."""
-        columns = [self.form.names.index(name) for name in form.names]
-        return self._apart(form, lambda others: self._step(others, columns))
-
-    def fitted_apart(self, form: Form) -> NDArray[np.float64]:
-        """Return the loss of each toss (n,) after the whole fit to the tosses of other folds."""
-        return self._apart(form, lambda others: self.fitted(form, others))
-
-    def _apart(self, form: Form, learn: Callable[[NDArray[np.int64]], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def left_out_losses(
+        self, form: Form, learn: Callable[[Form, NDArray[np.int64]], NDArray[np.float64]]
+    ) -> NDArray[np.float64]:
+        """Return the loss of each toss (n,) with coefficients learned from the tosses of other folds."""
         result = self.before.copy()
         for k in range(FOLDS):
             left = np.flatnonzero(self.fold == k)
-            result[left] = self.losses(left, form, learn(np.flatnonzero(self.fold != k)))
+            result[left] = self.losses(left, form, learn(form, np.flatnonzero(self.fold != k)))
         return result
 
-    def _step(self, others: NDArray[np.int64], columns: Sequence[int]) -> NDArray[np.float64]:
+    def stepped(self, form: Form, others: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the coefficients of a form (p,) after one step of Gauss-Newton on these tosses."""
+        columns = [self.form.names.index(name) for name in form.names]
         pull = 2 * PULL * self.before[others].mean() / len(others)
         H = self.curvatures[others].mean(axis=0)[np.ix_(columns, columns)] + pull * np.eye(len(columns))
         found = -SCALE * np.linalg.solve(H, self.gradients[others].mean(axis=0)[columns])
@@ -188,6 +177,6 @@ class _Search:
     def fitted(self, form: Form, which: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the coefficients of a form (p,), fitted to these tosses."""
         run = self.simulation(which)
-        # The ridge counts each window of a toss: as much a toss as in `_step`.
+        # The ridge counts each window of a toss: as much a toss as in `stepped`.
         options = TossFit(self.stage.width, 3, ridge=PULL * len(self.stage.windows), errors=False)
         return options.solve(lambda x: run(form, x), form.parameters, np.zeros(len(form.names))).values

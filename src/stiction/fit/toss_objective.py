@@ -5,8 +5,10 @@ the recording. `fit` minimises the loss of its residuals (gauss_newton.py), stag
 bodies, jointed parts and other simulators are models of this kind.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -16,7 +18,7 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
-from stiction.fit.gauss_newton import Parameter, Residuals, Solution, TossFit, toss_losses
+from stiction.fit.gauss_newton import Parameter, Residuals, Solution, TossFit, named, toss_losses
 from stiction.laws.impact import INCREMENTS, RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
 from stiction.recordings.flight_estimate import shaped
 from stiction.recordings.tosses import Tosses
@@ -257,18 +259,19 @@ def fit(
     solution, free = None, np.ones(len(values), dtype=bool)
     for number, stage in enumerate(stages):
         some = tosses if stage.max_tosses is None else tosses[drawn(len(tosses), stage.max_tosses, 0)]
-        known = {p.name: value for p, value in zip(parameters, values.tolist())}
+        known = named(parameters, values)
         free = np.array([p.name not in stage.later for p in parameters])
         moving = [p for p, moves in zip(parameters, free) if moves]
 
         def simulate(x, stage=stage, some=some, known=known, moving=moving) -> Residuals:
-            return model.residuals(known | {p.name: v for p, v in zip(moving, x.tolist())}, some, stage.windows)
+            return model.residuals(known | named(moving, x), some, stage.windows)
 
         last = errors and number == len(stages) - 1
         options = TossFit(stage.width, stage.iterations, ridge=0.2, errors=last, windows=len(stage.windows))
-        counter = _Counter(number, len(stages), (stage.iterations + 1) * (len(moving) + 1) + 1, progress)
-        solution = options.solve(simulate, moving, values[free], counter.advance)
-        counter.finish()
+        n_most, done = (stage.iterations + 1) * (len(moving) + 1) + 1, count(1)  # simulations, at most
+        advance = partial(_advance, progress, number, len(stages), n_most, done)
+        solution = options.solve(simulate, moving, values[free], advance)
+        progress((number + 1) * n_most, len(stages) * n_most)
         values[free] = solution.values
         losses += solution.losses
     assert solution is not None
@@ -277,18 +280,6 @@ def fit(
     return Solution(values, covariance, observed, losses)
 
 
-class _Counter:
-    """The progress of one of several stages of equal weight; its number of simulations is known at most."""
-
-    def __init__(self, stage: int, n_stages: int, most: int, progress: Progress) -> None:
-        self.done, self.stage, self.n_stages, self.most, self.progress = 0, stage, n_stages, most, progress
-
-    def advance(self) -> None:
-        """Count one simulation."""
-        self.done = min(self.done + 1, self.most)
-        self.progress(self.stage * self.most + self.done, self.n_stages * self.most)
-
-    def finish(self) -> None:
-        """Count all of them."""
-        self.done = self.most - 1
-        self.advance()
+def _advance(progress: Progress, stage: int, n_stages: int, n_most: int, done: Iterator[int]) -> None:
+    """Report one more simulation of a stage; all stages weigh the same."""
+    progress(stage * n_most + min(next(done), n_most), n_stages * n_most)

@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -19,6 +18,7 @@ from stiction.fit.material_choice import Progress
 from stiction.fit.material_learning import learned_from_contacts, learned_from_windows
 from stiction.fit.material_points import opened
 from stiction.fit.pose_windows import cut, is_recorded, recorded_poses
+from stiction.fit.report import plot_material, titled_table
 from stiction.laws.material import Material
 from stiction.laws.modelfile import to_be_written
 
@@ -52,16 +52,13 @@ def train_material(
     if not 0 < held_out < 1:
         raise checks.InputError(f"held_out must be a share between 0 and 1, got {held_out:g}.")
     recorded = is_recorded(data)
+    if body is not None and not recorded:
+        raise checks.InputError("body is for recorded poses; a data set has its own.")
     if through == "rollouts" or (through == "auto" and recorded):
         return learned_from_windows(cut(recorded_poses(data, body)), seed=seed, held_out=held_out, progress=progress)
     if recorded:
         raise checks.InputError('Poses alone have no impulses of single steps: learn from them through="rollouts".')
-    if body is not None:
-        raise checks.InputError("body is for recorded poses; a data set has its own.")
     return learned_from_contacts(opened(data), seed=seed, held_out=held_out, progress=progress)
-
-
-# The command.
 
 
 def run(
@@ -75,18 +72,16 @@ def run(
 ) -> Material:
     """Learn a material, print it, and write it to `out`, a plot beside it, and figures to `json`."""
     given = data[0] if len(data) == 1 else data
-    began = time.monotonic()
+    started = time.monotonic()
     with to_be_written(out), parts() as progress:
         material = train_material(given, through=through, body=body, seed=seed, progress=progress)
         material.save(out)
     _print(material)
     info = material.info
     what = "contacts" if "contacts" in info else "windows"
-    taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - began:.0f} s"
+    taken = f"{info['throws']:,} throws, {info[what]:,} {what}, {time.monotonic() - started:.0f} s"
     print(f"Learned from {taken}. Wrote {out}.")
     if find_spec("matplotlib") is not None:
-        from stiction.fit.report import plot_material
-
         picture = out.with_suffix(".png")
         plot_material(material, picture)
         print(f"Wrote {picture}")
@@ -114,36 +109,23 @@ def _print(material: Material) -> None:
             highlight=False,
         )
     else:
-        console.print(_judged(info["held_out"]))
+        columns = ("patch", "contacts", "modes", "friction error", "noise")
+        table = titled_table("held-out throws", columns, left=("patch",))
+        for kind, row in info["held_out"].items():
+            shares = [row.get(name) for name in ("modes", "friction_error", "noise_floor")]
+            table.add_row(kind, f"{row['contacts']:,}", *("-" if share is None else f"{share:.3%}" for share in shares))
+        console.print(table)
     if info["warning"]:
         console.print(f"[bold]Warning:[/bold] {info['warning']}")
 
 
-def _judged(held_out: dict[str, Any]) -> Table:
-    good = _table("held-out throws", "patch", "contacts", "modes", "friction error", "noise")
-    for kind, row in held_out.items():
-        shares = [_share(row, name) for name in ("modes", "friction_error", "noise_floor")]
-        good.add_row(kind, f"{row['contacts']:,}", *shares)
-    return good
-
-
 def _tried(title: str, column: str, rows: list[dict[str, Any]]) -> Table:
     """Return a table of what was tried: the chosen one first, in bold, then the five best others."""
-    table = _table(title, column.replace("_", " "), "parameters", "held-out error", "±")
+    heading = column.replace("_", " ")
+    table = titled_table(title, (heading, "parameters", "held-out error", "±"), left=(heading,))
     rows = sorted(rows, key=lambda row: (not row["chosen"], row["held_out_error"]))
     for row in rows[:6]:
         name = row[column] + (", ellipse" if column == "switches" and "ellipse" in row["depends_on"] else "")
         error = f"{row['held_out_error']:.3%}", f"{row['standard_error']:.3%}"
         table.add_row(name, str(row["parameters"]), *error, style="bold" if row["chosen"] else "")
     return table
-
-
-def _table(title: str, *headings: str) -> Table:
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
-    for heading in headings:
-        table.add_column(heading, justify="left" if heading in ("switches", "depends on", "patch") else "right")
-    return table
-
-
-def _share(row: dict[str, Any], name: str) -> str:
-    return f"{row[name]:.3%}" if row.get(name) is not None else "-"
