@@ -20,9 +20,11 @@ from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
 from stiction.viewer.pieces import Piece
 from stiction_studies.page import raycast
+from stiction_studies.page.camera import Array, Camera, camera_axes
 from stiction_studies.page.motions_shown import Motion, Scene
-from stiction_studies.page.raycast import Camera, Hull
-from stiction_studies.page.replay import GREY, ReplayStage, SceneStage
+from stiction_studies.page.poster import GREY
+from stiction_studies.page.raycast import Hull
+from stiction_studies.page.replay import ReplayStage, SceneStage
 from stiction_studies.page.section import Replay, read_replay
 
 FORMATS = (".webp", ".gif")
@@ -147,10 +149,7 @@ class Film:
 
     @cached_property
     def _axes(self) -> NDArray[np.float64]:
-        back = np.append(self._toward[:2], 0.42)
-        back /= np.linalg.norm(back)
-        right = np.array([-back[1], back[0], 0.0]) / np.hypot(back[0], back[1])
-        return np.stack([right, np.cross(back, right), back], axis=1)
+        return camera_axes(np.append(self._toward[:2], 0.42))
 
     @cached_property
     def _seen(self) -> NDArray[np.float64]:
@@ -281,11 +280,11 @@ def picture(film: Film, number: int) -> NDArray[np.uint8]:
 
 
 def _panel(
-    camera: raycast.Camera,
-    empty: tuple[raycast.Array, raycast.Array | None],
-    hulls: list[raycast.Hull],
+    camera: Camera,
+    empty: tuple[Array, Array | None],
+    hulls: list[Hull],
     color: Colour,
-    outline: list[raycast.Hull],
+    outline: list[Hull],
 ) -> NDArray[np.uint8]:
     """One run, on a copy of the empty ground."""
     picture, points = empty[0].copy(), empty[1]
@@ -304,7 +303,7 @@ def _panel(
     return np.clip(mean + 0.5, 0, 255).astype(np.uint8)
 
 
-def _draw(picture: raycast.Array, lines: NDArray[np.bool_], strength: float) -> None:
+def _draw(picture: Array, lines: NDArray[np.bool_], strength: float) -> None:
     picture[lines] += strength * (np.array(colours.INK, np.float32) - picture[lines])
 
 

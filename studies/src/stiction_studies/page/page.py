@@ -188,7 +188,7 @@ def _plotly() -> str:
 
 def _player() -> str:
     """viser's player as one self-contained HTML file, with PLACEHOLDER for the recording."""
-    from stiction_studies.page.sight import quiet_server
+    from stiction_studies.page.replay import quiet_server
 
     with quiet_server() as server:
         empty = base64.b64encode(server.get_scene_serializer().serialize()).decode()
