@@ -173,7 +173,7 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
         pytest.importorskip(module)
     called = []
     for module, name in (
-        ("stiction.data.collecting", "carry_out"),
+        ("stiction.data.collecting", "run_plan"),
         ("stiction.training.from_data", "train_from"),
         ("stiction.evaluation.evaluate", "run"),
         ("stiction_studies.commands", "run"),

@@ -95,7 +95,7 @@ def test_a_piece_covers_what_is_behind_it_and_shades_the_ground():
     camera = Camera(np.array([0.0, -2.0, 0.5]), axes, 100.0, (100, 100))
     near, far = (hull.placed(np.array([0.0, y, 0.5]), np.eye(3)) for y in (-0.5, 0.5))
     for order, first in (([near, far], 0), ([far, near], 1)):
-        layer = raycast.Layer.of(camera, order)
+        layer = raycast.Layer(camera, order)
         assert layer.owner[50, 50] == first
         assert layer.depth[50, 50] == pytest.approx(1.4, abs=1e-5)  # to its face at y = -0.6
         assert layer.normal[50, 50] == pytest.approx([0, -1, 0], abs=1e-6)

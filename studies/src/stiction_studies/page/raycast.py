@@ -5,7 +5,7 @@ through another plane before. The same test, from the ground towards the light, 
 would need PyOpenGL and a GL driver on the user's machine, and draws neither creases nor outlines.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,29 +51,18 @@ class Hull:
         return Hull(self.body, normal, offset, self.corners @ turn.T + position, self.plain)
 
 
-@dataclass
 class Layer:
     """The first hits of a camera's rays: distance along the view [m], normal, and index of the piece, -1 for none."""
 
-    camera: Camera
-    depth: Array = field(init=False)
-    normal: Array = field(init=False)
-    owner: NDArray[np.int16] = field(init=False)
-
-    def __post_init__(self) -> None:
-        shape = self.camera.size[::-1]
+    def __init__(self, camera: Camera, hulls: list[Hull]) -> None:
+        """Cast the rays at pieces in world axes."""
+        self.camera, shape = camera, camera.size[::-1]
         self.depth, self.owner = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int16)
         self.normal = np.zeros((*shape, 3), np.float32)
-
-    @classmethod
-    def of(cls, camera: Camera, hulls: list[Hull]) -> "Layer":
-        """The hits on these pieces, in world axes."""
-        layer = cls(camera)
         for number, hull in enumerate(hulls):
-            layer.add(number, hull)
-        return layer
+            self._add(number, hull)
 
-    def add(self, number: int, hull: Hull) -> None:
+    def _add(self, number: int, hull: Hull) -> None:
         """Cast the rays at a piece in world axes."""
         box = self.camera.box(hull.corners)
         if box is None:
