@@ -300,16 +300,16 @@ def test_ray_addresses_that_do_not_answer_are_refused(plan, tmp_path, address, s
 
 
 def test_options_mean_a_plan(tmp_path):
-    plan = collection_plan(CollectOptions("link", out=tmp_path, spin=(-1, 1)))
+    plan = collection_plan(CollectOptions(body="link", out=tmp_path, spin=(-1, 1)))
     assert plan.truth == GroundTruth("dantzig", (0.6,)) and plan.body.size == (0.5, 0.1, 0.08)
     assert plan.ranges.spin == (-1, 1) and plan.ranges.horizontal == (-6, 6)
-    two = collection_plan(CollectOptions("box", out=tmp_path, truth="coulomb-box", friction=(0.75, 1.5), mass=2.0))
+    two = collection_plan(CollectOptions(body="box", out=tmp_path, truth="coulomb-box", friction=(0.75, 1.5), mass=2.0))
     assert two.truth.friction == (0.75, 1.5) and two.body.mass == 2.0 and two.ranges == ThrowRanges()
-    assert collection_plan(CollectOptions("box:1,1,1", out=tmp_path)).truth.friction == (0.5,)
+    assert collection_plan(CollectOptions(body="box:1,1,1", out=tmp_path)).truth.friction == (0.5,)
 
 
 def test_the_command_ends_with_a_table_and_a_warning(tmp_path, capsys):
-    options = CollectOptions("rectangle", out=tmp_path, throws=3, steps=200, truth="coulomb-box", workers=1)
+    options = CollectOptions(body="rectangle", out=tmp_path, throws=3, steps=200, truth="coulomb-box", workers=1)
     collect_command(options)
     said = " ".join(capsys.readouterr().out.split())
     assert "static" in said and "surface" in said and f"of 3 throws in {tmp_path}" in said

@@ -29,7 +29,7 @@ def test_the_law_brings_its_body_and_gravity(path, tmp_path):
     assert plan.body.to_dict() == LAW.body.to_dict() and plan.gravity == LAW.gravity
     assert Plan.from_dict(plan.to_dict()).fingerprint == plan.fingerprint
     with pytest.raises(InputError, match=r"Give a BODY .* or --law"):
-        collection_plan(CollectOptions("box", out=tmp_path, law=str(path)))
+        collection_plan(CollectOptions(body="box", out=tmp_path, law=str(path)))
     with pytest.raises(InputError, match=r"Give a BODY .* or --law"):
         collection_plan(CollectOptions(out=tmp_path))
 

@@ -15,6 +15,7 @@ pytest.importorskip("viser")
 
 from stiction_studies.page import animation, raycast
 from stiction_studies.page.animation import FPS, Film, shown_speed
+from stiction_studies.page.camera import Camera
 from stiction_studies.page.section import read_replay
 
 BOX = stiction.Body.box(size=(0.2, 0.2, 0.2), mass=1.0)
@@ -91,10 +92,10 @@ def test_the_outline_of_the_truth_is_drawn_where_it_is():
 def test_a_piece_covers_what_is_behind_it_and_shades_the_ground():
     hull = raycast.Hull.of(a_piece())
     axes = np.stack([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]], axis=1)  # from -y
-    camera = raycast.Camera(np.array([0.0, -2.0, 0.5]), axes, 100.0, (100, 100))
+    camera = Camera(np.array([0.0, -2.0, 0.5]), axes, 100.0, (100, 100))
     near, far = (hull.placed(np.array([0.0, y, 0.5]), np.eye(3)) for y in (-0.5, 0.5))
     for order, first in (([near, far], 0), ([far, near], 1)):
-        layer = raycast.Layer.of(camera, order)
+        layer = raycast.Layer(camera, order)
         assert layer.owner[50, 50] == first
         assert layer.depth[50, 50] == pytest.approx(1.4, abs=1e-5)  # to its face at y = -0.6
         assert layer.normal[50, 50] == pytest.approx([0, -1, 0], abs=1e-6)

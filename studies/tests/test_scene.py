@@ -16,7 +16,8 @@ pytest.importorskip("jinja2")
 pytest.importorskip("viser")
 publish = pytest.importorskip("stiction_studies.page.page").publish
 
-from stiction_studies.page.replay import GREY, SceneStage
+from stiction_studies.page.poster import GREY
+from stiction_studies.page.replay import SceneStage
 
 TETRAHEDRON = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]])
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])

@@ -78,7 +78,7 @@ CASES = {
     "throw": "one thrown box, a step in flight, in contact and over whole throws",
     "batch": "many thrown boxes at once, with one thread and with two",
     "materials": "what laws of materials cost beside networks, by kind of patch and mode",
-    "points": "a prism that lies and slides on 4 to 1,024 contact points",
+    "points": "a prism at rest and sliding on 4 to 1,024 contact points",
     "chain": "a three-link chain that drags its last link over the ground",
     "quadruped": "a robot that trots on four feet with a law",
     "start": "import, a whole throw and a first step in MuJoCo, each from the start of a fresh process",

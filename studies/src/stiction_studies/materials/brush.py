@@ -18,7 +18,7 @@ slip after the step, so that no contact adds energy. The solver is written for b
 those of the core.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,7 +89,7 @@ class BrushLaw(Law):
     def respond(self, contacts: Contacts | _core.Contacts) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Impulses (n, 6) about the centre of mass, and modes (n,): static where the ground holds, else derived."""
         contacts = native_of(contacts)
-        problem = _Problem.of(self.brush, contacts)
+        problem = _Problem(self.brush, contacts)
         solved = problem.solve()
         self.unsolved += int((~solved).sum())
         impulse = problem.impulse()
@@ -121,7 +121,6 @@ def _pushes(contacts: _core.Contacts, i: int, held: NDArray[np.float64]) -> bool
     return bool(held[2] > 0 and (gap <= 1e-6 * held[2]).all())
 
 
-@dataclass
 class _Problem:
     """The equations of m contacts of at most K corners each, and the iterate.
 
@@ -132,25 +131,8 @@ class _Problem:
     share: slip over its regularised length, an unknown of its own, (m, K, B, 2)
     """
 
-    mu: float
-    speed: float
-    inverse: NDArray[np.float64]
-    v1: NDArray[np.float64]
-    there: NDArray[np.bool_]
-    normal: NDArray[np.float64]
-    tangent: NDArray[np.float64]
-    give: NDArray[np.float64]
-    v: NDArray[np.float64] = field(init=False)
-    n: NDArray[np.float64] = field(init=False)
-    share: NDArray[np.float64] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.v, self.n = self.v1.copy(), np.zeros(self.there.shape)
-        self.share = np.zeros(self.tangent.shape[:-1])
-
-    @classmethod
-    def of(cls, brush: Brush, contacts: _core.Contacts) -> "_Problem":
-        """The problem of a step's contacts."""
+    def __init__(self, brush: Brush, contacts: _core.Contacts) -> None:
+        self.mu, self.speed = brush.friction_coefficient, brush.speed
         count = contacts.record.count
         m, most = len(contacts), int(count.max(initial=1))
         places = np.zeros((m, most, 3))
@@ -166,18 +148,10 @@ class _Problem:
         tangent[..., 0, 4], tangent[..., 1, 3] = z[..., np.newaxis], -z[..., np.newaxis]
         tangent[..., 0, 5] = -(y[..., np.newaxis] + bristles[:, 1])
         tangent[..., 1, 5] = x[..., np.newaxis] + bristles[:, 0]
-        inverse = np.array(contacts.inverse_inertia)
-        give = np.einsum("mki,mij,mkj->mk", normal, inverse, normal)
-        return cls(
-            brush.friction_coefficient,
-            brush.speed,
-            inverse,
-            contacts.record.velocity.copy(),
-            there,
-            normal,
-            tangent,
-            give,
-        )
+        self.inverse, self.v1 = np.array(contacts.inverse_inertia), contacts.record.velocity.copy()
+        self.there, self.normal, self.tangent = there, normal, tangent
+        self.give = np.einsum("mki,mij,mkj->mk", normal, self.inverse, normal)
+        self.v, self.n, self.share = self.v1.copy(), np.zeros(there.shape), np.zeros(tangent.shape[:-1])
 
     def solve(self) -> NDArray[np.bool_]:
         """Solve for v and n; returns which contacts have converged, (m,)."""

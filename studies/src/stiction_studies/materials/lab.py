@@ -17,7 +17,7 @@ from stiction.data.ground_truth import to_truth
 from stiction.evaluation.single_steps import Fresh, friction_error
 from stiction.fit.train_material import train_material
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
-from stiction.laws.law import GRAVITY, NativeLaw
+from stiction.laws.law import GRAVITY
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.training.examples import contacts_of, read_instances
@@ -104,10 +104,10 @@ class Lab:
 
         return kept(self.folder / "figures", key, measure)
 
-    def shipped_figures(self, name: str, law: NativeLaw, plan: Plan) -> dict[str, Any]:
+    def shipped_figures(self, name: str, plan: Plan) -> dict[str, Any]:
         """Figures of a shipped law."""
         key = ["given", name, self._key(plan)]
-        return kept(self.folder / "figures", key, lambda: self._test_set(plan).evaluate(law, self.seed))
+        return kept(self.folder / "figures", key, lambda: self._test_set(plan).evaluate(load(name), self.seed))
 
     def chaos(self, plan: Plan) -> dict[str, Any]:
         """Errors of the ground truth against itself from perturbed starts: a lower bound on the error of any law."""

@@ -141,7 +141,7 @@ def dart(lab: Lab) -> Rows:
         }
         shipped = next((name for name in ("box", "prism") if load(name).body.same_as(setup.body)), None)
         if shipped:
-            laws[f"networks, shipped ({shipped})"] = lab.shipped_figures(shipped, load(shipped), plan)
+            laws[f"networks, shipped ({shipped})"] = lab.shipped_figures(shipped, plan)
         elif lab.size.networks:
             laws[f"networks, {lab.size.throws} throws of its own"] = lab.figures(source(setup), AUGMENTED, plan)
         rows.append({"place": setup.title, "laws": laws, "floor": lab.chaos(plan)})

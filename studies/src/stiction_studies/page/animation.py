@@ -20,30 +20,17 @@ from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
 from stiction.viewer.pieces import Piece
 from stiction_studies.page import raycast
+from stiction_studies.page.camera import Array, Camera, camera_axes
 from stiction_studies.page.motions_shown import Motion, Scene
-from stiction_studies.page.raycast import Camera, Hull
-from stiction_studies.page.replay import GREY, ReplayStage, SceneStage
+from stiction_studies.page.poster import GREY
+from stiction_studies.page.raycast import Hull
+from stiction_studies.page.replay import ReplayStage, SceneStage
 from stiction_studies.page.section import Replay, read_replay
 
 FORMATS = (".webp", ".gif")
 WIDTH, GAP, BOTTOM = 800, 2, 28  # of a picture, between panels, below the panels for the time [px]
 FPS = 25
 _RAYS = 2  # along each side of a pixel
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How panels look, by the number of their rows.
-
-    height: of a panel, smallest and greatest [px]
-    title: height that is kept free for the title [px]; in several rows of wide panels titles stand beside the bodies
-    """
-
-    height: tuple[int, int]
-    title: int
-
-
-LAYOUTS = {1: Layout((300, 460), 46), 2: Layout((180, 290), 24), 3: Layout((150, 200), 24)}
 
 
 @dataclass(frozen=True)
@@ -139,7 +126,9 @@ class Film:
         where they do not go far."""
         middle = np.zeros((self.count, 3))
         for number in range(self.count):
-            middle[number, :2] = np.mean([_middle(self.placed(k, number)) for k in range(len(self._runs))], axis=0)
+            runs = [self.placed(k, number) for k in range(len(self._runs))]
+            corners = [np.concatenate([hull.corners[:, :2] for hull in hulls]) for hulls in runs]
+            middle[number, :2] = np.mean([(c.min(axis=0) + c.max(axis=0)) / 2 for c in corners], axis=0)
         slow = gaussian_filter1d(middle, 0.18 * self.count, axis=0, mode="nearest")
         if np.linalg.norm(np.ptp(slow, axis=0)) > 1.5 * self.size:
             return slow
@@ -147,10 +136,7 @@ class Film:
 
     @cached_property
     def _axes(self) -> NDArray[np.float64]:
-        back = np.append(self._toward[:2], 0.42)
-        back /= np.linalg.norm(back)
-        right = np.array([-back[1], back[0], 0.0]) / np.hypot(back[0], back[1])
-        return np.stack([right, np.cross(back, right), back], axis=1)
+        return camera_axes(np.append(self._toward[:2], 0.42))
 
     @cached_property
     def _seen(self) -> NDArray[np.float64]:
@@ -167,12 +153,14 @@ class Film:
     def _fitted(self, columns: int) -> View:
         """The view that shows everything in panels that are as high as necessary."""
         seen, rows = self._seen, min(len(self._runs) // columns, 3)
-        layout, filled = LAYOUTS[rows], 0.88  # share of a panel's width
-        top, bottom = layout.title, BOTTOM if rows == 1 else BOTTOM // 2
+        # Smallest and greatest height of a panel, and height of its title [px]; in several rows of wide panels titles
+        # are beside the bodies.
+        low, high, top = {1: (300, 460, 46), 2: (180, 290, 24), 3: (150, 200, 24)}[rows]
+        filled, bottom = 0.88, BOTTOM if rows == 1 else BOTTOM // 2  # share of a panel's width; [px]
         wide = (WIDTH - GAP * (columns - 1)) // columns
         x, y = ((seen[:, k].min() + seen[:, k].max()) / 2 for k in (0, 1))
         wanted = filled * wide * np.ptp(seen[:, 1]) / np.ptp(seen[:, 0]) + top + bottom
-        high = int(np.clip(wanted, *layout.height)) // 2 * 2
+        high = int(np.clip(wanted, low, high)) // 2 * 2
         half = np.tan(np.radians(13.0)) / max(wide, high)  # of a pixel at distance 1; field of view 26 degrees
         far_x = np.abs(seen[:, 0] - x) / (half * filled * wide) + seen[:, 2]
         far_y = np.abs(seen[:, 1] - y) / (half * (high - top - bottom)) + seen[:, 2]
@@ -198,11 +186,6 @@ def between(run: Motion, frame: float) -> tuple[NDArray[np.float64], NDArray[np.
     b = np.where((a * b).sum(axis=1, keepdims=True) < 0, -b, b)  # the shorter rotation
     turn = (1 - share) * a + share * b
     return position, turn / np.linalg.norm(turn, axis=1, keepdims=True)
-
-
-def _middle(hulls: list[Hull]) -> NDArray[np.float64]:
-    corners = np.concatenate([hull.corners[:, :2] for hull in hulls])
-    return (corners.min(axis=0) + corners.max(axis=0)) / 2
 
 
 def write(shown: Replay | Scene, path: Path) -> Path:
@@ -271,41 +254,32 @@ def picture(film: Film, number: int) -> NDArray[np.uint8]:
     wide, high = film.view.size
     rows = -(-len(placed) // film.view.columns)
     whole = np.full((rows * (high + GAP) - GAP, WIDTH, 3), 255, np.uint8)
-    for run, hulls in enumerate(placed):
+    for run, (hulls, color) in enumerate(zip(placed, colours.of_runs(film.names))):
         outline = [] if film.truth is None or film.truth == run else placed[film.truth]
         left, top = film.view.corner(run)
-        whole[top : top + high, left : left + wide] = _panel(
-            camera, empty, hulls, colours.of_runs(film.names)[run], outline
-        )
+        whole[top : top + high, left : left + wide] = _panel(camera, empty, hulls, color, outline)
     return _lettered(film, whole, number)
 
 
 def _panel(
-    camera: raycast.Camera,
-    empty: tuple[raycast.Array, raycast.Array | None],
-    hulls: list[raycast.Hull],
-    color: Colour,
-    outline: list[raycast.Hull],
+    camera: Camera, empty: tuple[Array, Array | None], hulls: list[Hull], color: Colour, outline: list[Hull]
 ) -> NDArray[np.uint8]:
     """One run, on a copy of the empty ground."""
     picture, points = empty[0].copy(), empty[1]
     if points is not None:
         raycast.shade_ground(picture, points, hulls, camera)
-    layer = raycast.Layer.of(camera, hulls)
+    layer = raycast.Layer(camera, hulls)
     raycast.paint(picture, layer, [GREY if hull.plain else color for hull in hulls])
-    _draw(picture, layer.edges(), 0.4)
+    ink, edges = np.array(colours.INK, np.float32), layer.edges()
+    picture[edges] += 0.4 * (ink - picture[edges])
     if outline:
-        truth = raycast.Layer.of(camera, outline)
+        truth = raycast.Layer(camera, outline)
         # With many pieces, inner edges and thick lines would hide the run below.
-        lines = binary_dilation(truth.edges()) if len(outline) == 1 else truth.edges(creases=False)
-        _draw(picture, np.asarray(lines, bool), 0.9)
+        lines = np.asarray(binary_dilation(truth.edges()) if len(outline) == 1 else truth.edges(creases=False), bool)
+        picture[lines] += 0.9 * (ink - picture[lines])
     height, width = camera.size[1] // _RAYS, camera.size[0] // _RAYS
     mean = picture.reshape(height, _RAYS, width, _RAYS, 3).mean(axis=(1, 3))
     return np.clip(mean + 0.5, 0, 255).astype(np.uint8)
-
-
-def _draw(picture: raycast.Array, lines: NDArray[np.bool_], strength: float) -> None:
-    picture[lines] += strength * (np.array(colours.INK, np.float32) - picture[lines])
 
 
 def _lettered(film: Film, whole: NDArray[np.uint8], number: int) -> NDArray[np.uint8]:

@@ -40,7 +40,7 @@ def publish(out: Path, section: Section) -> Path:
     for number, replay in enumerate(section.replays, 1):
         with files.whole_file(folder / f"replay-{number}.npz") as temporary:
             np.savez_compressed(temporary, **replay_arrays(replay))
-    _write(folder / "section.json", json.dumps(content, allow_nan=False, ensure_ascii=False))
+    files.write_whole(folder / "section.json", json.dumps(content, allow_nan=False, ensure_ascii=False).encode())
     for path in folder.glob("replay-*.npz"):  # of an earlier section with more replays
         number = path.stem.removeprefix("replay-")
         if number.isdigit() and int(number) > len(section.replays):
@@ -51,6 +51,7 @@ def publish(out: Path, section: Section) -> Path:
 def build(out: Path) -> Path:
     """Write `out`/index.html of the sections that are there, and return its path."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from plotly.offline import get_plotlyjs
 
     sections = _sections(out)
     templates = Environment(
@@ -62,7 +63,7 @@ def build(out: Path) -> Path:
         css=_asset("page.css"),
         scripts=[_asset("page.js"), _asset("player.js")],
         diagram=_asset("diagram.svg"),
-        plotly=_packed(_plotly()) if any(section["plots"] for section in sections) else "",
+        plotly=_packed(get_plotlyjs()) if any(section["plots"] for section in sections) else "",
         player=_packed(_player()) if any(section["replays"] for section in sections) else "",
         modes={Mode(mode).name.lower(): colours.as_hex(colour) for mode, colour in colours.MODES.items()},
         series=[colours.as_hex(colour) for colour in colours.SERIES],
@@ -70,7 +71,7 @@ def build(out: Path) -> Path:
         versions=versions(),
     )
     path = out / "index.html"
-    _write(path, page)
+    files.write_whole(path, page.encode())
     return path
 
 
@@ -180,15 +181,9 @@ def _asset(name: str):
     return Markup((_HERE / name).read_text(encoding="utf-8"))
 
 
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    return get_plotlyjs()
-
-
 def _player() -> str:
     """viser's player as one self-contained HTML file, with PLACEHOLDER for the recording."""
-    from stiction_studies.page.sight import quiet_server
+    from stiction_studies.page.replay import quiet_server
 
     with quiet_server() as server:
         empty = base64.b64encode(server.get_scene_serializer().serialize()).decode()
@@ -203,8 +198,3 @@ def _player() -> str:
 def _packed(text: str) -> str:
     """gzip in base64, deterministic."""
     return base64.b64encode(gzip.compress(text.encode(), compresslevel=9, mtime=0)).decode()
-
-
-def _write(path: Path, text: str) -> None:
-    with files.whole_file(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")

@@ -5,15 +5,14 @@ through another plane before. The same test, from the ground towards the light, 
 would need PyOpenGL and a GL driver on the user's machine, and draws neither creases nor outlines.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.colours import Colour
 from stiction.viewer.pieces import Piece
-
-Array = NDArray[np.floating]  # single precision is enough for pictures
+from stiction_studies.page.camera import Array, Camera
 
 
 def _rgb(red: int, green: int, blue: int) -> Array:
@@ -52,67 +51,18 @@ class Hull:
         return Hull(self.body, normal, offset, self.corners @ turn.T + position, self.plain)
 
 
-@dataclass(frozen=True)
-class Camera:
-    """A perspective camera that looks along -back.
-
-    axes: columns right, up and back; scale: focal length [px]; size: width and height [px]
-    """
-
-    eye: NDArray[np.float64]
-    axes: NDArray[np.float64]
-    scale: float
-    size: tuple[int, int]
-
-    @property
-    def light(self) -> NDArray[np.float64]:
-        """Direction towards the light: above the camera, to its left."""
-        right, _, back = self.axes.T
-        over = 0.32 * back - 0.38 * right
-        return np.array([over[0], over[1], 0.9]) / np.linalg.norm([over[0], over[1], 0.9])
-
-    def rays(self, box: tuple[slice, slice]) -> Array:
-        """Directions (rows, columns, 3) through the centres of some pixels, of length 1 along the view."""
-        width, height = self.size
-        v = (np.arange(height, dtype=np.float32)[box[0]] + 0.5 - height / 2) / -self.scale
-        u = (np.arange(width, dtype=np.float32)[box[1]] + 0.5 - width / 2) / self.scale
-        right, up, back = self.axes.T.astype(np.float32)
-        return u[np.newaxis, :, np.newaxis] * right + v[:, np.newaxis, np.newaxis] * up - back
-
-    def box(self, points: NDArray[np.float64]) -> tuple[slice, slice] | None:
-        """Rows and columns of the pixels that points (n, 3) span; None outside the picture."""
-        seen = (points - self.eye) @ self.axes
-        if (seen[:, 2] > -1e-6).any():  # behind the camera
-            return None
-        flat = self.scale * seen[:, :2] / -seen[:, 2:] * [1, -1] + np.array(self.size) / 2
-        low = np.clip(np.floor(flat.min(axis=0)) - 1, 0, self.size).astype(int)
-        high = np.clip(np.ceil(flat.max(axis=0)) + 1, 0, self.size).astype(int)
-        return (slice(low[1], high[1]), slice(low[0], high[0])) if (low < high).all() else None
-
-
-@dataclass
 class Layer:
     """The first hits of a camera's rays: distance along the view [m], normal, and index of the piece, -1 for none."""
 
-    camera: Camera
-    depth: Array = field(init=False)
-    normal: Array = field(init=False)
-    owner: NDArray[np.int16] = field(init=False)
-
-    def __post_init__(self) -> None:
-        shape = self.camera.size[::-1]
+    def __init__(self, camera: Camera, hulls: list[Hull]) -> None:
+        """Cast the rays at pieces in world axes."""
+        self.camera, shape = camera, camera.size[::-1]
         self.depth, self.owner = np.full(shape, np.inf, np.float32), np.full(shape, -1, np.int16)
         self.normal = np.zeros((*shape, 3), np.float32)
-
-    @classmethod
-    def of(cls, camera: Camera, hulls: list[Hull]) -> "Layer":
-        """The hits on these pieces, in world axes."""
-        layer = cls(camera)
         for number, hull in enumerate(hulls):
-            layer.add(number, hull)
-        return layer
+            self._add(number, hull)
 
-    def add(self, number: int, hull: Hull) -> None:
+    def _add(self, number: int, hull: Hull) -> None:
         """Cast the rays at a piece in world axes."""
         box = self.camera.box(hull.corners)
         if box is None:

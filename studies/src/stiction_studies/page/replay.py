@@ -4,7 +4,9 @@ is shown before.
 A Replay is one body in several runs; a Scene is a robot, or any number of bodies, in several runs.
 """
 
-from collections.abc import Mapping
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,21 +14,18 @@ from typing import Any
 import numpy as np
 import viser
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
 
 from stiction.basics import colours
-from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Mode
 from stiction.bodies.trajectory import Trajectory
 from stiction.viewer.pieces import Piece, meshes
 from stiction.viewer.solids import FRAME, Actor, Edges, Patch, Solid, finite_part
+from stiction.viewer.window import set_ground, set_light
+from stiction_studies.page.camera import FIELD_OF_VIEW, Sight
 from stiction_studies.page.motions_shown import Motion, Scene
+from stiction_studies.page.poster import GREY, Poster
 from stiction_studies.page.section import Replay
-from stiction_studies.page.sight import FIELD_OF_VIEW, Sight, quiet_server, recorded, set_scene
-
-GREY: Colour = (196, 202, 211)
-WIDTH, HEIGHT = 960, 520  # of a poster [px]
 
 
 def _offsets(count: int, lane: float, across: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -101,7 +100,7 @@ class ReplayStage:
 
     def poster(self) -> str:
         """An SVG of all runs: their paths, and the bodies at five times, the last one opaque; farthest first."""
-        view, shapes, last = PosterView(self.sight), [], 4
+        view, shapes, last = Poster(self.sight), [], 4
         for run, shift, color in zip(self.runs.values(), self.offset, colours.of_runs(self.runs)):
             trail = view.path(run.position[::10] + shift)
             stroke = f'stroke="{colours.as_hex(color)}" stroke-width="2"'
@@ -111,8 +110,8 @@ class ReplayStage:
                 opacity = 1.0 if pose == last else 0.14 + 0.08 * pose
                 # The last pose comes in front, since it is the one to compare.
                 depth = float(np.linalg.norm(corners.mean(axis=0) - view.eye)) + (100.0 if pose < last else 0.0)
-                shapes.append((depth, _shaded_solid(self.solid, corners, view, color, opacity)))
-        return _svg([view.ground(), *(text for _, text in sorted(shapes, key=lambda shape: -shape[0]))])
+                shapes.append((depth, view.solid(self.solid, corners, color, opacity)))
+        return view.svg([view.ground(), *(text for _, text in sorted(shapes, key=lambda shape: -shape[0]))])
 
 
 class _Lane:
@@ -205,13 +204,13 @@ class SceneStage:
 
     def poster(self) -> str:
         """An SVG of all runs: each robot at its end, and faintly at its start."""
-        view = PosterView(self.sight)
+        view = Poster(self.sight)
         parts = [view.ground()] if self.ground else []
         for run, shift, color in zip(self.runs.values(), self.offset, colours.of_runs(self.runs)):
             for frame, opacity in ((0, 0.25), (-1, 1.0)):
                 turn = rotation_matrices(np.ascontiguousarray(run.quaternion[frame]))
-                parts.append(_outlines(self.pieces, run.position[frame] + shift, turn, view, color, opacity))
-        return _svg(parts)
+                parts.append(view.outlines(self.pieces, run.position[frame] + shift, turn, color, opacity))
+        return view.svg(parts)
 
 
 class _Robot:
@@ -284,49 +283,6 @@ def mode_spans(mode: NDArray[np.int8], timestep: float) -> list[tuple[float, flo
     ]
 
 
-# Posters.
-
-
-class PosterView:
-    """The perspective camera of a poster."""
-
-    def __init__(self, sight: Sight) -> None:
-        self.eye, target = sight.camera
-        back = self.eye - target
-        back /= np.linalg.norm(back)
-        right = np.cross([0.0, 0.0, 1.0], back)
-        right /= np.linalg.norm(right)
-        self._axes = np.stack([right, np.cross(back, right), back], axis=1)
-        self._scale = HEIGHT / 2 / np.tan(FIELD_OF_VIEW / 2)
-        self._half = sight.extent / 2 + sight.reach
-
-    def pixels(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """World points (n, 3) projected to pixels, shape (n, 2)."""
-        seen = (points - self.eye) @ self._axes
-        flat = self._scale * seen[:, :2] / -seen[:, 2:]
-        return np.array([WIDTH / 2, HEIGHT / 2]) + flat * [1, -1]
-
-    def path(self, points: NDArray[np.float64], close: bool = False) -> str:
-        """World points as the data of an SVG path."""
-        return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in self.pixels(points)) + ("Z" if close else "")
-
-    def ground(self) -> str:
-        """Lines every 0.5 m."""
-        half = 0.5 * np.ceil(self._half / 0.5)
-        ticks = np.arange(-half, half + 0.25, 0.5)
-        lines = [[[t, -half, 0], [t, half, 0]] for t in ticks] + [[[-half, t, 0], [half, t, 0]] for t in ticks]
-        data = "".join(self.path(np.array(line)) for line in lines)
-        return f'<path d="{data}" fill="none" stroke="#d5dae2"/>'
-
-
-def _svg(parts: list[str]) -> str:
-    body = "\n".join(parts)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'preserveAspectRatio="xMidYMid slice" aria-hidden="true">\n{body}\n</svg>'
-    )
-
-
 def _spread_steps(run: Trajectory, count: int) -> list[int]:
     """Steps at equal distances along the path, rotation included."""
     moved = np.linalg.norm(np.diff(run.position, axis=0), axis=1)
@@ -335,31 +291,38 @@ def _spread_steps(run: Trajectory, count: int) -> list[int]:
     return np.searchsorted(way, np.linspace(0.0, way[-1], count)).tolist()
 
 
-def _shaded_solid(solid: Solid, corners: NDArray, view: PosterView, color: Colour, opacity: float) -> str:
-    """The visible faces of a convex body, shaded by their direction."""
-    parts = []
-    for face in solid.faces:
-        loop = corners[face]
-        normal = np.cross(loop[1] - loop[0], loop[2] - loop[0])
-        normal /= np.linalg.norm(normal)
-        if (view.eye - loop[0]) @ normal > 0:
-            shade = 0.82 + 0.3 * float(normal @ [0.3, 0.2, 0.93])
-            fill = colours.as_hex(tuple(int(min(255, c * shade)) for c in color))  # type: ignore[arg-type]
-            parts.append(f'<path d="{view.path(loop, close=True)}" fill="{fill}"/>')
-    return f'<g opacity="{opacity:.2f}" stroke="#1e242e" stroke-linejoin="round">{"".join(parts)}</g>'
+@contextmanager
+def quiet_server() -> Iterator[viser.ViserServer]:
+    """A silent viser server on a free local port, because viser records scenes of a server."""
+    with redirect_stdout(io.StringIO()):
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        yield server
+    finally:
+        with redirect_stdout(io.StringIO()):
+            server.stop()
 
 
-def _outlines(
-    pieces: list[Piece], position: NDArray, turn: NDArray, view: PosterView, color: Colour, opacity: float
-) -> str:
-    """Outlines of all pieces, farthest first: a convex piece has the outline of the hull of its projected corners."""
-    found = []
-    for piece in pieces:
-        corners = piece.vertices @ turn[piece.body].T + position[piece.body]
-        outline = view.path(corners[ConvexHull(view.pixels(corners)).vertices], close=True)
-        fill = f' fill="{colours.as_hex(GREY if piece.plain else color)}"'
-        # By the farthest corner: a slab that supports bodies extends behind them.
-        found.append((-float(np.linalg.norm(corners - view.eye, axis=1).max()), f'<path d="{outline}"{fill}/>'))
-    paths = "".join(path for _, path in sorted(found))
-    style = 'stroke="#1e242e" stroke-width="0.7" stroke-linejoin="round"'
-    return f'<g opacity="{opacity:.2f}" {style}>{paths}</g>'
+def recorded(
+    server: viser.ViserServer, show: Sequence[Callable[[float], None]], duration: float, interval: float
+) -> bytes:
+    """A recording for viser's client: the current scene, then all frames, and a pause.
+
+    show: functions that draw a part of the scene at a time [s]; interval: between two frames [s]
+    """
+    recording = server.get_scene_serializer()
+    for frame in range(1, round(duration / interval) + 1):
+        recording.insert_sleep(interval)
+        for part in show:
+            part(frame * interval)
+    recording.insert_sleep(0.6)  # [s]: the page's player stops before its end, viser's own restarts after it
+    return recording.serialize()
+
+
+def set_scene(server: viser.ViserServer, sight: Sight, *, ground: bool = True) -> None:
+    """Light, camera and ground."""
+    set_light(server.scene)
+    server.initial_camera.position, server.initial_camera.look_at = sight.camera
+    server.initial_camera.fov = float(FIELD_OF_VIEW)
+    if ground:
+        set_ground(server.scene, sight.extent)

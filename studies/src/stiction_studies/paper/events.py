@@ -31,7 +31,10 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     study = Study(out, "events", scale, seed)
     body, runs = _throw(SCALES[scale].throws, seed)
     names = FeatureNames(body)
-    found = {name: _sequences(body, names, run) for name, run in runs.items()}
+    found = {}
+    for name, motion in runs.items():
+        heights = np.nan_to_num(metrics.vertex_heights(body, motion), nan=np.inf)  # a diverged throw touches nothing
+        found[name] = [event_sequence(names, throw) for throw in heights]
     truth = found.pop(TRUTH)
     scores = {name: np.array([edit_score(a, b) for a, b in zip(truth, other)]) for name, other in found.items()}
     shown = (TRUTH, OURS, BASELINE)
@@ -55,12 +58,10 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     ]
     tables = [_score_table(summaries, truth), _feature_table(names)]
     section = Section(study.name, "Contact events", text, study.command, tables, [_alignment_plot(shown, rows)])
+    scores = {TRUTH: np.zeros(len(truth)), **scores}
     parts = [
         {"run": name, "throw": np.arange(len(truth)), "score": score, "events": [" ".join(one) for one in sequences]}
-        for name, sequences, score in [
-            (TRUTH, truth, np.zeros(len(truth))),
-            *((name, found[name], scores[name]) for name in found),
-        ]
+        for (name, score), sequences in zip(scores.items(), (truth, *found.values()))
     ]
     study.finish(section, content, joined(parts), "dartpy")
 
@@ -111,12 +112,6 @@ def event_sequence(names: FeatureNames, heights: NDArray[np.float64]) -> list[st
             if not events or events[-1] != name:
                 events.append(name)
     return events
-
-
-def _sequences(body: Body, names: FeatureNames, run: Trajectory) -> list[list[str]]:
-    """The event sequence of each throw; a diverged run touches nothing."""
-    heights = np.nan_to_num(metrics.vertex_heights(body, run), nan=np.inf)
-    return [event_sequence(names, throw) for throw in heights]
 
 
 def _edit_distances(a: Sequence[str], b: Sequence[str]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ The slope is a flat ground under tilted gravity, which is equivalent and fits ev
 """
 
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from stiction.bodies.body import Body
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
 from stiction.laws.coulomb import CoulombLaw
-from stiction.laws.law import Law
 from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
@@ -29,7 +29,7 @@ DURATION = {"quick": 10.0, "usual": 60.0, "full": 60.0}  # [s] at rest
 FRICTION, G, TIMESTEP = 1.0, 9.81, 0.002  # the coefficient of the law `box`; its friction angle is 45°
 BELOW, ABOVE = (0.0, 30.0, 40.0), 50.0  # slopes [degrees]
 SETTLING, SLIDING = 1.0, 1.0  # [s] before creep is measured, and during which the acceleration is
-Throw = Callable[[State, int, NDArray[np.float64]], Trajectory]
+Throw = Callable[..., Trajectory]  # (start, steps, gravity=)
 
 
 def tilted(angle: float) -> NDArray[np.float64]:
@@ -41,36 +41,27 @@ def tilted(angle: float) -> NDArray[np.float64]:
 def simulators(body: Body) -> dict[str, Throw]:
     """Functions that simulate the block, by name of the law or engine; engines that are not installed are left out."""
 
-    def law(one: Law) -> Throw:
-        return lambda state, steps, gravity: rollout(one, state, steps, timestep=TIMESTEP, gravity=gravity)
-
-    found = {
-        "stiction, learned box": law(load("box")),
-        "stiction, CoulombLaw, rigid": law(CoulombLaw(body, FRICTION, softness=0.0)),
-        "stiction, CoulombLaw, soft as DART": law(CoulombLaw(body, FRICTION)),
+    laws = {
+        "stiction, learned box": load("box"),
+        "stiction, CoulombLaw, rigid": CoulombLaw(body, FRICTION, softness=0.0),
+        "stiction, CoulombLaw, soft as DART": CoulombLaw(body, FRICTION),
     }
+    found: dict[str, Throw] = {name: partial(rollout, law, timestep=TIMESTEP) for name, law in laws.items()}
     if find_spec("dartpy"):
         from stiction import dart
 
-        found["DART"] = lambda state, steps, gravity: dart.throw(
-            body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity
-        )
+        found["DART"] = partial(dart.throw, body, friction=FRICTION, timestep=TIMESTEP)
     if find_spec("mujoco"):
         from stiction.mujoco import plain_throw
 
-        found["MuJoCo"] = lambda state, steps, gravity: plain_throw.throw(
-            body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity
+        found["MuJoCo"] = partial(plain_throw.throw, body, friction=FRICTION, timestep=TIMESTEP)
+        found["MuJoCo, elliptic, noslip"] = partial(
+            found["MuJoCo"], contact=plain_throw.SoftContact("elliptic", noslip=10)
         )
-        found["MuJoCo, elliptic, noslip"] = lambda state, steps, gravity: plain_throw.throw(
-            body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity,
-            contact=plain_throw.SoftContact("elliptic", noslip=10),
-        )  # fmt: skip
     if find_spec("pybullet"):
         from stiction_studies.engines import bullet_engine
 
-        found["Bullet"] = lambda state, steps, gravity: bullet_engine.throw(
-            body, state, steps, friction=FRICTION, timestep=TIMESTEP, gravity=gravity
-        )
+        found["Bullet"] = partial(bullet_engine.throw, body, friction=FRICTION, timestep=TIMESTEP)
     return found
 
 
@@ -102,8 +93,8 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         for name, throw in simulators(body).items():
             status.update(f"At rest and sliding: {name}")
             for angle in BELOW:
-                paths[name, angle] = creep(throw(at_rest(body), steps, tilted(angle)))
-            measured[name] = acceleration(throw(at_rest(body), sliding, tilted(ABOVE)))
+                paths[name, angle] = creep(throw(at_rest(body), steps, gravity=tilted(angle)))
+            measured[name] = acceleration(throw(at_rest(body), sliding, gravity=tilted(ABOVE)))
     exact = G * (np.sin(np.radians(ABOVE)) - FRICTION * np.cos(np.radians(ABOVE)))
     content = {
         "friction": FRICTION,

@@ -138,7 +138,13 @@ def _run_cases(study: Study, cases: tuple[Case, ...], title: str, text: list[str
     plots = [_error_plot(one) for one in found] + [_divergence_plot(found[0])]
     replays = [replay for one in found for replay in _replays(one)]
     section = Section(study.name, title, text, study.command, tables, plots, replays)
-    study.finish(section, {"cases": summaries}, joined(_rows(found)), "dartpy")
+    parts = [
+        {"body": one.case.title, "run": name, "throw": np.arange(len(one.truth.mode))}
+        | {"truth_distance": metrics.distances(one.truth), **compared}
+        for one in found
+        for name, compared in one.figures.items()
+    ]
+    study.finish(section, {"cases": summaries}, joined(parts), "dartpy")
 
 
 def perturbed_truths(plan: Plan, truth: str, start: State, seed: int) -> dict[str, Trajectory]:
@@ -233,23 +239,21 @@ def drift_summary(drift: NDArray[np.float64]) -> dict[str, Any]:
     return {"throws": len(drift), "lost": len(drift) - len(finite), "median": middle, "max": greatest}
 
 
-def _rows(found: Sequence[CaseRuns]) -> list[dict[str, Any]]:
-    """Per-throw figures of each body and run, for the Parquet file."""
-    parts = []
-    for one in found:
-        travelled = metrics.distances(one.truth)
-        for name, compared in one.figures.items():
-            throw = np.arange(len(travelled))
-            parts.append({"body": one.case.title, "run": name, "throw": throw, "truth_distance": travelled, **compared})
-    return parts
-
-
 def _overview_table(summaries: Sequence[dict[str, Any]], truths: Sequence[str]) -> Table:
     """One row a body and run."""
     rows = []
     for summary, truth in zip(summaries, truths):
         for name in [name for name in summary["runs"] if name != truth]:
-            rows.append([f"{summary['body']}: {name}", *_overview_cells(summary["runs"][name])])
+            run, cells = summary["runs"][name], ["diverged"] * 5
+            if "position" in run:
+                cells = [
+                    percent(run["position"]["share_mean"]),
+                    percent(run["position"]["share_median"]),
+                    f"{number(run['orientation']['median'])}°",
+                    percent(run["impulse"]["share_mean"]),
+                    f"{100 * run['right_face']:.1f} %",
+                ]
+            rows.append([f"{summary['body']}: {name}", *cells])
     columns = ["", "Position, mean", "Position, median", "Orientation, median", "First impulse, mean", "Right face"]
     note = (
         "Position errors as shares of the mean distance, impulse errors as shares of the mean first impulse of the "
@@ -257,18 +261,6 @@ def _overview_table(summaries: Sequence[dict[str, Any]], truths: Sequence[str]) 
         "and spin [rad/s] of the start each perturbed by that much."
     )
     return Table("Errors at the end of a throw", columns, rows, note)
-
-
-def _overview_cells(run: dict[str, Any]) -> list[str]:
-    if "position" not in run:
-        return ["diverged"] * 5
-    return [
-        percent(run["position"]["share_mean"]),
-        percent(run["position"]["share_median"]),
-        f"{number(run['orientation']['median'])}°",
-        percent(run["impulse"]["share_mean"]),
-        f"{100 * run['right_face']:.1f} %",
-    ]
 
 
 def _details_table(summary: dict[str, Any], truth: str) -> Table:
