@@ -19,8 +19,8 @@ TORCH_INDEX = https://download.pytorch.org/whl/cpu
 LOCK_TORCH = --torch-backend cpu
 STUB = src/stiction/_core/__init__.pyi
 # Tests that spend their time in the core.
-CORE_TESTS = $(addprefix tests/test_,$(addsuffix .py,adversarial algorithm1 algorithm2 coulomb describe estimators \
-    friction_box friction_cone hull impact learned material networks normal_impulse patch rollout static_impulse))
+CORE_TESTS = $(filter-out %_compiler.py %_core.py %_core_units.py %_stub.py,$(wildcard tests/core/test_*.py)) \
+    $(addprefix tests/laws/test_,coulomb.py impact.py learned.py material.py) tests/simulation/test_rollout.py
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile

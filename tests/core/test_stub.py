@@ -7,7 +7,7 @@ import pytest
 
 from stiction import _core
 
-STUB = Path(__file__).parents[1] / "src/stiction/_core/__init__.pyi"
+STUB = Path(__file__).parents[2] / "src/stiction/_core/__init__.pyi"
 
 
 def names(body: list[ast.stmt]) -> set[str]:

@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
-README = Path(__file__).parents[1] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 
 def test_python_examples_run(capsys):

@@ -13,7 +13,7 @@ from stiction import _core
 LEVELS = ("baseline", "v3") if _core.has_avx2() else ("baseline",)
 # Networks answer in single precision. Where they answer all of the impulse, its last figures follow; else little.
 LIMITS = {"learned, planar": 1e-8, "baseline": 2e-6, "untrained, of many vertices": 2e-6}
-SCRIPT = Path(__file__).with_name("core_bits.py")
+SCRIPT = Path(__file__).parents[1] / "core_bits.py"
 
 
 @pytest.fixture(scope="module")

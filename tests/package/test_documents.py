@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [DOCS / "tutorial.md", *sorted((DOCS / "howto").glob("*.md"))]
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.ipynb"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FILES = ["geometry/hull", "geometry/patch", "contact/algorithm1", "contact/frictionless_lcp", "contact/normal_impulse"]
 FILES += [
     "friction/dantzig",

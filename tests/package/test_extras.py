@@ -13,7 +13,7 @@ import pytest
 from stiction.basics.checks import InputError
 from stiction.basics.environment import EXTRAS, needs, require
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDERS = {"stiction": ROOT, "stiction-studies": ROOT / "studies"}
 
 
@@ -52,7 +52,7 @@ def test_the_sentence_names_each_extra_once():
 
 
 def test_no_other_sentence_names_an_extra():
-    source = Path(__file__).parents[1] / "src/stiction"
+    source = Path(__file__).parents[2] / "src/stiction"
     own = [file.name for file in source.rglob("*.py") if re.search(r"needs? [^\n]*pip install", file.read_text())]
     assert sorted(own) == ["cli.py", "environment.py", "trajectory.py"]  # pandas is in none of ours
 

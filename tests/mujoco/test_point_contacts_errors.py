@@ -10,9 +10,10 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+from test_point_contacts_hard import PLANE, box, model_of
+
 from stiction.basics.checks import InputError
 from stiction.mujoco import Simulation, pairs, rollout, rollouts
-from test_point_contacts_hard import PLANE, box, model_of
 
 
 def test_an_error_in_a_callback_arrives_as_it_is():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)  # examples, which run elsewhere
 CODE = re.compile(r"`([^`]+)`")  # a name, or a whole command

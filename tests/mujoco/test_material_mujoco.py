@@ -5,10 +5,11 @@ import pytest
 
 mujoco = pytest.importorskip("mujoco")
 
+from test_mujoco import BOX, FREE, model_of
+
 import stiction
 from stiction import Material, Mode, State
 from stiction.mujoco import Simulation, body_of
-from test_mujoco import BOX, FREE, model_of
 
 
 def test_a_material_on_a_free_body_moves_it_as_a_rollout_does():

@@ -267,7 +267,7 @@ def test_networks_take_one_data_set(box):
 
 
 def test_the_example_of_the_documents_runs(capsys):
-    page = (Path(__file__).parents[1] / "docs/ground_truth.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/ground_truth.md").read_text()
     example = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "class Falling" in block)
     exec(example, {"__name__": "example"})
     assert int(capsys.readouterr().out.split()[0]) > 500

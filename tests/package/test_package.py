@@ -104,7 +104,7 @@ def test_unknown_names_list_what_there_is():
 
 
 def test_the_lock_file_pins_the_tested_versions():
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     pins = [re.findall(r"(?m)^([\w.-]+)==([^\s\\]+)", (root / name).read_text()) for name in _PINNED]
     tested, locked = ({re.sub(r"[-_.]+", "-", name).lower(): version for name, version in found} for found in pins)
     assert locked["torch"] == tested["torch"] + "+cpu"

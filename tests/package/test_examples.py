@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 NUMBER = r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?"
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
+from test_impact import CUBE, energy, lowest_points
 
 from conftest import random_states
 from stiction import Body, InputError, Material, State, Stepper, load, rollout
@@ -18,7 +19,6 @@ from stiction.laws.curves import Curve
 from stiction.laws.impact import ImpactLaw, ImpactMaterial, Residual
 from stiction.laws.modelfile import to_file
 from stiction.recordings.importing import import_recordings
-from test_impact import CUBE, energy, lowest_points
 from toss_files import BODY, LAW, record, write_npz
 
 GRAIN = Residual(Material.directional(1.2, 1.0, 0.7))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SENTENCE = (ROOT / "core/needs_compiler.txt").read_text().strip()
 OLD = """#!/bin/sh
 case "$*" in *c++20*|*c++2a*) echo "unrecognized command-line option '-std=c++20'" >&2; exit 1;; esac
