@@ -17,7 +17,8 @@ class ContactSet {
     virtual void solve() = 0;
     /// Apply forces that bring these impulses within the step.
     virtual void apply(AppliedForces& forces) const = 0;
-    /// After MuJoCo has integrated with these forces: whether it obtained the velocities that were predicted.
+    /// After MuJoCo has integrated with these forces: whether it obtained the velocities that were predicted. Links evaluate
+    /// their laws at the velocities obtained; `solve` then steps toward the laws' impulses.
     virtual bool converged() = 0;
     /// Add the step to the statistics, and remember what the next step needs.
     virtual void commit(bool is_first) = 0;

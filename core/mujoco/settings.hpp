@@ -10,7 +10,7 @@ struct Settings {
     double max_substep = 0.0;  ///< longest step that a law with sub-steps takes [s]; 0: steps are taken whole
 
     // The convergence loop.
-    int max_rounds = 12;                  ///< integrations of a step; points alone get a third before it is the links' turn
+    int max_rounds = 12;                  ///< integrations of a step; at most a third in a row for points before links are updated
     double converged = 1e-9;              ///< relative error of predicted velocities that ends the loop
     double converged_sliding = 0.1;       ///< share of `tolerance` that will do where links slide beside points
     double slow = 0.7;                    ///< a round that leaves more of the error than this halves the length of the next step
