@@ -18,7 +18,7 @@ def test_ours_do_not_creep(simulators, angle):
     ours = {name: throw for name, throw in simulators.items() if name.startswith("stiction")}
     assert len(ours) == 3
     for name, throw in ours.items():
-        run = throw(start, 1500, slope.tilted(angle))
+        run = throw(start, 1500, gravity=slope.tilted(angle))
         assert slope.creep(run).max() < 1e-15, name
 
 
@@ -26,7 +26,7 @@ def test_everyone_slides_about_right_above_the_friction_angle(simulators):
     start = slope.at_rest(load("box").body)
     wanted = slope.G * (np.sin(np.radians(50.0)) - np.cos(np.radians(50.0)))
     for name, throw in simulators.items():
-        error = slope.acceleration(throw(start, 750, slope.tilted(50.0))) / wanted - 1
+        error = slope.acceleration(throw(start, 750, gravity=slope.tilted(50.0))) / wanted - 1
         assert abs(error) < (1e-3 if name.startswith(("stiction", "DART")) else 0.1), name
 
 
