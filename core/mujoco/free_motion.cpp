@@ -53,6 +53,7 @@ void FreeMotion::probe(Stage integrate, const TreeFactor::Pattern& pattern) {
     scratch_.assign(*d.M, *d.M + size);
     for (int k = 0; k < size; ++k) scratch_[k] -= engine_.timestep() * (*d.qDeriv)[(*m.mapD2M)[k]];
     effective_.factor(pattern, scratch_.data(), {});
+    if (!effective_.is_positive()) effective_.take(pattern, *d.qLD, *d.qLDiagInv);  // fast spins can make it indefinite
 }
 
 }  // namespace stiction::mujoco

@@ -2,6 +2,7 @@
 // Dynamics Algorithms", 2008, section 6.5): row r of L is zero except for the dofs on the way from dof r to the root.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -43,6 +44,11 @@ class TreeFactor {
             root_[r] = 1 / std::sqrt(D);
         }
         L_ = own_.data();
+    }
+
+    /// Whether the factored matrix is positive definite.
+    bool is_positive() const {
+        return std::all_of(root_.begin(), root_.end(), [](double x) { return std::isfinite(x); });
     }
 
     /// y <- D^-1/2 L^-T y, so that the dot product of two such is that of the originals through H^-1.
