@@ -1,9 +1,5 @@
 #include "friction/dantzig.hpp"
 
-#include <cmath>
-#include <limits>
-#include <memory>
-
 namespace stiction {
 namespace {
 

@@ -1,12 +1,6 @@
 #include "laws/material.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
-#include <span>
-
-#include "contact/normal_impulse.hpp"
+#include "contact/frictionless_lcp.hpp"
 #include "contact/static_impulse.hpp"
 #include "friction/dantzig.hpp"
 #include "friction/points.hpp"
@@ -37,11 +31,10 @@ bool stops(const Contact& c, std::span<const PointImpulse> points, double compli
     Wrench p;
     for (const auto& [place, impulse] : points) p = p + Wrench::at(place, impulse);
     const Twist after = c.after(p);
-    const auto greatest = [](const Vector& v) { return std::max({std::fabs(v.x), std::fabs(v.y), std::fabs(v.z)}); };
     double fast_before = 0.0, fast_after = 0.0;
     for (const auto& point : points) {
-        fast_before = std::max(fast_before, greatest(c.velocity.at(point.place)));
-        fast_after = std::max(fast_after, greatest(after.at(point.place)));
+        fast_before = std::max(fast_before, greatest_size(c.velocity.at(point.place)));
+        fast_after = std::max(fast_after, greatest_size(after.at(point.place)));
     }
     if (compliance > 0.0 && fast_before > slow) return false;
     return fast_after <= std::max(still, 20 * compliance) * fast_before;

@@ -4,19 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <algorithm>
 #include <cstring>
-#include <memory>
-#include <span>
 #include <stdexcept>
 #include <type_traits>
-#include <vector>
 
 #include "math/vectors.hpp"
 
 namespace stiction {
 
 namespace nb = nanobind;
+using namespace nb::literals;  // "name"_a is an argument of that name
 
 /// An array of numbers from Python, of any number of axes; it is converted where it must be, and only read.
 template <class T, int... Shape>
@@ -81,10 +78,10 @@ template <class Item> nb::ndarray<nb::numpy, double> rows_of(std::size_t n, std:
     return result;
 }
 
-/// A wrench or a twist as a new array (6,).
-template <class Six> auto six_of(const Six& value) {
+/// A vector as a new array (3,), a wrench or a twist as one (6,).
+template <class Value> auto array_of(const Value& value) {
     double* out;
-    auto result = new_array<double>({6}, &out);
+    auto result = new_array<double>({sizeof(Value) / sizeof(double)}, &out);
     write(value, out);
     return result;
 }
