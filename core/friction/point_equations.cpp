@@ -51,9 +51,7 @@ template <class Visit> void PointSystem::for_blocks(Visit visit) {
     for (int row = 3 * size(); row < A.rows(); ++row) visit(SingleRow{row});
 }
 
-void PointSystem::sweep() { gauss_seidel_sweep(*this); }
-
-double PointSystem::project(SingleRow block, double impulse) const {
+inline double PointSystem::project(SingleRow block, double impulse) const {
     const int row = block.row, k = row / 3, axis = row % 3;
     if (row >= 3 * size()) return std::clamp(impulse, bounded[row - 3 * size()].low, bounded[row - 3 * size()].high);
     if (axis == 0) return std::max(0.0, impulse);
@@ -63,14 +61,14 @@ double PointSystem::project(SingleRow block, double impulse) const {
 }
 
 /// In a cone: f / stretch - r stretch w, with which an ellipse becomes a circle. A row that cannot move has no friction.
-Along<double> PointSystem::relaxed(FrictionOf block) const {
+inline Along<double> PointSystem::relaxed(FrictionOf block) const {
     const int k = block.point, row = 3 * k + 1;
     const double r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
     const auto along = [&](int d) { return moves(row + d) ? x[row + d] / stretch[d] - r * stretch[d] * w_[row + d] : 0.0; };
     return {along(0), along(1)};
 }
 
-Along<double> PointSystem::project(FrictionOf block, Along<double> t) const {
+inline Along<double> PointSystem::project(FrictionOf block, Along<double> t) const {
     const int k = block.point;
     const double size = norm(t.x, t.y);
     double share = 0.0;
@@ -81,10 +79,12 @@ Along<double> PointSystem::project(FrictionOf block, Along<double> t) const {
     return {share * map(k).stretch_x * t.x, share * map(k).stretch_y * t.y};
 }
 
-void PointSystem::move(FrictionOf block, Along<double> impulse) {
+inline void PointSystem::move(FrictionOf block, Along<double> impulse) {
     move(SingleRow{3 * block.point + 1}, impulse.x);
     move(SingleRow{3 * block.point + 2}, impulse.y);
 }
+
+void PointSystem::sweep() { gauss_seidel_sweep(*this); }
 
 void PointEquations::find_reference_speeds() {
     const int first = 3 * size(), n = A.rows();

@@ -76,7 +76,11 @@ template <class T> void share_load(std::span<PatchPoint<T>> points, const Invers
         return;
     }
     T weight[MAX_SHARING];
-    for (int j = 0; j < k; ++j) weight[j] = T(1.0) / own_response(W, points[j].place).z;
+    for (int j = 0; j < k; ++j) {
+        const auto [x, y, z] = points[j].place;
+        const Symmetric3<T>& I = W.angular;
+        weight[j] = T(1.0) / (W.linear.z + y * (I.xx * y - I.xy * x) - x * (I.xy * y - I.yy * x));
+    }
     for (int round = 0; round < k; ++round) {
         Symmetric3<T> A{nothing, nothing, nothing, nothing, nothing, nothing};
         for (int j = 0; j < k; ++j) {  // sums over the points that push of weight a a^T, with a = (1, y, -x)

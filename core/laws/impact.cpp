@@ -126,7 +126,7 @@ Mode ImpactLaw::solve(Contact& c) const {
               .factor = each_.friction(c.index) * (planar ? std::exp(turn) : 1.0),
               .turn = planar ? 0.0 : turn};
 
-    // The normal impulse depends on friction and friction on it: found one after the other, they soon agree.
+    // The normal impulse depends on friction and friction on it: found one after the other, they soon converge.
     bool sticks = false;
     for (int round = 0; round < SETTINGS.max_rounds && normal.p_z > 0.0; ++round) {
         load.normal = normal.p_z;

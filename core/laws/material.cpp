@@ -23,7 +23,7 @@ Friction friction_of(const Contact& c, std::span<const PointImpulse> points) {
 
 /// Whether the impulses leave all points at rest, but for the compliance of their problem.
 ///
-/// A soft contact yields, and so does not stop; but a slow body that rests on a surface is stopped, as by a rigid one.
+/// A compliant contact does not stop exactly; but a slow body that rests on a surface is stopped, as by a rigid one.
 bool stops(const Contact& c, std::span<const PointImpulse> points, double compliance) {
     constexpr double still = 1e-7;  // a point that keeps less than this share of the greatest speed has stopped
     constexpr double slow = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped
@@ -84,8 +84,8 @@ void share(const Contact& c, const Wrench& p, std::span<PointImpulse> points) {
         if (r % 3 == 1) J[3] = -z, J[5] = x;
         if (r % 3 == 2) J[3] = y, J[4] = -x;
         const Vector own = own_response(c.inverse_inertia, points[r / 3].place);
-        const double yields = r % 3 == 2 ? own.z : 0.5 * (own.x + own.y);
-        weight[r] = yields > 0.0 ? 1 / yields : 0.0;
+        const double response = r % 3 == 2 ? own.z : 0.5 * (own.x + own.y);
+        weight[r] = response > 0.0 ? 1 / response : 0.0;
         for (int i = 0; i < 6; ++i)
             for (int k = 0; k <= i; ++k) A[i][k] += weight[r] * J[i] * J[k];
     }

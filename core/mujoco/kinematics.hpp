@@ -22,8 +22,6 @@ class Kinematics {
         }
     }
 
-    /// The dofs that move a body, ascending.
-    const std::vector<int>& chain(int body) const { return chains_[body]; }
     bool is_fixed(int body) const { return chains_[body].empty(); }
     /// The kinematic tree of a body; -1: it is fixed.
     int tree(int body) const { return is_fixed(body) ? -1 : (*engine_.model.dof_treeid)[chains_[body].front()]; }
@@ -121,7 +119,7 @@ class Kinematics {
 
   private:
     const Engine& engine_;
-    std::vector<std::vector<int>> chains_;
+    std::vector<std::vector<int>> chains_;  // of each body: the dofs that move it, ascending
 
     /// From the point about which MuJoCo's motions of the body's tree are taken.
     Vector arm(int body, const Vector& position) const {

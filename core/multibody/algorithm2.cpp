@@ -50,7 +50,7 @@ const Solution& Algorithm2::solve(std::span<const LawOfRun> laws, const Contacts
         ask_at(solution_.impulse.data());     // V1 = V_free + (L - M_b^-1) p
         classify();                   // c = C(V1)
         ++evaluations;
-        if (release() || stop_again()) continue;  // C does not agree with what was assumed
+        if (release() || stop_again()) continue;  // C returns another mode than was assumed
         ask_friction();               // p_f = R(V1)
         const double size = write_mismatch(), error = search_.error();
         solved = error <= (evaluations < SETTINGS.usual_evaluations ? tolerance : SETTINGS.loose_tolerance * tolerance) * size;

@@ -92,19 +92,23 @@ struct Refusal : std::runtime_error {
 };
 
 /// The fields of a struct that Python sees, as a NumPy dtype.
-class Fields {
+template <class Struct> class Fields {
   public:
-    Fields& add(const char* name, const char* format, std::size_t offset) {
-        names_.append(name), formats_.append(format), offsets_.append(offset);
+    /// example: one of these structs, in whose fields the offsets are found
+    explicit Fields(const Struct& example) : start_(reinterpret_cast<const char*>(&example)) {}
+
+    template <class Field> Fields& add(const char* name, const char* format, const Field& field) {
+        names_.append(name), formats_.append(format), offsets_.append(reinterpret_cast<const char*>(&field) - start_);
         return *this;
     }
-    nb::object dtype(std::size_t itemsize) const {
+    nb::object dtype() const {
         nb::dict all;
-        all["names"] = names_, all["formats"] = formats_, all["offsets"] = offsets_, all["itemsize"] = itemsize;
+        all["names"] = names_, all["formats"] = formats_, all["offsets"] = offsets_, all["itemsize"] = sizeof(Struct);
         return nb::module_::import_("numpy").attr("dtype")(all);
     }
 
   private:
+    const char* start_;
     nb::list names_, formats_, offsets_;
 };
 

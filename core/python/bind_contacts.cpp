@@ -18,22 +18,19 @@ namespace {
 
 /// The fields of a Contact that Python sees, as a NumPy dtype.
 nb::object contact_dtype() {
-    static const Contact contact;  // which has base classes, so that offsetof does not serve
-    Fields fields;
-    const auto add = [&](const char* name, const char* format, const auto& field) {
-        fields.add(name, format, reinterpret_cast<const char*>(&field) - reinterpret_cast<const char*>(&contact));
-    };
-    const Contact& c = contact;
-    add("index", "i8", c.index), add("rotation", "(3,3)f8", c.rotation), add("height", "f8", c.height);
-    add("velocity", "6f8", c.velocity), add("before", "6f8", c.before), add("inverse_mass", "3f8", c.inverse_inertia);
-    add("kind", "i8", c.kind), add("depth", "f8", c.depth), add("count", "i8", c.count), add("centre", "3f8", c.centre);
-    add("axis", "3f8", c.axis), add("radius", "f8", c.radius), add("diameter", "f8", c.diameter);
-    add("timestep", "f8", c.timestep), add("fall", "f8", c.fall), add("restitution", "3f8", c.restitution);
-    add("mode", "i8", c.mode), add("friction", "5f8", c.friction), add("impulse", "6f8", c.impulse);
+    static const Contact c;
     const Description& d = c.description;
-    add("features", (std::to_string(MAX_FEATURES) + "f8").c_str(), d.features), add("guess", "3f8", d.guess);
-    add("unit_impulse", "f8", d.unit_impulse), add("unit_length", "f8", d.unit_length), add("turn", "4f8", d.turn);
-    return fields.dtype(sizeof(Contact));
+    const std::string features = std::to_string(MAX_FEATURES) + "f8";
+    return Fields(c)
+        .add("index", "i8", c.index).add("rotation", "(3,3)f8", c.rotation).add("height", "f8", c.height)
+        .add("velocity", "6f8", c.velocity).add("before", "6f8", c.before).add("inverse_mass", "3f8", c.inverse_inertia)
+        .add("kind", "i8", c.kind).add("depth", "f8", c.depth).add("count", "i8", c.count).add("centre", "3f8", c.centre)
+        .add("axis", "3f8", c.axis).add("radius", "f8", c.radius).add("diameter", "f8", c.diameter)
+        .add("timestep", "f8", c.timestep).add("fall", "f8", c.fall).add("restitution", "3f8", c.restitution)
+        .add("mode", "i8", c.mode).add("friction", "5f8", c.friction).add("impulse", "6f8", c.impulse)
+        .add("features", features.c_str(), d.features).add("guess", "3f8", d.guess)
+        .add("unit_impulse", "f8", d.unit_impulse).add("unit_length", "f8", d.unit_length).add("turn", "4f8", d.turn)
+        .dtype();
 }
 
 /// All contacts as one structured array, a view. It can only be read: the core relies on what is in it.
@@ -113,14 +110,15 @@ nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position,
                             Input<double, -1, 3> velocity, Input<double, -1, 3> spin) {
     const std::size_t n = position.shape(0);
     check_rows(n, quaternion, velocity, spin);
-    const Vector centre = vector_from(com.data());
-    const auto turn = [&](int i) { return quaternion_from(quaternion.data() + 4 * i); };
-    const auto at = [&](int i) { return vector_from(position.data() + 3 * i) + turn(i).matrix() * centre; };
-    const auto twist = [&](int i) {
-        const Vector arm = turn(i).matrix() * centre, w = vector_from(spin.data() + 3 * i);
-        return Twist{vector_from(velocity.data() + 3 * i) + cross(w, arm), w};
-    };
-    return nb::make_tuple(rows_of(n, 3, at), rows_of(n, 4, turn), rows_of(n, 6, twist));
+    std::vector<BodyState> states(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        BodyState& state = states[i];
+        state.quaternion = quaternion_from(quaternion.data() + 4 * i);
+        const Vector arm = state.quaternion.matrix() * vector_from(com.data()), w = vector_from(spin.data() + 3 * i);
+        state.position = vector_from(position.data() + 3 * i) + arm;
+        state.twist = {vector_from(velocity.data() + 3 * i) + cross(w, arm), w};
+    }
+    return as_tuple(states);
 }
 
 /// The inverse: positions, velocities and spins of the body frames.

@@ -135,7 +135,7 @@ void new_step(Step* self, const Engine& engine, const std::vector<const PairLaw*
     new (self) Step(engine, settings, std::move(copies), table, links);
 }
 
-/// The outcome of the last of so many steps, and how many were completed; after OVERFLOW they go on.
+/// The last outcome of `count` steps, and how many were completed; after OVERFLOW they go on.
 std::pair<Outcome, int> steps_of(Step& self, int count) {
     Outcome all = Outcome::DONE;
     int done = 0;
@@ -159,17 +159,16 @@ nb::object pair_statistics_of(const Step& self, int law) {
 /// Statistics of each link as a structured NumPy array, a view.
 nb::object link_statistics_of(nb::handle_t<Step> self) {
     auto& all = nb::cast<Step&>(self).links.statistics;
-    Fields fields;
-    fields.add("mode", "i8", offsetof(LinkStatistics, mode)).add("kind", "i8", offsetof(LinkStatistics, kind));
-    fields.add("evaluations", "i8", offsetof(LinkStatistics, evaluations)).add("steps", "i8", offsetof(LinkStatistics, steps));
-    fields.add("all_evaluations", "i8", offsetof(LinkStatistics, all_evaluations));
-    fields.add("unsolved", "i8", offsetof(LinkStatistics, unsolved)).add("outside", "i8", offsetof(LinkStatistics, outside));
-    fields.add("uncovered", "i8", offsetof(LinkStatistics, uncovered));
-    fields.add("impulse", "6f8", offsetof(LinkStatistics, impulse));
-    fields.add("last_query", "6f8", offsetof(LinkStatistics, last_query));
+    const LinkStatistics s;
+    const nb::object dtype =
+        Fields(s)
+            .add("mode", "i8", s.mode).add("kind", "i8", s.kind).add("evaluations", "i8", s.evaluations)
+            .add("steps", "i8", s.steps).add("all_evaluations", "i8", s.all_evaluations).add("unsolved", "i8", s.unsolved)
+            .add("outside", "i8", s.outside).add("uncovered", "i8", s.uncovered).add("impulse", "6f8", s.impulse)
+            .add("last_query", "6f8", s.last_query).dtype();
     const std::size_t shape[1] = {all.size() * sizeof(LinkStatistics)};
     nb::ndarray<nb::numpy, std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(all.data()), 1, shape, self);
-    return nb::cast(bytes).attr("view")(fields.dtype(sizeof(LinkStatistics)));
+    return nb::cast(bytes).attr("view")(dtype);
 }
 
 /// Points of the last step that press: laws, positions, normals, impulses in the world, whether they slip, distances.
@@ -317,7 +316,7 @@ void bind_steps(nb::module_& m) {
         .def("__init__", &new_step, nb::kw_only(), "engine"_a, "laws"_a, "table"_a, "links"_a, "softness"_a, "tolerance"_a,
              "max_substep"_a)
         .def("steps", &steps_of, "count"_a,
-             "So many steps, or fewer if one cannot be completed: the last outcome, and how many were completed.")
+             "Take `count` steps, or fewer if one cannot be completed: the last outcome, and how many were completed.")
         .def("reset", &Step::reset, "Forget what is remembered of the last step.")
         .def("reset_counts", &Step::reset_counts)
         .def("pair_statistics", &pair_statistics_of, "law"_a)

@@ -103,12 +103,7 @@ class Stepper {
         outcome_.assign(bodies_.size(), {});
     }
 
-    nb::tuple state() const {
-        const auto of = [&](std::size_t width, auto part) {
-            return rows_of(bodies_.size(), width, [&](int i) { return bodies_[i].*part; });
-        };
-        return nb::make_tuple(of(3, &BodyState::position), of(4, &BodyState::quaternion), of(6, &BodyState::twist));
-    }
+    nb::tuple state() const { return as_tuple(bodies_); }
 
     /// Take over the outcome of the last step, and the impacts so far, from another stepper.
     void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind,

@@ -33,6 +33,14 @@ inline std::vector<BodyState> states_from(const Input<double, -1, 3>& position, 
     return states;
 }
 
+/// The inverse: position (n, 3), quaternion (n, 4), twist (n, 6).
+inline nb::tuple as_tuple(const std::vector<BodyState>& states) {
+    const auto of = [&](std::size_t width, auto part) {
+        return rows_of(states.size(), width, [&](int i) { return states[i].*part; });
+    };
+    return nb::make_tuple(of(3, &BodyState::position), of(4, &BodyState::quaternion), of(6, &BodyState::twist));
+}
+
 /// Links with copies of V_free and L, which the core only refers to.
 class PythonLinks : public Links {
   public:
