@@ -125,10 +125,17 @@ nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position,
 nb::tuple to_body_frame(Input<double, 3> com, Input<double, -1, 3> position, Input<double, -1, 4> quaternion,
                         Input<double, -1, 6> twist) {
     const std::vector<BodyState> states = states_from(position, quaternion, twist);
-    const auto origin = [&](int i) { return Origin(states[i], vector_from(com.data())); };
-    return nb::make_tuple(rows_of(states.size(), 3, [&](int i) { return origin(i).position; }),
-                          rows_of(states.size(), 3, [&](int i) { return origin(i).velocity; }),
-                          rows_of(states.size(), 3, [&](int i) { return states[i].twist.angular; }));
+    double *x, *v, *w;
+    auto positions = new_array<double>({states.size(), 3}, &x);
+    auto velocities = new_array<double>({states.size(), 3}, &v);
+    auto spins = new_array<double>({states.size(), 3}, &w);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+        const Origin origin(states[i], vector_from(com.data()));
+        write(origin.position, x + 3 * i);
+        write(origin.velocity, v + 3 * i);
+        write(states[i].twist.angular, w + 3 * i);
+    }
+    return nb::make_tuple(positions, velocities, spins);
 }
 
 /// Height of the lowest point of each body above the ground [m]; positions are those of the centres of mass.
