@@ -7,8 +7,8 @@ import pytest
 
 import stiction
 from stiction.viewer.pieces import Piece
-from stiction_studies.page.motions_shown import Motion, Scene
-from stiction_studies.page.section import Replay, Section
+from stiction_studies.page.motions_shown import Motion, Scene, scene_of_throws
+from stiction_studies.page.section import Section
 
 Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("viser")
@@ -23,8 +23,7 @@ BOX = stiction.Body.box(size=(0.2, 0.2, 0.2), mass=1.0)
 
 def a_piece(body: int = 0) -> Piece:
     """A cube of 0.2 m."""
-    scene = animation.as_scene(a_replay())
-    return replace(scene.pieces[0], body=body)
+    return replace(a_replay().pieces[0], body=body)
 
 
 def a_motion(*places: tuple[float, float, float], interval: float = 0.004) -> Motion:
@@ -37,11 +36,11 @@ def a_scene(**runs: Motion) -> Scene:
     return Scene("A cube", [a_piece()], runs, seen_from=(0.0, -1.0))
 
 
-def a_replay() -> Replay:
+def a_replay() -> Scene:
     state = stiction.State([0, 0, 0.1], [1, 0, 0, 0], [1.0, 0, 0], [0, 0, 0])
     law = stiction.CoulombLaw(BOX, friction=0.5)
     run = stiction.rollout(law, state, steps=2)
-    return Replay("A slide", BOX, {"truth": run, "other": run})
+    return scene_of_throws("A slide", BOX, {"truth": run, "other": run})
 
 
 def panel(film: Film, run: int, number: int) -> np.ndarray:
@@ -132,7 +131,7 @@ def test_what_a_study_keeps_is_animated_without_it(tmp_path, shown):
 
     publish(tmp_path, Section("throws", "Throws", ["Text."], "a command", replays=[shown]))
     kept = read_replay(tmp_path / "throws" / "replay-1.npz")
-    assert type(kept) is type(shown) and list(kept.runs) == list(shown.runs)
+    assert list(kept.runs) == list(shown.runs)
     for name, run in shown.runs.items():
         assert np.array_equal(kept.runs[name].position, run.position)
     [path] = animation.animate_kept(tmp_path / "throws")

@@ -1,4 +1,4 @@
-"""Replays and scenes as animations in WebP or GIF files: a panel for each run, all seen by the same camera.
+"""Replays as animations in WebP or GIF files: a panel for each run, all seen by the same camera.
 
 Where a scene has a ground truth, its outline is drawn over all other runs.
 """
@@ -18,14 +18,13 @@ from scipy.ndimage import binary_dilation, gaussian_filter1d
 from stiction.basics import checks, colours, files
 from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
-from stiction.viewer.pieces import Piece
 from stiction_studies.page import raycast
 from stiction_studies.page.camera import Array, Camera, camera_axes
 from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.poster import GREY
 from stiction_studies.page.raycast import Hull
-from stiction_studies.page.replay import ReplayStage, SceneStage
-from stiction_studies.page.section import Replay, read_replay
+from stiction_studies.page.replay import Stage
+from stiction_studies.page.section import read_replay
 
 FORMATS = (".webp", ".gif")
 WIDTH, GAP, BOTTOM = 800, 2, 28  # of a picture, between panels, below the panels for the time [px]
@@ -61,12 +60,12 @@ class Film:
     """A scene as a sequence of pictures: the time that each shows, the poses of all pieces, and the camera."""
 
     def __init__(self, scene: Scene) -> None:
-        stage = SceneStage.of(scene)
+        stage = Stage.of(scene)
         self.scene, self.names = scene, list(stage.runs)
         self._toward, self._runs = stage.toward, list(stage.runs.values())
         self._hulls = [Hull.of(piece) for piece in scene.pieces]
         interval = self._runs[0].interval
-        self._last = round(stage.duration / stage.interval)  # frame of the longest run
+        self._last = round(stage.duration / interval)  # frame of the longest run
         speed = shown_speed(interval * self._last)
         self._step = speed / FPS / interval  # frames of the runs, from picture to picture
         self.speed = speed * scene.speed  # relative to real time
@@ -188,7 +187,7 @@ def between(run: Motion, frame: float) -> tuple[NDArray[np.float64], NDArray[np.
     return position, turn / np.linalg.norm(turn, axis=1, keepdims=True)
 
 
-def write(shown: Replay | Scene, path: Path) -> Path:
+def write(shown: Scene, path: Path) -> Path:
     """Write an animation, WebP or GIF by the suffix of `path`, and return `path`. The bytes are deterministic."""
     if path.suffix not in FORMATS:
         raise checks.InputError(f"An animation must be named {' or '.join(FORMATS)}, got {path.name!r}.")
@@ -225,25 +224,11 @@ def animate_kept(folder: Path) -> list[Path]:
     return found
 
 
-def frames(shown: Replay | Scene) -> Iterator[NDArray[np.uint8]]:
+def frames(shown: Scene) -> Iterator[NDArray[np.uint8]]:
     """The pictures of an animation, each of shape (height, width, 3)."""
-    film = Film(as_scene(shown))
+    film = Film(shown)
     for number in range(film.count):
         yield picture(film, number)
-
-
-def as_scene(shown: Replay | Scene) -> Scene:
-    """A replay as a scene of one body; its first run is the truth."""
-    if isinstance(shown, Scene):
-        return shown
-    stage = ReplayStage.of(shown)
-    piece = Piece(0, stage.solid.vertices, stage.solid.triangles)
-    runs = {
-        name: Motion(run.position[:, np.newaxis], run.quaternion[:, np.newaxis], run.timestep)
-        for name, run in stage.runs.items()
-    }
-    x, y = stage.toward[:2].tolist()
-    return Scene(shown.title, [piece], runs, shown.caption, (x, y), truth=next(iter(runs)))
 
 
 def picture(film: Film, number: int) -> NDArray[np.uint8]:

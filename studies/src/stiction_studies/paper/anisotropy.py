@@ -22,7 +22,8 @@ from stiction.laws.modelfile import load
 from stiction.mujoco import plain_throw as mujoco_throw
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
-from stiction_studies.page.section import Plot, Replay, Section, Table
+from stiction_studies.page.motions_shown import scene_of_throws
+from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper.metrics import STEPS, throw_truth
 from stiction_studies.paper.trajectories import BASELINE, OURS
 from stiction_studies.study import Study, joined
@@ -76,7 +77,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         fine = _compare_with_mujoco(plan)
     found = {kind: {name: travelled(run) for name, run in of_kind.items()} for kind, of_kind in runs.items()}
     shown = {"Coulomb": TRUTH, OURS: OURS, BASELINE: BASELINE}
-    replay = Replay(
+    replay = scene_of_throws(
         "Anisotropic ground, 45° between the axes",
         plan.body,
         {name: runs["throw"][run][1] for name, run in shown.items()},

@@ -30,7 +30,7 @@ from stiction.recordings.importing import import_recordings
 from stiction.recordings.tosses import Recordings, Tosses
 from stiction.simulation.motion import Setting
 from stiction_studies.engines.worlds import Engine, installed
-from stiction_studies.page.section import Replay
+from stiction_studies.page.motions_shown import Scene
 from stiction_studies.recordings import cube_page, first_frames
 from stiction_studies.recordings.cube_costs import costs, stages, trained
 from stiction_studies.recordings.cube_page import rivals
@@ -199,7 +199,7 @@ class _Fits:
         number = np.arange(len(self.held_tosses))
         return joined([{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()])
 
-    def rivals(self) -> list[Replay]:
+    def rivals(self) -> list[Scene]:
         """Return our forecast of a toss beside that of MuJoCo, where it is installed."""
         if MUJOCO_FITTED not in self.forecasts:
             return []

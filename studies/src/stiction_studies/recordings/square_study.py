@@ -26,7 +26,8 @@ from stiction.recordings.tosses import Tosses, errors
 from stiction.simulation.motion import Setting
 from stiction.viewer.subject import posed, recorded_motion
 from stiction_studies.engines.worlds import Engine, installed
-from stiction_studies.page.section import Replay, Section
+from stiction_studies.page.motions_shown import Scene, scene_of_throws
+from stiction_studies.page.section import Section
 from stiction_studies.recordings import forecast_comparison
 from stiction_studies.recordings.fitted_simulators import SYSID, Peer, SysidRival, fitted_values, has_sysid
 from stiction_studies.recordings.forecast_comparison import Compared
@@ -151,7 +152,7 @@ class _Fits:
         start = self.fitted.states(self.law.body, self.law.gravity, self.law.drag)
         return self.law.gravity - self.law.drag * start.velocity.mean(axis=0)
 
-    def replays(self, ours: Compared) -> list[Replay]:
+    def replays(self, ours: Compared) -> list[Scene]:
         """Return drops as recorded and as predicted: a good forecast, the median, and a poor one."""
         position = ours.horizons["whole"]["position"]
         found = []
@@ -165,5 +166,5 @@ class _Fits:
             caption = (
                 f"Mean position error {position[number]:.0f} % of the side: {100 * share:.0f} % are forecast better."
             )
-            found.append(Replay(f"Drop {number + 1}", self.law.body, runs, caption))
+            found.append(scene_of_throws(f"Drop {number + 1}", self.law.body, runs, caption))
         return found
