@@ -87,10 +87,13 @@ class Stage:
 
     def strips(self, unit: float) -> list[dict[str, Any]]:
         """Contact modes over time: name and spans of each named body of each run; `unit` of time, as shown [s]."""
-        known = {name: run for name, run in self.runs.items() if run.mode is not None}
+        modes = {name: run.mode for name, run in self.runs.items() if run.mode is not None}
         return [
-            {"name": _strip_name(name, body, len(known)), "spans": mode_spans(run.mode[:-1, k], run.interval / unit)}
-            for name, run in known.items()
+            {
+                "name": _strip_name(name, body, len(modes)),
+                "spans": mode_spans(mode[:-1, k], self.runs[name].interval / unit),
+            }
+            for name, mode in modes.items()
             for k, body in self.scene.names.items()
         ]
 
@@ -141,7 +144,8 @@ class _Lane:
                 path = self._run.position[::every, body] + self._offset
                 _add_lines(scene, f"/{number}/{body}-trail", np.stack([path[:-1], path[1:]], axis=1), color, 2.0)
         if self._truth is not None:
-            solid = Solid(pieces[0].vertices, faces_of(pieces[0].vertices))
+            corners = pieces[0].vertices
+            solid = Solid(corners, [np.array(face) for face in faces_of(corners)])
             self._edges = _add_lines(scene, f"/{number}/truth", solid.edges, colours.INK, 1.5)
         above = stage.sight.path[:, 2].max() + 1.2 * stage.sight.reach
         start = _moving(self._run)[0].mean(axis=0) + self._offset

@@ -26,7 +26,7 @@ from stiction_studies.page.motions_shown import scene_of_throws
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper.metrics import STEPS, throw_truth
 from stiction_studies.paper.trajectories import BASELINE, OURS
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 DIRECTIONS = 45.0 * np.arange(8)  # [degrees] from x towards y
 SPEED = 3.0  # [m/s]
@@ -108,7 +108,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         for kind, of_kind in {**found, "second opinion": fine}.items()
         for name, (distance, heading) in of_kind.items()
     ]
-    study.finish(section, content, joined(parts), "mujoco-core")
+    study.finish(section, content, parts)
 
 
 def _compare_with_mujoco(plan: Plan) -> dict[str, Travel]:

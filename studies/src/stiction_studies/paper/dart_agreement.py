@@ -25,7 +25,7 @@ from stiction.simulation.rollout import rollout
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Scene, scene_of_throws
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 THROWS = {"quick": 8, "usual": 100, "full": 200}  # of each case
 STEPS, TIMESTEP = 800, 0.002  # [s]
@@ -144,7 +144,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         {"case": name, "throw": np.arange(len(those)), "position_error": np.array([c.distance[-1] for c in those])}
         for name, those in found.items()
     ]
-    study.finish(section, content, joined(parts), "dartpy")
+    study.finish(section, content, parts)
 
 
 def _compare_all(throws: int, seed: int) -> dict[str, list[Comparison]]:

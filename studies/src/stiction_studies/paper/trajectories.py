@@ -28,7 +28,7 @@ from stiction_studies.page.motions_shown import Scene, scene_of_throws
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper import metrics
 from stiction_studies.paper.metrics import STEPS, fresh_starts, throw_truth
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.study import Study, number, percent
 
 OURS, BASELINE = "stiction", "PDD"
 PERTURBATIONS = (1e-6, 1e-4, 1e-3)  # of the start [m, rad, m/s, rad/s]
@@ -145,7 +145,7 @@ def _run_cases(study: Study, cases: tuple[Case, ...], title: str, text: list[str
         for one in found
         for name, compared in one.figures.items()
     ]
-    study.finish(section, {"cases": summaries}, joined(parts), "dartpy")
+    study.finish(section, {"cases": summaries}, parts)
 
 
 def perturbed_truths(plan: Plan, truth: str, start: State, seed: int) -> dict[str, Trajectory]:

@@ -35,7 +35,7 @@ from stiction_studies.recordings import cube_page, first_frames
 from stiction_studies.recordings.cube_costs import costs, stages, trained
 from stiction_studies.recordings.cube_page import rivals
 from stiction_studies.recordings.fitted_simulators import SYSID, Peer, SysidRival, fitted_values, has_sysid
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
 EFFICIENCY = (8, 16, 32, 64, 128, 320)
@@ -109,7 +109,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
     ours = fits.errors["stiction", "fit"].position
     section = cube_page.section(content, study.command, fits.law, fits.held_tosses, fits.starts.fit, ours)
     section = replace(section, replays=[*fits.rivals(), *section.replays])
-    study.finish(section, content | {"scale": vars(size)}, fits.rows(), "scipy", "mujoco-core", "pybullet", "dartpy")
+    study.finish(section, content | {"scale": vars(size)}, fits.rows())
 
 
 def _starts(path: Path, recordings: Recordings, held: NDArray[np.int64]) -> Starts:
@@ -194,10 +194,10 @@ class _Fits:
         """Return the same for a law."""
         return self.figures(name, lambda start: roll_law(law, start, self.steps))
 
-    def rows(self) -> dict[str, Any]:
-        """Return columns of all errors, one row for each toss, model and start."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Return all errors, one row for each toss, model and start."""
         number = np.arange(len(self.held_tosses))
-        return joined([{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()])
+        return [{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()]
 
     def rivals(self) -> list[Scene]:
         """Return our forecast of a toss beside that of MuJoCo, where it is installed."""

@@ -15,17 +15,9 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
+from stiction.fit import toss_objective
 from stiction.fit.gauss_newton import Parameter
-from stiction.fit.toss_objective import (
-    Motions,
-    TossModel,
-    Values,
-    body_parameters,
-    fit,
-    fitted_body,
-    groups_alike,
-    last_frames,
-)
+from stiction.fit.toss_objective import Motions, TossModel, Values, last_frames
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.motion import Setting
 from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine, Poses
@@ -66,7 +58,7 @@ class Peer:
 
     def parameters(self, with_body: bool, com=None) -> list[Parameter]:
         """Return the contact parameters and, by choice, those of the body; simulators have no rounded edges."""
-        body = [p for p in body_parameters(self.body, com) if p.name != "rounding"] if with_body else []
+        body = [p for p in toss_objective.body_parameters(self.body, com) if p.name != "rounding"] if with_body else []
         return [*self.contact, *body]
 
     def model(self, width: float) -> TossModel:
@@ -80,7 +72,7 @@ class Peer:
 
     def fitted(self, values: Mapping[str, float]) -> Body:
         """Return the body with the values of its parameters."""
-        return fitted_body(self.body, {"rounding": 0.0, **values})
+        return toss_objective.fitted_body(self.body, {"rounding": 0.0, **values})
 
     def motions(self, values: Mapping[str, float], states: State, steps: NDArray[np.int64], timestep: float) -> Motions:
         """Return the motions of the states (n,), each for its own number of steps (n,)."""
@@ -99,7 +91,7 @@ class Peer:
 def _by_length(steps: NDArray[np.int64], toss: Callable[[NDArray[np.int64], int], Poses]) -> Motions:
     """Return motions, each of its own number of steps (n,); `toss` simulates some together, for so many steps."""
     motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
-    for group in groups_alike(steps):
+    for group in toss_objective.groups_alike(steps):
         for i, position, quaternion in zip(group.tolist(), *toss(group, int(steps[group].max()))):
             motions[i] = position, quaternion
     return motions
@@ -107,7 +99,7 @@ def _by_length(steps: NDArray[np.int64], toss: Callable[[NDArray[np.int64], int]
 
 def fitted_values(model: TossModel, parameters: list[Parameter], tosses: Any, progress: Progress) -> dict[str, float]:
     """Return the values of a model's parameters, fitted to tosses as `model` takes them."""
-    found = fit(model, parameters, tosses, errors=False, progress=progress)
+    found = toss_objective.fit(model, parameters, tosses, errors=False, progress=progress)
     return dict(zip((p.name for p in parameters), found.values.tolist()))
 
 

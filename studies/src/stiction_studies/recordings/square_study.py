@@ -31,7 +31,7 @@ from stiction_studies.page.section import Section
 from stiction_studies.recordings import forecast_comparison
 from stiction_studies.recordings.fitted_simulators import SYSID, Peer, SysidRival, fitted_values, has_sysid
 from stiction_studies.recordings.forecast_comparison import Compared
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 SIDE, MASS = 0.06, 0.1  # [m, kg]; the mass is not known, and not observable
 SOON = 25  # frames from the first touch on: the short horizon
@@ -75,8 +75,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
         forecast_comparison.regions({"recordings inside": shares}),
     ]
     section = Section(study.name, "Real drops of a square", _TEXT, study.command, tables, [], fits.replays(models[0]))
-    packages = "scipy", "mujoco-core", "pybullet", "dartpy"
-    study.finish(section, content, joined(forecast_comparison.rows(models)), *packages)
+    study.finish(section, content, forecast_comparison.rows(models))
 
 
 def horizons(tosses: Tosses, motions: Motions) -> dict[str, dict[str, NDArray[np.float64]]]:

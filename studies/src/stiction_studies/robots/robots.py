@@ -16,21 +16,13 @@ from stiction.viewer.pieces import pieces_of
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement
-from stiction_studies.robots.third_party_robots import (
-    FRICTION,
-    INSTALL,
-    ROBOTS,
-    ThirdPartyRobot,
-    Trial,
-    by_mujoco,
-    by_stiction,
-)
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement, third_party_robots
+from stiction_studies.robots.third_party_robots import FRICTION, INSTALL, ROBOTS, ThirdPartyRobot, Trial
+from stiction_studies.study import Study, number, percent
 
 SCALES = {"quick": (1.0, 1, 5), "usual": (10.0, 3, 100), "full": (10.0, 10, 300)}  # [s] and runs of a robot, tosses
 MUJOCO, STICTION = "MuJoCo alone", "stiction"
-_ENGINES = {MUJOCO: by_mujoco, STICTION: by_stiction}
+_ENGINES = {MUJOCO: third_party_robots.by_mujoco, STICTION: third_party_robots.by_stiction}
 Found = dict[str, dict[str, list[Trial]]]  # robot -> who drove -> runs
 COLOURS = figures.run_colours((MUJOCO, STICTION))
 _TEXT = [
@@ -44,7 +36,13 @@ _TEXT = [
 ]
 
 
-def run(out: Path, *, scale: str = "usual", seed: int = 0, robots: Sequence[ThirdPartyRobot] = ROBOTS) -> None:
+def run(
+    out: Path,
+    *,
+    scale: str = "usual",
+    seed: int = 0,
+    robots: Sequence[ThirdPartyRobot] = ROBOTS,
+) -> None:
     """Drive all robots that are there, print the tables, write results and publish the section."""
     study = Study(out, "robots", scale, seed)
     there = [one for one in robots if one.path]
@@ -73,8 +71,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, robots: Sequence[Thir
     title = "Third-party robots"
     tables += others.tables
     section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], scenes)
-    packages = dict.fromkeys(one.package for one in there)
-    study.finish(section, content, joined(_rows(found)), "mujoco-core", "dartpy", *packages)
+    study.finish(section, content, _rows(found))
 
 
 def _drive_all(there: list[ThirdPartyRobot], models: dict[str, Any], seeds: list[int], duration: float) -> Found:
