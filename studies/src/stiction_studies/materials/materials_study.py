@@ -214,7 +214,7 @@ def _structure_table(rows: Rows) -> Table:
         "Held-out residual: error of friction in throws outside the training data. A material warns where it is large "
         "and more than noise explains: then the truth is not, or not only, friction at points."
     )
-    return Table("What the materials say of themselves", columns, cells, note)
+    return Table("Structure and held-out error of each material", columns, cells, note)
 
 
 def _transfer_table(rows: Rows) -> Table:

@@ -176,7 +176,7 @@ class _Fits:
         }
 
     def some(self, number: int, draw: int = 0) -> Tosses:
-        """Return so many training tosses, drawn with the seed."""
+        """Return `number` training tosses, drawn with the seed."""
         return self.tosses[self.chosen(number, draw)]
 
     def chosen(self, number: int, draw: int = 0) -> NDArray[np.int64]:
@@ -253,7 +253,7 @@ class _Fits:
         return found
 
     def refitted(self, number: int, progress: Report, name: str, draw: int = 0) -> dict[str, Any]:
-        """Return errors of our law fitted to so many tosses, without the ingredient of this name in ABLATIONS."""
+        """Return errors of our law fitted to `number` tosses, without the ingredient of this name in ABLATIONS."""
         tosses, memory = self.some(number, draw), 1 if name == NO_MEMORY else INCREMENTS
         law = LawType(ABLATIONS.get(name) or {}, memory=memory)
         found = fit_law(tosses, self.body, law, errors=False, progress=partial(progress, name))

@@ -93,7 +93,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
 
 
 def _others(ready: Prepared, seconds: float) -> list[Fitted]:
-    """Return the simulators that are installed, and sysid with so many seconds of processor time."""
+    """Return the simulators that are installed, and sysid with `seconds` of processor time."""
     found = []
     with parts() as progress:
         for one in installed().values():

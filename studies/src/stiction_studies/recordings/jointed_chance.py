@@ -25,7 +25,7 @@ from stiction.mujoco.mjcf import mujoco
 from stiction_studies.page.section import Table
 from stiction_studies.recordings.jointed_models import UNITS, Fitted
 
-LOOKED_AT = 10  # frames from the touch on, by which friction and restitution of one toss are chosen
+CHOICE_FRAMES = 10  # frames from the touch on, by which friction and restitution of one toss are chosen
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Chance:
         )
         note = (
             f"Mean errors over {AFTER_TOUCH} frames from the first touch on. Friction and restitution of each toss are "
-            f"chosen by its first {LOOKED_AT} frames after the touch: no forecast can do that. Start alone: our model "
+            f"chosen by its first {CHOICE_FRAMES} frames after the touch, as no forecast can. Start alone: our model "
             "against itself, from starts within the noise of the flight. Speeds, slip, inertia and timing of the first "
             f"impact explain {shares}, in logarithms, on tosses left out: the rest differs from impact to impact."
         )
@@ -56,13 +56,13 @@ def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
     """Return the measurements with our model of the part."""
     held = ready.held_out
     one = motion_errors(held.part, held.tosses, jointed_fit.predicted(held, model.build, model.values))
-    _, lowest = own_numbers(held, model)
+    _, lowest = best_parameters(held, model)
     errors = {
         "one material for all tosses": _means(one["touch"]),
         "own friction and restitution of each toss": {what: float(e.mean()) for what, e in lowest.items()},
         "start alone": _means(start_floor(held, model, seed)),
     }
-    chosen, _ = own_numbers(ready.fitted, model)
+    chosen, _ = best_parameters(ready.fitted, model)
     before = ready.fitted.flown(_flying(ready.fitted, model)).states
     impacts = first_impacts(ready.part.model(model.values, held.timestep / SUBSTEPS), before)
     return Chance(errors, {name: explained(impacts, np.log(numbers), seed) for name, numbers in chosen.items()})
@@ -84,7 +84,7 @@ def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
     return Judged(*(np.mean([getattr(each, what) for each in found], axis=0) for what in UNITS))
 
 
-def own_numbers(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+def best_parameters(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
     """Return factors (n,) of restitution and friction that fit each toss best, and errors with them after the touch."""
     steps = horizon(starts, (AFTER_TOUCH,))
     predict = jointed_fit.jointed_model(starts.part, model.build).predict
@@ -144,7 +144,7 @@ def _flying(starts: Starts, model: Fitted) -> Any:
 
 def _loss(starts: Starts, k: int, motion: NDArray[np.float64]) -> float:
     toss = starts.tosses[k]
-    seen = (toss.frame >= toss.touch) & (toss.frame < toss.touch + LOOKED_AT)
+    seen = (toss.frame >= toss.touch) & (toss.frame < toss.touch + CHOICE_FRAMES)
     d = np.nan_to_num(differences(starts.part, motion[toss.frame[seen]], toss.qpos[seen]), nan=1e3)
     return float(np.log1p((d**2).sum(axis=1) / 8.0**2).mean())
 

@@ -112,7 +112,7 @@ def _rolled_by(engine: Engine, part: JointedPart) -> Build:
 
 
 def fewer(ready: Prepared, number: int, seed: int) -> Compared:
-    """Return our material fitted to so many tosses, drawn with the seed."""
+    """Return our material fitted to `number` tosses, drawn with the seed."""
     start = time.process_time()
     some = drawn_numbers(len(ready.fitted), number, seed)
     few = replace(ready, fitted=ready.fitted[some])

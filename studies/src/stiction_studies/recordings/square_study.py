@@ -49,7 +49,7 @@ class Scale:
     """Numbers of drops that all models are fitted to, and evaluated on."""
 
     fitted: int
-    judged: int
+    evaluated: int
 
 
 SCALES = {"quick": Scale(12, 8), "usual": Scale(300, 80), "full": Scale(300, 80)}
@@ -63,7 +63,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
         models = fits.everything()
     fits.law.info.update({"study": "square", "fitted_tosses": len(fits.fitted), "seed": seed})
     fits.law.save(study.folder / "square.safetensors")
-    shares = coverage(fits.law, fits.judged, seed=seed)
+    shares = coverage(fits.law, fits.evaluated, seed=seed)
     content = {
         "models": [model.figures() for model in models],
         "margins": {m.model: forecast_comparison.margins(models[0], m, seed) for m in models[1:]},
@@ -100,8 +100,8 @@ class _Fits:
         recordings = import_recordings(path, Body.rectangle((SIDE, SIDE), MASS))
         train, held = np.flatnonzero(~recordings.held_out), np.flatnonzero(recordings.held_out)
         self.fitted: Tosses = recordings.tosses[drawn(train, size.fitted, seed)]
-        self.judged: Tosses = recordings.tosses[held[: size.judged]]
-        self.steps = horizon(self.judged, (None,))
+        self.evaluated: Tosses = recordings.tosses[held[: size.evaluated]]
+        self.steps = horizon(self.evaluated, (None,))
         self.body = recordings.body or Body.rectangle((SIDE, SIDE), MASS)
         self.box = Body.box((SIDE, 3.0 * SIDE, SIDE), MASS)  # deep enough to stay upright
         self.motions: dict[str, Motions] = {}
@@ -119,13 +119,15 @@ class _Fits:
         """Return the time of a model's fit and the errors of its forecasts."""
         start = time.process_time()
         self.motions[name] = forecast(name)
-        return Compared(name, len(self.fitted), time.process_time() - start, horizons(self.judged, self.motions[name]))
+        return Compared(
+            name, len(self.fitted), time.process_time() - start, horizons(self.evaluated, self.motions[name])
+        )
 
     def ours(self, name: str) -> Motions:
         """Return the forecasts of our law."""
         shown = lambda stage, done, most: self.progress(f"{name}: {stage}", done, most)  # noqa: E731
         self.law = identify_tosses(IdentifySettings(effects=False), self.fitted, self.body, report=shown).law
-        return roll_law(self.law, self.judged.states(self.law.body, self.law.gravity, self.law.drag), self.steps)
+        return roll_law(self.law, self.evaluated.states(self.law.body, self.law.gravity, self.law.drag), self.steps)
 
     def peer(self, engine: Engine, name: str) -> Motions:
         """Return the forecasts of a simulator, its contact and the body fitted by our own fitter."""
@@ -135,14 +137,14 @@ class _Fits:
         parameters = [p for p in peer.parameters(True, self.law.body.com) if p.name not in unobservable]
         model = peer.model(SIDE)
         values = fitted_values(model, parameters, self.fitted, partial(self.progress, name))
-        return model.predict(values, self.judged, self.steps)
+        return model.predict(values, self.evaluated, self.steps)
 
     def sysid(self, name: str) -> Motions:
         """Return the forecasts of MuJoCo, fitted by its own toolbox."""
         setting = Setting(self.fitted.timestep, self.gravity(self.law.drag))
         rival = SysidRival(self.box, self.law.body.com, setting, SIDE, drag=self.law.drag)
         rival.fit(self.fitted, partial(self.progress, name))
-        return rival.motions(rival.starts(self.judged), self.steps)
+        return rival.motions(rival.starts(self.evaluated), self.steps)
 
     def gravity(self, drag: float) -> NDArray[np.float64]:
         """Return gravity (3,) as the flights show it; without drag, less its mean in the flights."""
@@ -156,11 +158,11 @@ class _Fits:
         position = ours.horizons["whole"]["position"]
         found = []
         for number, share in forecast_comparison.typical(position):
-            toss = self.judged.tosses[number]
+            toss = self.evaluated.tosses[number]
             p, q = self.motions["stiction"][number]
             runs = {
-                "recorded": recorded_motion(toss, self.judged.timestep),
-                "stiction": posed(p[: toss.steps + 1], q[: toss.steps + 1], self.judged.timestep),
+                "recorded": recorded_motion(toss, self.evaluated.timestep),
+                "stiction": posed(p[: toss.steps + 1], q[: toss.steps + 1], self.evaluated.timestep),
             }
             caption = (
                 f"Mean position error {position[number]:.0f} % of the side: {100 * share:.0f} % are forecast better."

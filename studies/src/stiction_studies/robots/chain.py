@@ -135,10 +135,10 @@ def _effort(runs: list[Swing]) -> dict[str, Any]:
 
 def _coverage(law: AugmentedLaw, runs: list[Swing]) -> dict[str, Any]:
     """Return the twists at which the law was evaluated, and those that it was trained on."""
-    asked = np.concatenate([run.asked for run in runs])
-    speed, spin = np.linalg.norm(asked[:, :3], axis=1), np.linalg.norm(asked[:, 3:], axis=1)
+    twists = np.concatenate([run.law_twists for run in runs])
+    speed, spin = np.linalg.norm(twists[:, :3], axis=1), np.linalg.norm(twists[:, 3:], axis=1)
     return {
-        "questions": len(asked),
+        "evaluations": len(twists),
         "outside": int(sum(run.outside.sum() for run in runs)),
         "speed_m_per_s": {f"percent_{q}": float(np.percentile(speed, q)) for q in (50, 99, 100)},
         "spin_rad_per_s": {f"percent_{q}": float(np.percentile(spin, q)) for q in (50, 99, 100)},
@@ -189,7 +189,7 @@ def _coverage_table(content: dict[str, Any]) -> Table:
     note = (
         f"The twist V1 at which the law is evaluated: that of the link without contact. The link was thrown with "
         f"{throws} (heights in m, speeds in m/s, spin about each axis in rad/s). {cover['outside']:,} of "
-        f"{cover['questions']:,} evaluations were outside of the training range of an input."
+        f"{cover['evaluations']:,} evaluations were outside of the training range of an input."
     )
     return Table("Twists at which the chain evaluates the law", ["", "median", "99 %", "greatest"], rows, note)
 

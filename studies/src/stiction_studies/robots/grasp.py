@@ -76,7 +76,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
 
 
 def contestants() -> dict[str, Runner]:
-    """Return how each simulator runs a scene for so many seconds, by name; one that is not installed is left out."""
+    """Return how each simulator runs a scene, by name; one that is not installed is left out."""
     engines = installed()
     remedies = {  # against slip, as MuJoCo's documentation has them
         "MuJoCo, elliptic, impratio 100": MujocoEngine('cone="elliptic" impratio="100"'),

@@ -3,7 +3,6 @@ of a real cube, and many robots at once."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +53,9 @@ def run(
     models = {one.name: one.load() for one in there}
     duration, n_runs, n_tosses = SCALES[scale]
     found = _drive_all(there, models, [1000 * seed + k for k in range(n_runs)], duration)
-    others = _others(scale, n_tosses, seed)
+    same = point_agreement.compare(scale, seed)
+    tosses = cube_in_mujoco.compare(n_tosses, seed=seed)
+    many = parallel_quadrupeds.measure(scale, seed)
     figures_of = {one.name: _figures(one, models[one.name], found[one.name]) for one in there}
     content = {
         "seconds_a_run": duration,
@@ -62,14 +63,17 @@ def run(
         "friction": FRICTION,
         "left_out": [one.name for one in missing],
         "robots": figures_of,
-        "aims": _targets(figures_of) + others.targets,
-        **others.content,
+        "aims": _targets(figures_of) + _other_targets(tosses, many),
+        "agreement": same,
+        "cube": [one.figures() for one in tosses],
+        "parallel": many,
     }
-    scenes = [_scene(one, models[one.name], found[one.name]) for one in there] + others.scenes
+    scenes = [_scene(one, models[one.name], found[one.name]) for one in there]
+    scenes.append(cube_in_mujoco.scene(tosses))
     aims = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
     tables = [_cost_table(content, missing), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
     title = "Third-party robots"
-    tables += others.tables
+    tables += [*point_agreement.tables(same), cube_in_mujoco.table(tosses), parallel_quadrupeds.table(many)]
     section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], scenes)
     study.finish(section, content, _rows(found))
 
@@ -86,34 +90,16 @@ def _drive_all(there: list[ThirdPartyRobot], models: dict[str, Any], seeds: list
     return found
 
 
-@dataclass(frozen=True)
-class _Others:
-    """The parts of the study besides the third-party robots."""
-
-    content: dict[str, Any]
-    tables: list[Table]
-    scenes: list[Scene]
-    targets: list[dict[str, Any]]
-
-
-def _others(scale: str, n_tosses: int, seed: int) -> _Others:
-    same = point_agreement.compare(scale, seed)
-    tosses = cube_in_mujoco.compare(n_tosses, seed=seed)
-    many = parallel_quadrupeds.measure(scale, seed)
-    figures = [one.figures() for one in tosses]
-    error = max(one["mean_error"] for one in figures if one["name"] == cube_in_mujoco.OURS)
+def _other_targets(tosses: list[cube_in_mujoco.Followed], many: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the targets of the cube and of many robots at once, in the form of `_targets`."""
+    error = max(one.figures()["mean_error"] for one in tosses if one.name == cube_in_mujoco.OURS)
     allowed = 0.05  # of the cube's width, in the mean over a toss and the median over tosses
     faster, wanted = parallel_quadrupeds.ratios(many).get(parallel_quadrupeds.STICTION, 0.0), parallel_quadrupeds.TARGET
     is_parallel = many["same_bits"] and faster >= wanted
-    return _Others(
-        {"agreement": same, "cube": figures, "parallel": many},
-        [*point_agreement.tables(same), cube_in_mujoco.table(tosses), parallel_quadrupeds.table(many)],
-        [cube_in_mujoco.scene(tosses)],
-        [
-            _target(f"the cube <= {percent(allowed)} of its width off its rollout", percent(error), error <= allowed),
-            _target(f"two threads >= {wanted:g} x one, same bits", f"{faster:.2f}", is_parallel),
-        ],
-    )
+    return [
+        _target(f"the cube <= {percent(allowed)} of its width off its rollout", percent(error), error <= allowed),
+        _target(f"two threads >= {wanted:g} x one, same bits", f"{faster:.2f}", is_parallel),
+    ]
 
 
 def _left_out(missing: list[ThirdPartyRobot]) -> str:

@@ -1,4 +1,4 @@
-"""`stiction bench`: run the cases, print their tables, and write what was asked for."""
+"""`stiction bench`: run the cases, print their tables, and write the results."""
 
 import platform
 import time

@@ -50,7 +50,7 @@ def run(size: Scale, seed: int, progress: Progress) -> Measured:
     advance = progress("Contact points", len(size.points) * len(names) * (size.repeats + 1))
     with pinned():
         entries, worlds = _entries(builders, size, seed)
-        runs = {f"{entry.name}/{entry.n}": _thrifty(entry.run, size.limit) for entry in entries}
+        runs = {f"{entry.name}/{entry.n}": _with_limit(entry.run, size.limit) for entry in entries}
         least = least_times(runs, size.repeats, advance)
     for world in worlds:
         world.close()
@@ -128,7 +128,7 @@ def _roll_both(law: AugmentedLaw, both: State) -> NDArray[np.float64]:
     return np.array([[timed(lambda i=i: rollout(law, both[i], ROLLOUT)) / ROLLOUT] for i in range(2)])
 
 
-def _thrifty(run: Run, limit: float) -> Run:
+def _with_limit(run: Run, limit: float) -> Run:
     """Return the same run, which returns its last times again once it has taken more than the limit [s]."""
     spent, last = 0.0, np.empty(0)
 
