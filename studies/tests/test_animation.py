@@ -62,19 +62,18 @@ def test_what_moves_to_the_right_moves_to_the_right_on_the_pictures():
     assert np.array_equal(panel(film, 0, 0), panel(film, 0, film.count - 1))
 
 
-@pytest.mark.parametrize("suffix", animation.FORMATS)
-def test_the_file_is_an_animation_with_all_pictures_and_the_same_bytes_each_time(tmp_path, suffix):
+def test_the_file_is_an_animation_with_all_pictures_and_the_same_bytes_each_time(tmp_path):
     scene = a_scene(run=a_motion((0, 0, 0.1), (0.3, 0, 0.1)))
     count = Film(scene).count
-    path = animation.write(scene, tmp_path / f"cube{suffix}")
+    path = animation.write(scene, tmp_path / "cube.webp")
     with Image.open(path) as image:
         assert image.is_animated and image.n_frames == count > 2
         assert image.width == 800 and image.info["loop"] == 0
-    assert animation.write(scene, tmp_path / f"again{suffix}").read_bytes() == path.read_bytes()
+    assert animation.write(scene, tmp_path / "again.webp").read_bytes() == path.read_bytes()
 
 
 def test_other_files_are_refused(tmp_path):
-    with pytest.raises(stiction.InputError, match=r"\.webp or \.gif, got 'cube.mp4'"):
+    with pytest.raises(stiction.InputError, match=r"\.webp, got 'cube.mp4'"):
         animation.write(a_scene(run=a_motion((0, 0, 0.1))), tmp_path / "cube.mp4")
 
 

@@ -1,4 +1,4 @@
-"""Replays as animations in WebP or GIF files: a panel for each run, all seen by the same camera.
+"""Replays as animations in WebP files: a panel for each run, all seen by the same camera.
 
 Where a scene has a ground truth, its outline is drawn over all other runs.
 """
@@ -26,7 +26,6 @@ from stiction_studies.page.raycast import Hull
 from stiction_studies.page.replay import Stage
 from stiction_studies.page.section import read_replay
 
-FORMATS = (".webp", ".gif")
 WIDTH, GAP, BOTTOM = 800, 2, 28  # of a picture, between panels, below the panels for the time [px]
 FPS = 25
 _RAYS = 2  # along each side of a pixel
@@ -188,30 +187,21 @@ def between(run: Motion, frame: float) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def write(shown: Scene, path: Path) -> Path:
-    """Write an animation, WebP or GIF by the suffix of `path`, and return `path`. The bytes are deterministic."""
-    if path.suffix not in FORMATS:
-        raise checks.InputError(f"An animation must be named {' or '.join(FORMATS)}, got {path.name!r}.")
+    """Write an animation as a WebP file and return `path`. The bytes are deterministic."""
+    if path.suffix != ".webp":
+        raise checks.InputError(f"An animation must be named .webp, got {path.name!r}.")
     pictures = [Image.fromarray(frame) for frame in frames(shown)]
-    if path.suffix == ".gif":
-        content = _encoded(_with_one_palette(pictures), "GIF")
-    else:
-        content = b""
-        for quality in (70, 55, 40):  # percent: the first with which the file is small enough for a repository
-            content = _encoded(pictures, "WEBP", quality)
-            if len(content) <= 1_200_000:
-                break
-    files.write_whole(path, content)
+    durations = [round(1000 / FPS)] * (len(pictures) - 1) + [1400]  # [ms]: it repeats after a pause
+    for quality in (70, 55, 40):  # percent: the first with which the file is small enough for a repository
+        content = io.BytesIO()
+        pictures[0].save(
+            content, "WEBP", save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=quality,
+            method=4,
+        )  # fmt: skip
+        files.write_whole(path, content.getvalue())
+        if content.tell() <= 1_200_000:
+            break
     return path
-
-
-def _encoded(pictures: list[Image.Image], kind: str, quality: int = 0) -> bytes:
-    """All pictures in one file that repeats after a pause of 1.4 s; the quality is for WebP."""
-    durations = [round(1000 / FPS)] * (len(pictures) - 1) + [1400]
-    content = io.BytesIO()
-    pictures[0].save(
-        content, kind, save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=quality, method=4
-    )
-    return content.getvalue()
 
 
 def animate_kept(folder: Path) -> list[Path]:
@@ -220,7 +210,7 @@ def animate_kept(folder: Path) -> list[Path]:
     for path in sorted(folder.glob("replay-*.npz")):
         shown = read_replay(path)
         name = re.sub("[^a-z0-9]+", "-", shown.title.lower()).strip("-")
-        found.append(write(shown, folder / f"{name}{FORMATS[0]}"))
+        found.append(write(shown, folder / f"{name}.webp"))
     return found
 
 
@@ -313,13 +303,3 @@ def _font(draw: ImageDraw.ImageDraw, text: str, width: int) -> ImageFont.FreeTyp
     while size > 9 and draw.textlength(text, font=ImageFont.load_default(size)) > width:
         size -= 1
     return ImageFont.load_default(size)
-
-
-def _with_one_palette(pictures: list[Image.Image]) -> list[Image.Image]:
-    """The pictures with one palette for all, as GIF needs it, without dithering, which would flicker."""
-    some = pictures[:: max(1, len(pictures) // 8)]
-    sheet = Image.new("RGB", (some[0].width, some[0].height * len(some)))
-    for k, one in enumerate(some):
-        sheet.paste(one, (0, k * one.height))
-    palette = sheet.quantize(128, method=Image.Quantize.MEDIANCUT)
-    return [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]
