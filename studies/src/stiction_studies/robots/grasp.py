@@ -178,8 +178,9 @@ def _creep_tables(content: dict[str, Any]) -> list[Table]:
     time = f"in {content['held_s']:g} s"
     settled = f"from where it was after {content['settling_s']:g} s, in which soft contacts may settle"
     note = (
-        f"Creep: greatest slip of the held body's centre along the fingers, {settled}. They press with 2, 20 and "
-        f"95 times the least force that holds, with friction {grasp_scenes.GRIP:g}. Dropped: it has left the fingers."
+        f"Creep: greatest slip of the held body's centre along the fingers, {settled}. The fingers press with 2, 20 "
+        f"and 95 times the least force that holds, with friction {grasp_scenes.GRIP:g}. Dropped: it has left the "
+        "fingers, after the stated time."
     )
     rest_note = (
         f"Creep: greatest slip of any body's centre over its support, {settled}. The slope has {grasp_scenes.SLOPE:g}° "
