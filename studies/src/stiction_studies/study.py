@@ -151,3 +151,13 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """A share in percent, with three significant digits."""
     return f"{number(100 * share)} %"
+
+
+def bootstrap_interval(
+    values: NDArray[np.float64], seed: int, statistic: Callable[..., NDArray[np.float64]] = np.mean
+) -> tuple[float, float]:
+    """95 % interval of the mean of `values` (n,), or of another statistic: percentiles over seeded resamples."""
+    rng = np.random.default_rng(seed)
+    found = statistic(values[rng.integers(len(values), size=(2000, len(values)))], axis=1)
+    low, high = np.percentile(found, (2.5, 97.5))
+    return float(low), float(high)

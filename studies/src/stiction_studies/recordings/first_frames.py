@@ -16,7 +16,7 @@ from stiction.fit.toss_objective import horizon, roll_law
 from stiction.laws.impact import ImpactLaw
 from stiction.recordings.tosses import Tosses
 from stiction_studies.page.section import Table
-from stiction_studies.paper import metrics
+from stiction_studies.study import bootstrap_interval
 
 HELD = 0.5  # [rad/s] with a greater difference of the spin to the flight's, the cube is still held in the first frame
 PAIRS = 6  # of frames at the start of a toss between which the spin is computed
@@ -88,7 +88,7 @@ def _figures(errors: TossErrors, seed: int) -> dict[str, Any]:
     found: dict[str, Any] = {"number": len(errors.position)}
     for what in ("position", "rotation"):
         value = getattr(errors, what)
-        low, high = metrics.bootstrap_interval(value, seed)
+        low, high = bootstrap_interval(value, seed)
         found[what] = {"mean": float(value.mean()), "median": float(np.median(value)), "low": low, "high": high}
     return found
 
