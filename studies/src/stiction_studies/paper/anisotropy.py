@@ -22,10 +22,11 @@ from stiction.laws.modelfile import load
 from stiction.mujoco import plain_throw as mujoco_throw
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
-from stiction_studies.page.section import Plot, Replay, Section, Table
+from stiction_studies.page.motions_shown import scene_of_throws
+from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper.metrics import STEPS, throw_truth
 from stiction_studies.paper.trajectories import BASELINE, OURS
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 DIRECTIONS = 45.0 * np.arange(8)  # [degrees] from x towards y
 SPEED = 3.0  # [m/s]
@@ -76,7 +77,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         fine = _compare_with_mujoco(plan)
     found = {kind: {name: travelled(run) for name, run in of_kind.items()} for kind, of_kind in runs.items()}
     shown = {"Coulomb": TRUTH, OURS: OURS, BASELINE: BASELINE}
-    replay = Replay(
+    replay = scene_of_throws(
         "Anisotropic ground, 45° between the axes",
         plan.body,
         {name: runs["throw"][run][1] for name, run in shown.items()},
@@ -107,7 +108,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         for kind, of_kind in {**found, "second opinion": fine}.items()
         for name, (distance, heading) in of_kind.items()
     ]
-    study.finish(section, content, joined(parts), "mujoco-core")
+    study.finish(section, content, parts)
 
 
 def _compare_with_mujoco(plan: Plan) -> dict[str, Travel]:
