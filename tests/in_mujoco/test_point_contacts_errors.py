@@ -134,13 +134,12 @@ def test_many_steps_can_be_interrupted():
     sim.step()
 
 
-def test_rollout_has_the_arguments_of_mujocos():
+def test_rollout_takes_the_options_of_a_simulation_and_no_others():
     model = model_of(PLANE + box("part", "0 0 .1"))
     data, start = mujoco.MjData(model), np.zeros(14)
     start[3:5] = 0.1, 1.0
     plain = rollout(model, data, start, nstep=3, laws={"part": 0.5})[0]
-    more = {"skip_checks": True, "chunk_size": 2, "persistent_pool": True}
-    assert (rollout(model, data, start, nstep=3, laws={"part": 0.5}, **more)[0] == plain).all()
+    assert (rollout(model, data, start, nstep=3, laws={"part": 0.5}, gap=0.02)[0] == plain).all()
     with pytest.raises(TypeError, match="unexpected keyword argument 'nthread'"):
         rollout(model, data, start, nstep=3, laws={"part": 0.5}, nthread=2)  # type: ignore[call-arg]
 

@@ -16,7 +16,7 @@ from stiction.mujoco import body_fit, mjcf
 from stiction.mujoco.contact_reports import BodyContact, Contacts, PairContact
 from stiction.mujoco.engine import engine_of
 from stiction.mujoco.ground import Ground, find_ground, fixed_ground
-from stiction.mujoco.links import Links, solve_powell
+from stiction.mujoco.links import Links, Method, solve_powell
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import Pairs, pairs_of, warn_of_model
 
@@ -30,7 +30,7 @@ class Options:
 
     softness: float
     gap: float | None
-    method: str
+    method: Method
     tolerance: float
     fit: float
 

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from numbers import Real
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from stiction.laws.law import Law, as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.mujoco import body_fit, mjcf
-from stiction.mujoco.links import TOLERANCE
+from stiction.mujoco.links import TOLERANCE, Method
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
@@ -36,6 +36,16 @@ _REFUSALS = {
     _core.Outcome.SLEEP: "Sleeping bodies do not evaluate their law: switch the flag sleep off.",
     _core.Outcome.BAD_CONTROL: "MuJoCo found a control that is not finite, and took a step without controls.",
 }
+
+
+class SimulationOptions(TypedDict, total=False):
+    """The options of `Simulation`, which explains them, for functions that pass them on."""
+
+    softness: float
+    gap: float | None
+    method: Method
+    tolerance: float
+    fit: float
 
 
 class Simulation:
@@ -79,7 +89,7 @@ class Simulation:
         laws: Mapping[Any, Any],
         softness: float = 0.0,
         gap: float | None = None,
-        method: str = "modes",
+        method: Method = "modes",
         tolerance: float = TOLERANCE,
         fit: float = body_fit.TOLERANCE,
     ) -> None:
