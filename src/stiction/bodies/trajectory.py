@@ -33,7 +33,7 @@ class Trajectory:
     mode, kind: values of Mode and Kind, shape (..., steps); NONE in flight
     timestep: [s]
 
-    A batch is a sequence of trajectories, one trajectory a sequence of its states: `run[3]` is one of a batch, `run[-1]`
+    A batch is a sequence of trajectories, a single one a sequence of its states: `run[3]` is one of a batch, `run[-1]`
     the final state of a single motion, and `len(run)` counts them. See also `save`, `load`, `plot` and `to_dataframe`.
     """
 

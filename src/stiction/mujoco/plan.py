@@ -65,8 +65,10 @@ class Plan:
         )
         core.set_touch_sensors(_touch_sensors(model))
         sides = self.pairs.sides if self.pairs else ()
-        bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in sides]
-        both: dict[Hashable, Any] = {key: PairContact(core, k, data, bodies[k]) for k, key in enumerate(materials)}
+        both: dict[Hashable, Any] = {
+            key: PairContact(core, k, data, (first.only_body, second.only_body))
+            for k, (key, (first, second)) in enumerate(zip(materials, sides))
+        }
         both |= {key: BodyContact(core, k) for k, key in enumerate(learned)}
         return core, Contacts((key, both[key]) for key in laws)
 

@@ -56,7 +56,7 @@ class Simulation:
         "geom:NAME", "material:NAME" and "class:NAME" distinguish them. A value is
         - a Material, or a number (Coulomb's coefficient): contacts are MuJoCo's own points, between geoms of any kind,
           and all of them are solved at once and exactly. The most specific key that fits a pair wins, of equals the
-          first. Directions of slip are those of the first of the pair over the second.
+          first. A pair may be given in either order; directions of slip are those of its first over its second.
         - a law learned for that body, or the name or path of one: it stands on the ground by Algorithm 2. The ground is
           every plane that is fixed to the world, at any angle and height, and every face of a box that is. A body that
           touches two of them at once stands by its law on the more level one (of two equally level ones, on the one
@@ -290,6 +290,9 @@ def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
         )
     if not laws:
         raise checks.InputError("laws must name at least one body, got none.")
+    for key in laws:
+        if isinstance(key, tuple) and key != key[::-1] and key[::-1] in laws:
+            raise checks.InputError(f"laws has the pair {checks.shown(key)} in both orders: give one of them.")
     adapted = {id(value): _law(value) for value in laws.values()}
     return {key: adapted[id(value)] for key, value in laws.items()}
 
