@@ -136,7 +136,7 @@ class Answers(Law):
 
 
 WRONG = [
-    ({"classify": lambda n: np.zeros(n)}, "classify must return 1 modes, each STATIC, DYNAMIC or DETACH"),
+    ({"classify": lambda n: np.zeros(n)}, "classify must return 1 modes of STATIC, DYNAMIC, DETACH"),
     ({"classify": lambda n: np.full(n + 1, Mode.STATIC)}, "classify must return 1 modes"),
     ({"classify": lambda n: Mode.STATIC}, "classify must return 1 modes"),
     ({"classify": lambda n: ["STATIC"] * n}, "classify must return 1 modes"),
@@ -145,11 +145,11 @@ WRONG = [
     ({"friction": lambda k: np.zeros((k, 2))}, r"friction must return shape \(1, 3\) or \(1, 5\), got \(1, 2\)"),
     ({"friction": lambda k: np.zeros((k + 1, 3))}, r"friction must return shape \(1, 3\) or \(1, 5\), got \(2, 3\)"),
     ({"friction": lambda k: np.zeros(3)}, r"friction must return shape .*, got \(3,\)"),
-    ({"friction": lambda k: "none"}, "friction must return numbers of shape .*, got 'none'"),
+    ({"friction": lambda k: "none"}, "friction must be numbers of shape .*, got 'none'"),
     ({"respond": lambda n: None}, "respond must return impulses and modes, got None"),
     ({"respond": lambda n: (np.zeros(6), np.zeros(n))}, r"respond must return shape \(1, 6\), got \(6,\)"),
-    ({"respond": lambda n: (np.zeros((n, 6)), np.full(n, 9))}, "respond must return 1 values of Mode"),
-    ({"respond": lambda n: (np.zeros((n, 6)), 0)}, "respond must return 1 values of Mode"),
+    ({"respond": lambda n: (np.zeros((n, 6)), np.full(n, 9))}, "respond must return 1 modes of NONE, STATIC"),
+    ({"respond": lambda n: (np.zeros((n, 6)), 0)}, "respond must return 1 modes of NONE, STATIC"),
 ]
 
 

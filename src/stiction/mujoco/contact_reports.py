@@ -63,7 +63,7 @@ class BodyContact:
         return int(self._statistics["evaluations"])
 
     @property
-    def asked_at(self) -> NDArray[np.float64]:
+    def last_query(self) -> NDArray[np.float64]:
         """V1, the twist at which its law was last evaluated, (6,)."""
         return self._statistics["last_query"].copy()
 
@@ -73,7 +73,7 @@ class BodyContact:
         return int(self._statistics["steps"])
 
     @property
-    def asked(self) -> int:
+    def total_evaluations(self) -> int:
         """Evaluations of its law in all steps."""
         return int(self._statistics["all_evaluations"])
 
@@ -95,8 +95,8 @@ class BodyContact:
     def __repr__(self) -> str:
         return (
             f"BodyContact(mode={self.mode.name}, kind={self.kind.name}, impulse={np.round(self.impulse, 6).tolist()}, "
-            f"evaluations={self.evaluations}, steps={self.steps}, asked={self.asked}, unsolved={self.unsolved}, "
-            f"outside={self.outside}, uncovered={self.uncovered})"
+            f"evaluations={self.evaluations}, steps={self.steps}, total_evaluations={self.total_evaluations}, "
+            f"unsolved={self.unsolved}, outside={self.outside}, uncovered={self.uncovered})"
         )
 
 

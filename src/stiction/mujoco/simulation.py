@@ -108,7 +108,6 @@ class Simulation:
         core, contacts = plan.start(model, data, laws)
         self.core: Any = core  # its arrays have no types
         self.contacts: dict[Any, Any] = contacts
-        self.names = tuple(laws)
         self.steps = 0
         self._learned = divided(laws)[1]
         self._body_of = {key: model.body(one.body).name or one.body for key, one in zip(self._learned, plan.fits)}
@@ -119,7 +118,7 @@ class Simulation:
         self._free = Lock()  # held while a step is taken
 
     def __repr__(self) -> str:
-        laws = ", ".join(map(repr, self.names[:3])) + (", ..." if len(self.names) > 3 else "")
+        laws = ", ".join(map(repr, list(self._laws)[:3])) + (", ..." if len(self._laws) > 3 else "")
         return f"Simulation(laws for {laws}; {self.steps} steps of {self._model.opt.timestep:g} s)"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -276,10 +275,6 @@ class Simulation:
             raise checks.InputError(f"state must be what `save` returned: {size} numbers or more, got {len(numbers)}.")
         self.core.memory = numbers[size:].reshape(-1, _REMEMBERED)
         mujoco.mj_setState(self.model, self.data, np.ascontiguousarray(numbers[:size]), _STATE)
-
-    def patch(self, key: Any) -> NDArray[np.float64]:
-        """Contact points of a key of `laws` in the last step, world axes [m], (k, 3); none where it did not touch."""
-        return self.contacts[key].points
 
 
 def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:

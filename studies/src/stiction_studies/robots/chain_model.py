@@ -123,7 +123,7 @@ def swing_with(
         sim.step()
         rows.append((contact.mode, contact.kind, contact.evaluations, contact.outside, contact.unsolved))
         if contact.evaluations:
-            asked.append(contact.asked_at)
+            asked.append(contact.last_query)
         return contact.impulse
 
     motion = _recorded(steps, step, lambda: (sim.data.qpos.copy(), sim.data.qvel.copy()))
