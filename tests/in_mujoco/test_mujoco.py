@@ -168,8 +168,8 @@ def test_standing_robot_does_not_creep():
         sim.step()
     assert all(contact.mode == Mode.STATIC for contact in sim.contacts.values())
     assert np.abs(sim.data.xpos[[model.body(foot).id for foot in FEET]] - before).max() < 1e-9
-    assert len(sim.patch(FEET[0])) == 4
-    assert np.abs(sim.patch(FEET[0])[:, 2]).max() < 1e-4
+    assert len(sim.contacts[FEET[0]].points) == 4
+    assert np.abs(sim.contacts[FEET[0]].points[:, 2]).max() < 1e-4
     weight = sum(contact.impulse[2] for contact in sim.contacts.values()) / 0.002
     assert weight == pytest.approx(9.81 * model.body_mass.sum(), rel=1e-3)
 

@@ -199,7 +199,7 @@ def test_classes_and_materials_and_numbers_are_keys():
     sim.step(50)
     assert sim.data.qvel[0] == pytest.approx(1 - 0.9 * 0.981, rel=1e-6)
     assert sim.data.qvel[6] == pytest.approx(1 - 0.1 * 0.981, rel=1e-6)
-    assert Simulation(spec, laws={1: 0.5}).names == (1,)
+    assert list(Simulation(spec, laws={1: 0.5}).contacts) == [1]
 
 
 def test_what_no_law_covers_is_said_once_and_counted():

@@ -112,7 +112,7 @@ def test_a_learned_law_holds_for_its_own_time_step_only(box):
     ],
 )
 def test_what_is_no_law_is_refused(parts, sentence):
-    thing = type("Thing", (), parts)()
+    thing: Any = type("Thing", (), parts)()
     for use in (lambda: rollout(thing, LOW), lambda: Stepper(thing, LOW)):
         with pytest.raises(InputError) as refusal:
             use()
@@ -246,7 +246,7 @@ def test_a_law_sees_only_the_contacts_that_there_are(box):
         return [Mode.STATIC] * len(contacts)
 
     questions = {"classify": staticmethod(classify), "friction": lambda self, contacts, dynamic: np.zeros((0, 3))}
-    law = type("Watching", (), {"body": box, **questions})()
+    law: Any = type("Watching", (), {"body": box, **questions})()
     heights = [1.0, 0.2, 1.0, 0.2, 1.0]
     rollout(law, State([[0, 0, z] for z in heights]), 3)
     assert seen == [([1, 3], 2)] * 3
@@ -288,7 +288,7 @@ def test_a_class_a_law_without_body_and_a_wrong_softness_are_refused(box):
 
 def test_the_time_step_of_a_learned_law_cannot_be_set():
     with pytest.raises(AttributeError):
-        load("box").timestep = 0.001
+        load("box").timestep = 0.001  # type: ignore[misc]
 
 
 class Looking(Law):

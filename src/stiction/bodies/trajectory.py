@@ -1,5 +1,6 @@
 """Trajectories: recorded motions, their .npz files, plots and tables."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +90,9 @@ class Trajectory:
         np.broadcast_to(0, self.mode.shape[:-1])[index]  # raises an IndexError if there are no such axes
         arrays = {name: value[index] for name, value in vars(self).items() if name != "timestep"}
         return Trajectory(**arrays, timestep=self.timestep)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory to an .npz file, which `Trajectory.load` and `numpy.load` read.

@@ -116,7 +116,8 @@ class PairContact:
 
     def reversed(self) -> "PairContact":
         """The same contacts with the second of the pair as the first."""
-        return PairContact(self._core, self._number, self._data, self._bodies[::-1], -self._sign)
+        first, second = self._bodies
+        return PairContact(self._core, self._number, self._data, (second, first), -self._sign)
 
     def _statistics(self) -> tuple[Any, ...]:
         return self._core.pair_statistics(self._number)
