@@ -343,4 +343,4 @@ def test_what_no_law_covers_is_said_and_counted():
     with pytest.warns(UserWarning, match="'low' has a law, but touches something that its law does not cover"):
         sim.step(3)
     assert sim.uncovered == {"low": 3}
-    assert sim.patch("low").shape[1] == sim.patch(("up", "low")).shape[1] == 3
+    assert sim.contacts["low"].points.shape[1] == sim.contacts["up", "low"].points.shape[1] == 3

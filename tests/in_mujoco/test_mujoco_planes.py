@@ -81,7 +81,7 @@ def test_a_turned_scene_moves_as_the_level_one(inside, option):
     assert level.steps > 50 and turned.steps == level.steps
     assert turned.impulse[:3] @ axes.T == pytest.approx(level.impulse[:3], abs=1e-7)
     assert worst < 1e-7
-    points = [sim.patch("foot") for sim in sims]
+    points = [sim.contacts["foot"].points for sim in sims]
     assert (points[1] - corner) @ axes.T == pytest.approx(points[0], abs=1e-6)
 
 

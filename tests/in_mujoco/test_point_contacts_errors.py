@@ -134,13 +134,12 @@ def test_many_steps_can_be_interrupted():
     sim.step()
 
 
-def test_rollout_has_the_arguments_of_mujocos():
+def test_rollout_takes_the_options_of_a_simulation_and_no_others():
     model = model_of(PLANE + box("part", "0 0 .1"))
     data, start = mujoco.MjData(model), np.zeros(14)
     start[3:5] = 0.1, 1.0
     plain = rollout(model, data, start, nstep=3, laws={"part": 0.5})[0]
-    more = {"skip_checks": True, "chunk_size": 2, "persistent_pool": True}
-    assert (rollout(model, data, start, nstep=3, laws={"part": 0.5}, **more)[0] == plain).all()
+    assert (rollout(model, data, start, nstep=3, laws={"part": 0.5}, gap=0.02)[0] == plain).all()
     with pytest.raises(TypeError, match="unexpected keyword argument 'nthread'"):
         rollout(model, data, start, nstep=3, laws={"part": 0.5}, nthread=2)  # type: ignore[call-arg]
 
@@ -156,9 +155,23 @@ def test_what_is_given_as_laws_or_model_is_told_as_what_it_is():
 def test_contacts_name_their_keys():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={("part", "floor"): 0.5})
     with pytest.raises(KeyError) as caught:
-        sim.contacts["floor", "part"]
-    assert str(caught.value) == "laws has no key ('floor', 'part'): its keys are ('part', 'floor')."
+        sim.contacts["floor", "lid"]
+    assert str(caught.value) == "laws has no key ('floor', 'lid'): its keys are ('part', 'floor')."
     assert sim.contacts.get("part") is None
+
+
+def test_a_pair_may_be_given_and_read_in_either_order():
+    model = model_of(PLANE + box("part", "0 0 .1"))
+    one, two = (Simulation(model, laws={key: 0.5}) for key in (("part", "floor"), ("floor", "part")))
+    for sim in (one, two):
+        sim.step(5)
+    assert np.array_equal(one.data.qpos, two.data.qpos)
+    upper, lower = one.contacts["part", "floor"], one.contacts["floor", "part"]
+    assert upper.impulse[2] == pytest.approx(1 * 9.81 * 0.002) and lower.impulse[2] == -upper.impulse[2]
+    assert np.array_equal(lower.impulses, -upper.impulses) and np.array_equal(lower.points, upper.points)
+    assert np.allclose(two.contacts["floor", "part"].impulse, lower.impulse, atol=1e-12)
+    with pytest.raises(InputError, match=r"has the pair \('part', 'floor'\) in both orders"):
+        Simulation(model, laws={("part", "floor"): 0.5, ("floor", "part"): 0.6})
 
 
 def test_a_shallow_copy_goes_on_by_itself():

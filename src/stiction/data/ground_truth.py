@@ -24,12 +24,13 @@ from stiction.bodies.trajectory import Trajectory
 from stiction.data.user_truth import throw_user_defined
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.law import GRAVITY, Law, as_law
+from stiction.laws.material import Cone
 from stiction.laws.modelfile import load, load_law
 from stiction.simulation.motion import shaped
 from stiction.simulation.rollout import rollout
 
 DART = ("dantzig", "nsgs")
-COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}
+COULOMB: dict[str, Cone] = {"coulomb-box": "box", "coulomb-round": "round"}
 NAMED = (*DART, *COULOMB)
 LAW = "law"
 USER, EXTERNAL = "own", "elsewhere"  # names in the file format of ground truths that no file can hold

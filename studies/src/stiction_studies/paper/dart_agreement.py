@@ -21,6 +21,7 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Kind, State
 from stiction.bodies.trajectory import Trajectory
 from stiction.laws.coulomb import CoulombLaw
+from stiction.laws.material import Cone
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Scene, scene_of_throws
@@ -44,8 +45,8 @@ class Case:
     name: str
     body: Body
     friction: float
-    solver: str = "dantzig"
-    cone: str = "box"
+    solver: dart.Solver = "dantzig"
+    cone: Cone = "box"
     inexact: tuple[Kind, ...] = ()
     effort: float = 1.0
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
 from stiction.laws.law import GRAVITY, Law
+
+if TYPE_CHECKING:
+    from stiction.mujoco.links import Method
 
 LENGTH, WIDTH, HEIGHT, MASS = 0.5, 0.1, 0.08, 1.0  # of a link [m, kg]
 PIN = 1.25  # height of the pinned end [m]
@@ -108,7 +112,7 @@ def swing_in_dart(start: NDArray[np.float64], steps: int, solver: str = "nsgs") 
 
 
 def swing_with(
-    law: Law, start: NDArray[np.float64], steps: int, *, tolerance: float = 1e-3, method: str = "modes"
+    law: Law, start: NDArray[np.float64], steps: int, *, tolerance: float = 1e-3, method: "Method" = "modes"
 ) -> Swing:
     """Return a swing in MuJoCo with a law of the last link; tolerance and method of Algorithm 2."""
     from stiction.mujoco.simulation import Simulation, mujoco
@@ -123,7 +127,7 @@ def swing_with(
         sim.step()
         rows.append((contact.mode, contact.kind, contact.evaluations, contact.outside, contact.unsolved))
         if contact.evaluations:
-            law_twists.append(contact.asked_at)
+            law_twists.append(contact.last_query)
         return contact.impulse
 
     motion = _recorded(steps, step, lambda: (sim.data.qpos.copy(), sim.data.qvel.copy()))
