@@ -31,7 +31,7 @@ from stiction.fit.toss_objective import (
     width_of,
 )
 from stiction.laws.impact import INCREMENTS, ImpactLaw, ImpactMaterial
-from stiction.recordings.flight_estimate import RATIOS, Shape, flight_estimate, inertia_told, shaped
+from stiction.recordings.flight_estimate import RATIOS, Shape, flight_estimate, significant_inertia, shaped
 from stiction.recordings.tosses import Toss, Tosses
 
 USUAL_GRAVITY = 9.81  # [m/s^2]
@@ -184,7 +184,7 @@ def fit_law(
     fixed, shape = ({"lag": 0.0} if law.memory == 1 else {}) | law.fixed, law.shape
     if shape is None:
         known = body.planar or any(name in fixed for name in RATIOS)
-        shape = {} if known else inertia_told(tosses, body)
+        shape = {} if known else significant_inertia(tosses, body)
     fixed |= {name: value for name, (value, _) in shape.items()}
     gravity, com, slowed = _flights(tosses, body, fixed)
     fixed = (OUT_OF_PLANE if body.planar else NO_LEVER) | {name: value for name, (value, _) in slowed.items()} | fixed
@@ -272,7 +272,7 @@ class Chosen:
 def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total: None) -> Chosen:
     """Fit laws of several types to tosses and choose among them."""
     early = {}
-    shape = {} if body.planar else inertia_told(tosses, body)
+    shape = {} if body.planar else significant_inertia(tosses, body)
     for memory, name in ((INCREMENTS, "friction builds up"), (1, "friction at once")):
         law = LawType(memory=memory, shape=shape)
         early[name] = fit_law(

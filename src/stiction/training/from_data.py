@@ -73,9 +73,8 @@ def train_from(folder: str | Path, out: str | Path, settings: TrainSettings | No
 
 def _train(data: Any, out: Path | None, settings: TrainSettings, progress: bool) -> LearnedLaw:
     """As `train`; the caller has locked `out`."""
-    from stiction.training.checkpoint import Checkpoint  # these need torch, which help and imports do not wait for
     from stiction.training.examples import TrainingData, read_instances
-    from stiction.training.training import train_law
+    from stiction.training.training import Checkpoint, train_law  # torch is slow to import
 
     data, settings = _only(data), _checked(settings)
     instances = read_instances(data, settings.most, settings.seed)
