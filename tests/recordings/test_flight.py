@@ -12,7 +12,7 @@ from stiction.fit.free import fit_law
 from stiction.fit.toss_objective import STAGES
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings.flight import Flights, momentum_slopes, torque_free
-from stiction.recordings.flight_estimate import inertia_estimate, significant_inertia, released, shaped
+from stiction.recordings.flight_estimate import inertia_estimate, released, shaped, significant_inertia
 from stiction.recordings.tosses import Toss, Tosses
 
 RATE, FINE = 240.0, 40  # [Hz]; the simulation's explicit gyroscopic torque wants short steps

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields
@@ -36,7 +37,7 @@ USER, EXTERNAL = "own", "elsewhere"  # names in the file format of ground truths
 FRICTION = 0.5  # default coefficient of a named ground truth
 
 
-class Truth:
+class Truth(ABC):
     """A ground truth: it throws bodies, and has a description for the manifest of a data set.
 
     name: in the description
@@ -46,15 +47,9 @@ class Truth:
     name: str = ""
     friction: tuple[float, ...] = ()
 
+    @abstractmethod
     def throw(
-        self,
-        body: Body,
-        state: State,
-        steps: int,
-        *,
-        timestep: float = 0.002,
-        gravity: ArrayLike = GRAVITY,
-        finite: bool = True,
+        self, body: Body, state: State, steps: int, *, timestep: float, gravity: ArrayLike, finite: bool = True
     ) -> Trajectory:
         """Throw `body` from one state or from each state of a batch.
 
@@ -62,15 +57,14 @@ class Truth:
         gravity: [m/s^2], shape (3,)
         finite: refuse a motion that is not finite
         """
-        raise NotImplementedError(f"{type(self).__name__} must define throw.")
 
     def packages(self) -> tuple[str, ...]:
         """The distributions whose versions decide the bits of a throw."""
         return ("stiction", "numpy", "scipy")
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold."""
-        raise NotImplementedError(f"{type(self).__name__} must define to_dict.")
 
 
 @dataclass(frozen=True)

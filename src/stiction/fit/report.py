@@ -57,7 +57,7 @@ class Curves:
 
 
 def body_summary(found: IdentifiedBody) -> str:
-    """Return a few sentences, one a line."""
+    """Return a few sentences, one per line."""
     curves = Curves(found)
     contact = [*_friction(found, curves), _bounce(found, curves), *_drag(found)]
     return "\n".join([*contact, *_body(found), *_unobserved(found), *_forecasts(found)])
