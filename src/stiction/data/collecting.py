@@ -210,7 +210,7 @@ def collect(
     ranges: of the throws: height [m], horizontal, vertical [m/s], spin [rad/s], each (lowest, highest)
     requeries: contact states of each throw that are thrown again with jittered velocities; 0 for a truth with memory
     keep_static_surface, in_plane, shard_throws: see Plan
-    workers: processes, by default one per core; executor: "local", or "ray", at `address`. The bytes are always the same.
+    workers: processes, by default one per core; executor: "local", or "ray", at `address`; the bytes are the same
 
         data = stiction.collect(body, stiction.CoulombLaw(body, friction=0.7), throws=8)
         rows = data.read(("twist", "impulse", "mode"))  # arrays with one row per contact, by name
