@@ -49,7 +49,14 @@ class Truth(ABC):
 
     @abstractmethod
     def throw(
-        self, body: Body, state: State, steps: int, *, timestep: float, gravity: ArrayLike, finite: bool = True
+        self,
+        body: Body,
+        state: State,
+        steps: int,
+        *,
+        timestep: float = 0.002,
+        gravity: ArrayLike = GRAVITY,
+        finite: bool = True,
     ) -> Trajectory:
         """Throw `body` from one state or from each state of a batch.
 
