@@ -175,11 +175,12 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
     for module, name in (
         ("stiction.data.collecting", "run_plan"),
         ("stiction.training.from_data", "train_from"),
-        ("stiction.evaluation.evaluate", "run"),
+        ("stiction.evaluation.evaluate", "evaluate"),
         ("stiction_studies.commands", "run"),
     ):
         monkeypatch.setattr(f"{module}.{name}", lambda *given, **named: called.append((given, named)))
     monkeypatch.setattr("stiction.data.dataset.print_summary", lambda data: None)
+    monkeypatch.setattr("stiction.evaluation.evaluate.print_figures", lambda figures: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
     assert [line.split(": stiction ")[1].split()[0] for line in shown] == ["collect", "train", "evaluate", "reproduce"]

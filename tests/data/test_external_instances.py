@@ -112,9 +112,9 @@ def test_impossible_contacts_are_counted_and_left_out(lopsided, known, arrays):
     [
         (dict(twist_after=np.zeros((1, 6))), "Give either twist_after or impulse"),
         (dict(impulse=None), "Give either twist_after or impulse"),
-        (dict(impulse=np.zeros((2, 6))), r"impulse must have one row a contact, \(\d+, 6\), got shape \(2, 6\)"),
+        (dict(impulse=np.zeros((2, 6))), r"impulse must have one row per contact, \(\d+, 6\), got shape \(2, 6\)"),
         (dict(quaternion=[2.0, 0, 0, 0]), "must have length 1"),
-        (dict(position=[0.0, 0, 0.2]), r"position must have one row a contact, got shape \(3,\)"),
+        (dict(position=[0.0, 0, 0.2]), r"position must have one row per contact, got shape \(3,\)"),
         (dict(throw=[0.5]), "throw must be whole numbers, got"),
         (dict(mode=[9]), "mode must have .* whole numbers, got shape"),
         (dict(mode=np.full(1875, 256)), "mode must be values of Mode"),

@@ -15,6 +15,7 @@ from stiction.fit.forecast import dense_regions_hold
 from stiction.fit.identified_part import identify_part
 from stiction.fit.identify import IdentifySettings
 from stiction.fit.jointed_fit import (
+    Sampling,
     calibrated_spread,
     contact_parameters,
     ends,
@@ -160,7 +161,7 @@ def test_regions_of_a_right_model_without_spread_are_points_and_with_much_hold_a
     ready = prepare(write(tmp_path / "tosses.npz", poses), part)
     values = {**TRUTH, "gravity": GRAVITY}
     build = with_material(part)
-    samples = ends(ready.held_out, build, values, 1.0, samples=6)
+    samples = ends(ready.held_out, build, values, Sampling(1.0, samples=6))
     assert samples.shape == (6, len(ready.held_out), 3)
     assert samples.std(axis=0).min() > 0
     held = shares_held(tosses_held(ready.held_out, samples))
@@ -248,9 +249,9 @@ def test_the_command_says_what_it_needs(poses, tmp_path, capsys):
         ({"dt": np.array([0.01, 0.2])}, "dt"),
         ({"dt": np.array(1e300)}, "dt"),
         ({"dt": np.array("x")}, "dt"),
-        ({"split": np.array(["val"])}, "split must have one entry a toss"),
+        ({"split": np.array(["val"])}, "split must have one entry per toss"),
         ({"number": np.array(["a", "b", "c"])}, "number"),
-        ({"number": np.array(3)}, "number must have one entry a toss"),
+        ({"number": np.array(3)}, "number must have one entry per toss"),
         ({"poses": np.full((3, 4, 8), "x")}, "poses"),
     ],
 )
@@ -300,7 +301,6 @@ def test_a_frame_that_is_nowhere_is_left_out_as_missing(tmp_path, part, poses):
 def test_a_part_is_identified_like_a_body(part, poses, tmp_path, monkeypatch):
     """The public call, and all that its result offers."""
     monkeypatch.setattr("stiction.fit.jointed_fit.STAGES", (Stage((3,), 8.0, 1),))
-    monkeypatch.setattr("stiction.fit.jointed_fit.REGION_SAMPLES", 4)
     data = write(tmp_path / "tosses.npz", poses[:5, :60])
     found = stiction.identify(data, mjcf=ELBOW, progress=False)
     assert found.law is found.material and found.body.joints == ("hinge",) and found.figures["fitted_tosses"] == 4

@@ -12,7 +12,7 @@ from stiction.fit.free import fit_law
 from stiction.fit.toss_objective import STAGES
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings.flight import Flights, momentum_slopes, torque_free
-from stiction.recordings.flight_estimate import inertia_estimate, inertia_told, released, shaped
+from stiction.recordings.flight_estimate import inertia_estimate, released, shaped, significant_inertia
 from stiction.recordings.tosses import Toss, Tosses
 
 RATE, FINE = 240.0, 40  # [Hz]; the simulation's explicit gyroscopic torque wants short steps
@@ -83,11 +83,11 @@ def test_flight_alone_tells_the_proportions_of_the_inertia():
     found = inertia_estimate(tosses, wrong)
     told = shaped(wrong.inertia, {name: value for name, (value, _) in found.items()})
     assert told / np.trace(told) == pytest.approx(NUT.inertia / np.trace(NUT.inertia), abs=2e-3)
-    right = inertia_told(tosses, NUT)
+    right = significant_inertia(tosses, NUT)
     assert set(right) == {"inertia_y", "inertia_z"}
     assert all(abs(value - 1) < 4 * error and error < 5e-3 for value, error in right.values())
     still = [Toss(t.frame, t.position, np.tile([1.0, 0.0, 0.0, 0.0], (60, 1)), 24, 1 / RATE) for t in tosses.tosses]
-    assert inertia_told(Tosses(still, 1 / RATE), NUT) == {}
+    assert significant_inertia(Tosses(still, 1 / RATE), NUT) == {}
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import numpy as np
 
 from stiction.cli import main
 from stiction.laws.approximators import Network
-from stiction.training.checkpoint import Checkpoint
+from stiction.training.training import Checkpoint
 
 
 def network(seed: int) -> Network:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields
@@ -37,7 +38,7 @@ USER, EXTERNAL = "own", "elsewhere"  # names in the file format of ground truths
 FRICTION = 0.5  # default coefficient of a named ground truth
 
 
-class Truth:
+class Truth(ABC):
     """A ground truth: it throws bodies, and has a description for the manifest of a data set.
 
     name: in the description
@@ -47,6 +48,7 @@ class Truth:
     name: str = ""
     friction: tuple[float, ...] = ()
 
+    @abstractmethod
     def throw(
         self,
         body: Body,
@@ -63,15 +65,14 @@ class Truth:
         gravity: [m/s^2], shape (3,)
         finite: refuse a motion that is not finite
         """
-        raise NotImplementedError(f"{type(self).__name__} must define throw.")
 
     def packages(self) -> tuple[str, ...]:
         """The distributions whose versions decide the bits of a throw."""
         return ("stiction", "numpy", "scipy")
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold."""
-        raise NotImplementedError(f"{type(self).__name__} must define to_dict.")
 
 
 @dataclass(frozen=True)

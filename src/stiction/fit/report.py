@@ -57,7 +57,7 @@ class Curves:
 
 
 def body_summary(found: IdentifiedBody) -> str:
-    """Return a few sentences, one a line."""
+    """Return a few sentences, one per line."""
     curves = Curves(found)
     contact = [*_friction(found, curves), _bounce(found, curves), *_drag(found)]
     return "\n".join([*contact, *_body(found), *_unobserved(found), *_forecasts(found)])
@@ -306,8 +306,7 @@ def plot_identified(found: IdentifiedBody, path: str | Path) -> None:
         axis.set_ylim(0, top)
     axes[2].set_ylim(0, max(0.1, axes[2].get_ylim()[1]))
     axes[0].legend(frameon=False, loc="lower right")
-    with whole_file(path) as temporary:
-        figure.savefig(temporary, metadata={"Software": None})
+    _save(figure, path)
 
 
 def checked_picture(path: str | Path) -> Path:
@@ -326,6 +325,11 @@ def _figure(title: str) -> Any:
     FigureCanvasAgg(figure)
     figure.suptitle(title, x=0.01, ha="left")
     return figure
+
+
+def _save(figure: Any, path: Path) -> None:
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, metadata={"Software": None})
 
 
 def _panel(axes: Any, names: tuple[str, str, str], x: NDArray, line: NDArray, drawn: NDArray, factors: NDArray) -> None:
@@ -367,8 +371,7 @@ def plot_material(material: Material, path: str | Path, *, truth: Any = None, ti
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[1].set_ylabel("friction coefficient")
     figure.axes[1].legend(frameon=False)
-    with whole_file(Path(path)) as temporary:
-        figure.savefig(temporary, metadata={"Software": None})
+    _save(figure, Path(path))
 
 
 def _material_band(axes: Any, maps: tuple[Material, Any], x: NDArray, *at: NDArray) -> None:

@@ -66,7 +66,7 @@ def rollout(
         _check_memory(samples * int(np.prod(start.batch_shape)), steps, every, progress)
         start = _repeated(start, samples)
         law = law.drawn(int(np.prod(start.batch_shape)), checks.count("seed", seed, 0))
-    threads = _processors() if threads is None else checks.count("threads", threads, 1, 1024)
+    threads = processors() if threads is None else checks.count("threads", threads, 1, 1024)
     motion = to_motion(law.body, start.reshape(int(np.prod(start.batch_shape))))
     _check_memory(len(motion.position), steps, every, progress)
     run = _simulate(law, setting, motion, steps, every, threads if law.is_native else 1, progress)
@@ -144,7 +144,7 @@ def _repeated(state: State, samples: int) -> State:
     return State(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts))
 
 
-def _processors() -> int:
+def processors() -> int:
     """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from stiction.basics.progress import parts
-from stiction.fit.jointed_fit import AFTER_TOUCH, REGION_SAMPLES
+from stiction.fit.jointed_fit import AFTER_TOUCH, Sampling
 from stiction.fit.jointed_flight import Prepared, prepare
 from stiction.fit.jointed_part import JointedPart
 from stiction.mujoco.mjcf import mujoco
@@ -117,7 +117,7 @@ def _middle(ready: Prepared, models: Sequence[Fitted], scale: float, seed: int) 
 
 def _middle_table(models: Sequence[Compared]) -> Table:
     note = (
-        f"The mean of {REGION_SAMPLES} samples of each toss in each frame: where motions diverge, the best forecast "
+        f"The mean of {Sampling.samples} samples of each toss in each frame: where motions diverge, the best forecast "
         "need not be a motion. MuJoCo's samples differ as ours do, in friction, restitution, ground and start."
     )
     return Table("The mean of samples as a forecast", *_rows(models), note)

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from stiction.basics.splits import folds
 from stiction.fit import jointed_fit
-from stiction.fit.jointed_fit import AFTER_TOUCH, REGION_SAMPLES, USUAL, Judged, motion_errors
+from stiction.fit.jointed_fit import AFTER_TOUCH, USUAL, Judged, Sampling, motion_errors
 from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_part import POSE
 from stiction.fit.jointed_starts import SUBSTEPS, Starts, differences
@@ -123,13 +123,13 @@ def middle_errors(
     starts: Starts, model: Fitted, scale: float, seed: int, spreads: Mapping[str, float] = USUAL
 ) -> dict[str, Judged]:
     """Return errors of the mean of many samples: mean position, rotation and joints in each frame."""
-    places, turns, joints = 0.0, 0.0, 0.0
+    places, turns, joints, sampling = 0.0, 0.0, 0.0, Sampling(scale, seed=seed, spreads=spreads)
     frames = horizon(starts, (None,)) + 1
-    for motions in jointed_fit.sampled(starts, model.build, model.values, scale, seed=seed, spreads=spreads):
+    for motions in jointed_fit.sampled(starts, model.build, model.values, sampling):
         qpos = np.concatenate([motion[:n] for motion, n in zip(motions, frames.tolist())])
-        places = places + np.nan_to_num(qpos[:, :3]) / REGION_SAMPLES
+        places = places + np.nan_to_num(qpos[:, :3]) / sampling.samples
         turns = turns + Rotation.from_quat(np.nan_to_num(qpos[:, 3:POSE], nan=0.5), scalar_first=True).as_matrix()
-        joints = joints + np.exp(1j * np.nan_to_num(qpos[:, POSE:])) / REGION_SAMPLES
+        joints = joints + np.exp(1j * np.nan_to_num(qpos[:, POSE:])) / sampling.samples
     u, _, vt = np.linalg.svd(turns)
     u[..., -1] *= np.linalg.det(u @ vt)[..., np.newaxis]
     quaternion = Rotation.from_matrix(u @ vt).as_quat(scalar_first=True)
