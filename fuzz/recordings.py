@@ -14,15 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+import stiction
 from fuzz import tables
 from fuzz.counts import Counts
 from fuzz.damage import NUMBERS, damaged, odd_array
 from stiction import Body
 from stiction.basics.files import digest
-from stiction.recordings.folder import load_recordings, save_recordings
-from stiction.recordings.importing import import_recordings
-from stiction.recordings.poses import Conventions
-from stiction.recordings.tosses import Recordings
+from stiction.recordings import Conventions, Recordings, read
 from toss_files import RATE, record
 
 _BODY = Body.box((0.1, 0.1, 0.1), 0.37)
@@ -57,7 +55,7 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
         (folder / f"a.{suffix}").write_bytes(data)
         how, told_how = _conventions(rng)
         counts.trying(f"{kind} as {suffix}: {told}; {told_how}")
-        _check(import_recordings(folder / f"a.{suffix}", _BODY, how))
+        _check(read(folder / f"a.{suffix}", _BODY, how))
 
 
 def _check(found: Recordings) -> None:
@@ -137,7 +135,7 @@ def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:
 
 def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordings:
     """A folder as `stiction import` writes it, changed, with a recomputed digest."""
-    save_recordings(_whole(), folder / "set")
+    stiction.recordings.save(_whole(), folder / "set")
     manifest = json.loads((folder / "set" / "manifest.json").read_text())
     table = pyarrow.parquet.read_table(folder / "set" / "recordings.parquet")
     told = "whole"
@@ -164,7 +162,7 @@ def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordi
     (folder / "set" / "recordings.parquet").write_bytes(data)
     (folder / "set" / "manifest.json").write_text(json.dumps({**manifest, "sha256": digest(data)}))
     counts.trying(f"folder: {told}")
-    return load_recordings(folder / "set")
+    return stiction.recordings.load(folder / "set")
 
 
 @functools.cache
@@ -173,7 +171,7 @@ def _whole() -> Recordings:
         path = Path(folder, "a.npz")
         states = _states()
         np.savez(path, states=states.reshape(-1, 13), offsets=np.arange(4) * 50, dt=1 / RATE)
-        return replace(import_recordings(path, _BODY), body=_BODY)
+        return replace(read(path, _BODY), body=_BODY)
 
 
 _KINDS: dict[str, Callable[..., Any]] = {

@@ -11,11 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction.basics.checks import InputError
-from stiction.bodies.state import State
+from stiction import InputError, State, load, rollout
 from stiction.cli import main
-from stiction.laws.modelfile import load
-from stiction.simulation.rollout import rollout
 from stiction_studies import timing
 from stiction_studies.speed import bench_run, bench_throws, fresh_processes
 from stiction_studies.speed.bench_results import Measured, spread, table

@@ -9,7 +9,7 @@ pytest.importorskip("rich")
 
 from stiction import Body, Material, State, load
 from stiction.laws.law import GRAVITY
-from stiction.mujoco.simulation import Simulation
+from stiction.mujoco import Simulation
 from stiction.simulation.motion import Setting
 from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement, step_recorder
 from stiction_studies.robots.point_agreement import ATTACHED, DART, MUJOCO, POINTS, ROLLOUT, UNPREDICTED

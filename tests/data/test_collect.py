@@ -320,7 +320,7 @@ def test_summary_has_no_warning_where_there_is_enough(plan, uninterrupted, tmp_p
     monkeypatch.setattr("stiction.data.dataset.FEW", 0)
     for name, data in uninterrupted.items():
         (tmp_path / name).write_bytes(data)
-    from stiction.data.dataset import DataSet
+    from stiction import DataSet
 
     print_summary(DataSet(tmp_path))
     assert "too few" not in capsys.readouterr().out

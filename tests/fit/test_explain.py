@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction import Body, State, load, rollout
-from stiction.basics.checks import InputError
+from stiction import Body, InputError, State, load, rollout
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
 from stiction.fit.gauss_newton import Solution
@@ -14,8 +13,7 @@ from stiction.fit.identified import IdentifiedBody, loads_seen
 from stiction.fit.report import print_identified
 from stiction.fit.toss_objective import body_parameters, law_parameters
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.recordings.importing import import_recordings
-from stiction.recordings.tosses import Toss, Tosses
+from stiction.recordings import Toss, Tosses, read
 from toss_files import BODY, LAW, record, write_npz
 
 BOX = Body.box((0.1, 0.1, 0.1), 0.37)
@@ -68,7 +66,7 @@ def test_friction_is_told_for_the_loads_that_were_seen():
 
 
 def test_loads_are_those_under_which_a_body_slips(tmp_path):
-    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(6)), BOX).tosses
+    tosses = read(write_npz(tmp_path / "a.npz", record(6)), BOX).tosses
     seen = loads_seen(LAW, tosses)
     assert seen is not None
     low, high = seen
@@ -155,7 +153,7 @@ def _moved(fitted: Fitted, by: float) -> Fitted:
 
 def test_worse_forecasts_get_wider_regions(tmp_path):
     """Laws that were off when they forecast tosses which they had not seen must widen the spread."""
-    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(12, seed=2, frames=60)), BODY).tosses
+    tosses = read(write_npz(tmp_path / "a.npz", record(12, seed=2, frames=60)), BODY).tosses
     good, _ = calibrated(LAW, [(LAW, tosses)])
     off = LAW.with_material(friction_loaded=0.2, restitution=0.3)
     wide, shares = calibrated(LAW, [(off, tosses)])

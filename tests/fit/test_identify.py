@@ -12,8 +12,8 @@ from stiction.fit.free import LawType, choose, fit_law
 from stiction.fit.gauss_newton import Parameter, TossFit, mean_loss
 from stiction.fit.toss_objective import STAGES, SUBSTEPS
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.recordings import read
 from stiction.recordings.flight_estimate import flight_estimate
-from stiction.recordings.importing import import_recordings
 from toss_files import BODY, LAW, RATE, record, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)
@@ -58,7 +58,7 @@ def test_what_was_measured_elsewhere_weighs_by_its_error(error, lowest, highest)
 def test_flights_hold_the_centre_of_mass_where_the_law_is_wrong(tmp_path):
     """A bounce that depends on the lever, which the fit does not know: what flight measures stays as it is."""
     law = LAW.with_material(restitution_lever=2.0, friction=0.5, friction_loaded=0.1)
-    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(16, seed=6, frames=50, law=law)), SIZE).tosses
+    tosses = read(write_npz(tmp_path / "a.npz", record(16, seed=6, frames=50, law=law)), SIZE).tosses
     few = {"friction_rise": 0.0, "friction_load": 8.0, "spin": 0.85, "lag": 0.125, "restitution_fall": 0.0}
     law = LawType({**few, "restitution_threshold": 0.03, "ground": 0.0})
     fitted = fit_law(tosses, SIZE, law, stages=STAGES[:1])
@@ -77,7 +77,7 @@ def test_rotation_vectors_are_relative_turns():
 
 
 def test_free_flight_tells_gravity_and_centre_of_mass(tmp_path):
-    found = import_recordings(write_npz(tmp_path / "a.npz", record(30, seed=3)), SIZE)
+    found = read(write_npz(tmp_path / "a.npz", record(30, seed=3)), SIZE)
     values, errors = flight_estimate(found.tosses, SIZE.inertia)
     truth = np.array([*BODY.com, 9.81])
     assert (np.abs(values - truth) < 4 * errors + 1e-4).all()
@@ -137,7 +137,7 @@ def test_a_part_without_bounce_is_given_none(tmp_path):
     """Coulomb friction of 0.3 that acts at once, no restitution, sharp edges; frames as a tracker sees them."""
     material = ImpactMaterial(restitution=0.0, friction=0.3, friction_loaded=0.3, memory=1)
     law = ImpactLaw(SIZE, material, timestep=1 / RATE, substeps=SUBSTEPS)
-    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(16, seed=5, frames=60, law=law)), SIZE).tosses
+    tosses = read(write_npz(tmp_path / "a.npz", record(16, seed=5, frames=60, law=law)), SIZE).tosses
     found = choose(tosses, SIZE)
     assert not found.fitted.bounces and found.fitted.memory == 1
     assert not found.tried["bounce"]["kept"] and found.tried["bounce"]["restitution"] < 0.03

@@ -18,7 +18,7 @@ from stiction.fit.toss_objective import width_of
 from stiction.laws.curves import Curve
 from stiction.laws.impact import ImpactLaw, ImpactMaterial, Residual
 from stiction.laws.modelfile import to_file
-from stiction.recordings.importing import import_recordings
+from stiction.recordings import read
 from toss_files import BODY, LAW, record, write_npz
 
 GRAIN = Residual(Material.directional(1.2, 1.0, 0.7))
@@ -175,7 +175,7 @@ def test_what_is_no_residual_is_refused(parts):
 
 
 def tosses_of(law: ImpactLaw, tmp_path, count: int = 32):
-    return import_recordings(write_npz(tmp_path / "a.npz", record(count, seed=7, frames=60, law=law)), BODY).tosses
+    return read(write_npz(tmp_path / "a.npz", record(count, seed=7, frames=60, law=law)), BODY).tosses
 
 
 def test_a_ground_with_a_grain_is_found(tmp_path):

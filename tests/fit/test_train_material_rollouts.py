@@ -14,8 +14,7 @@ from stiction.cli import main
 from stiction.data.instances import contact_instances
 from stiction.fit.friction_structure import Model, Structure
 from stiction.fit.pose_windows import cut, pose_noise, recorded_poses
-from stiction.recordings.folder import save_recordings
-from stiction.recordings.tosses import Recordings, Toss, Tosses
+from stiction.recordings import Recordings, Toss, Tosses
 from stiction.simulation.motion import Setting
 
 BOX = Body.box((0.2, 0.3, 0.4), 1.0)
@@ -55,7 +54,7 @@ def recordings(run) -> Recordings:
 def learned(recordings, tmp_path_factory) -> Material:
     """What the command makes of a folder of recordings."""
     folder = tmp_path_factory.mktemp("tosses")
-    save_recordings(recordings, folder / "data")
+    stiction.recordings.save(recordings, folder / "data")
     body = ["--body", "box:0.2,0.3,0.4", "--mass", "1"]
     out = folder / "box.safetensors"
     assert main(["train", str(folder / "data"), "--law", "material", *body, "--out", str(out)]) == 0

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 import stiction
 from stiction import Body, CoulombLaw, InputError, Material, Mode, State, _core
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.mujoco import Simulation
 from stiction.mujoco.plan import max_substep
-from stiction.mujoco.simulation import Simulation
 from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 from stiction_studies.robots.cube_in_mujoco import draw_tosses, follow
 

@@ -10,8 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
-from stiction import Body, InputError, Material, State
-from stiction.bodies.state import Mode
+from stiction import Body, InputError, Material, Mode, State
 from stiction.mujoco import Simulation, rollout
 
 GRIPPER = """<mujoco><worldbody>

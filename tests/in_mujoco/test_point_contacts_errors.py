@@ -12,7 +12,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from test_point_contacts_hard import PLANE, box, model_of
 
-from stiction.basics.checks import InputError
+from stiction import InputError
 from stiction.mujoco import Simulation, pairs, rollout, rollouts
 
 

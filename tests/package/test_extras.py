@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stiction.basics.checks import InputError
+from stiction import InputError
 from stiction.basics.environment import EXTRAS, needs, require
 
 ROOT = Path(__file__).parents[2]

@@ -11,9 +11,9 @@ from stiction.bodies.rotations import rotation_vectors
 from stiction.fit.free import fit_law
 from stiction.fit.toss_objective import STAGES
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.recordings import Toss, Tosses
 from stiction.recordings.flight import Flights, momentum_slopes, torque_free
 from stiction.recordings.flight_estimate import inertia_estimate, inertia_told, released, shaped
-from stiction.recordings.tosses import Toss, Tosses
 
 RATE, FINE = 240.0, 40  # [Hz]; the simulation's explicit gyroscopic torque wants short steps
 NUT = Body.prism(6, 0.03, 0.025, mass=0.15)

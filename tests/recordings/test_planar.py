@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stiction import Body, InputError, State, evaluate, load, rollout
+import stiction
+from stiction import Body, InputError, State, evaluate, identify, load, rollout
 from stiction.bodies.rotations import angles_in_plane, turns_in_plane
 from stiction.fit.free import flight_in_plane
-from stiction.fit.identify import identify
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.recordings.folder import load_recordings, save_recordings
-from stiction.recordings.importing import import_recordings
-from stiction.recordings.poses import Conventions
+from stiction.recordings import Conventions, read
 from toss_files import record, write_csv, write_npz
 
 RATE = 250.0
@@ -56,10 +54,10 @@ def drops():
 
 def test_planar_npz_is_read_as_a_motion_in_the_plane(tmp_path, drops):
     split = np.where(np.arange(24) < 20, "train", "val")
-    found = import_recordings(write(tmp_path / "a.npz", drops, split=split), SQUARE)
+    found = read(write(tmp_path / "a.npz", drops, split=split), SQUARE)
     assert len(found) == 24 and found.held_out.sum() == 4
-    save_recordings(found, tmp_path / "set")
-    toss = load_recordings(tmp_path / "set")[3]
+    stiction.recordings.save(found, tmp_path / "set")
+    toss = stiction.recordings.load(tmp_path / "set")[3]
     assert toss.position[:, [0, 2]] == pytest.approx(drops[3, toss.frame, :2], abs=2e-3)  # the floor may be moved
     assert np.cos(angles_in_plane(toss.quaternion) - drops[3, toss.frame, 2]).min() > 0.999
     assert not toss.position[:, 1].any() and not toss.quaternion[:, [1, 3]].any()
@@ -80,14 +78,14 @@ def csv(path: Path, drops: np.ndarray, header: str = "toss,time,x,y,theta") -> P
 
 
 def test_usual_names_of_columns_are_guessed_and_others_mapped(tmp_path, drops):
-    found = import_recordings(csv(tmp_path / "a.csv", drops[:8]), SQUARE)
-    other = import_recordings(
+    found = read(csv(tmp_path / "a.csv", drops[:8]), SQUARE)
+    other = read(
         csv(tmp_path / "b.csv", drops[:8], "toss,time,u,v,w"), SQUARE, columns={"x": "u", "z": "v", "angle": "w"}
     )
     for a, b in zip(found.tosses.tosses, other.tosses.tosses, strict=True):
         assert np.array_equal(a.position, b.position) and np.array_equal(a.quaternion, b.quaternion)
     with pytest.raises(InputError, match=r"has no column x, z, angle; it has .*: map them, such as --columns x=pos_x"):
-        import_recordings(tmp_path / "b.csv", SQUARE)
+        read(tmp_path / "b.csv", SQUARE)
 
 
 def test_a_body_in_space_and_poses_in_a_plane_are_told_apart_at_once(tmp_path, drops):
@@ -96,11 +94,11 @@ def test_a_body_in_space_and_poses_in_a_plane_are_told_apart_at_once(tmp_path, d
     in_space = [write_npz(tmp_path / "b.npz", tosses), write_csv(tmp_path / "b.csv", tosses)]
     for path in in_plane:
         with pytest.raises(InputError, match=r"poses in a plane .* give a planar one, --body rectangle:X,Z\."):
-            import_recordings(path, box)
+            read(path, box)
     for path in in_space:
         with pytest.raises(InputError, match=r"poses in space .* such as --body box:X,Y,Z\."):
-            import_recordings(path, SQUARE)
-    recordings = import_recordings(in_plane[0], SQUARE)
+            read(path, SQUARE)
+    recordings = read(in_plane[0], SQUARE)
     wrong = {
         "identify": lambda: identify(recordings, box),
         "start": lambda: recordings[0].start("cube"),
@@ -115,20 +113,20 @@ def test_a_body_in_space_and_poses_in_a_plane_are_told_apart_at_once(tmp_path, d
 def test_degrees_and_the_other_sense_are_named(tmp_path, drops):
     degrees = write(tmp_path / "deg.npz", drops * [1, 1, 180 / np.pi])
     with pytest.raises(InputError, match=r"angles are in deg\. Give --angle deg"):
-        import_recordings(degrees, SQUARE)
-    assert len(import_recordings(degrees, SQUARE, Conventions(angle="deg"))) == 24
+        read(degrees, SQUARE)
+    assert len(read(degrees, SQUARE, Conventions(angle="deg"))) == 24
     with pytest.raises(InputError, match=r"they turn z towards x\. Give --inverse"):
-        import_recordings(write(tmp_path / "sense.npz", drops * [1, 1, -1]), SQUARE)
+        read(write(tmp_path / "sense.npz", drops * [1, 1, -1]), SQUARE)
 
 
 def test_a_sloping_floor_and_angles_that_are_off_are_put_right(tmp_path, drops):
     slope, off = np.radians(1.5), np.radians(-2.0)
     c, s = np.cos(slope), np.sin(slope)
     tilted = drops @ [[c, s, 0], [-s, c, 0], [0, 0, 1]] + [0, 0, slope + off]
-    found = import_recordings(write(tmp_path / "tilted.npz", tilted), SQUARE)
+    found = read(write(tmp_path / "tilted.npz", tilted), SQUARE)
     assert any("floor rises along x by 1.5" in line for line in found.report)
     assert any("angle of the body is off by -2.0" in line for line in found.report)
-    level = import_recordings(write(tmp_path / "level.npz", drops), SQUARE)
+    level = read(write(tmp_path / "level.npz", drops), SQUARE)
     for a, b in zip(found.tosses.tosses, level.tosses.tosses, strict=True):
         assert np.abs(a.position - b.position).max() < 1e-3
         assert np.abs(angles_in_plane(a.quaternion) - angles_in_plane(b.quaternion)).max() < np.radians(0.2)
@@ -138,8 +136,8 @@ def test_lost_frames_are_counted_and_wrong_rows_left_out(tmp_path, drops):
     kept = np.delete(np.arange(160), [8, 60, 61])  # the tracker left out three rows, and nothing says so
     closed = np.concatenate([drops[:, kept], drops[:, -1:], drops[:, -1:], drops[:, -1:]], axis=1)
     closed[:, 5] += [0.05, 0.0, 1.0]  # and got one wrong
-    found = import_recordings(write(tmp_path / "lost.npz", closed), SQUARE)
-    whole = import_recordings(write(tmp_path / "whole.npz", drops), SQUARE)
+    found = read(write(tmp_path / "lost.npz", closed), SQUARE)
+    whole = read(write(tmp_path / "whole.npz", drops), SQUARE)
     right = 0
     for a, b in zip(found.tosses.tosses, whole.tosses.tosses, strict=True):
         assert 5 not in a.frame and 8 not in a.frame  # in flight, both are seen for certain
@@ -151,10 +149,10 @@ def test_lost_frames_are_counted_and_wrong_rows_left_out(tmp_path, drops):
 def test_turns_by_a_symmetry_are_taken_back(tmp_path, drops):
     turned = drops.copy()
     turned[:, 9:, 2] += np.pi / 2
-    found = import_recordings(write(tmp_path / "turned.npz", turned), SQUARE)
+    found = read(write(tmp_path / "turned.npz", turned), SQUARE)
     assert any("Turns by a symmetry and corrected: 24" in line for line in found.report)
     oblong = Body.rectangle((0.06, 0.05), 1.0)  # which a quarter turn does not leave as it is
-    found = import_recordings(tmp_path / "turned.npz", oblong)
+    found = read(tmp_path / "turned.npz", oblong)
     assert len(found) < 20 and any("cannot be followed from row 8 on: the body jumps" in line for line in found.report)
 
 
@@ -183,7 +181,7 @@ def test_a_rounded_square_keeps_its_sides_and_comes_to_rest():
 @pytest.mark.slow
 def test_a_known_law_comes_back_from_planar_drops(tmp_path):
     split = np.arange(80) >= 64
-    recordings = import_recordings(write(tmp_path / "a.npz", poses(80, seed=2), split=split), SQUARE)
+    recordings = read(write(tmp_path / "a.npz", poses(80, seed=2), split=split), SQUARE)
     flight = flight_in_plane(recordings.tosses, SQUARE)
     for name, value in {"gravity": 9.7, "gravity_x": 0.1, "drag": 0.5}.items():
         assert abs(flight[name][0] - value) < 4 * flight[name][1], name
@@ -208,6 +206,6 @@ def test_a_known_law_comes_back_from_planar_drops(tmp_path):
 def test_the_law_square_ships_and_forecasts_drops(tmp_path, drops):
     law = load("square")
     assert isinstance(law, ImpactLaw) and law.body.planar and law.drag == pytest.approx(0.52, abs=0.05)
-    toss = import_recordings(write(tmp_path / "a.npz", drops), SQUARE)[0]
+    toss = read(write(tmp_path / "a.npz", drops), SQUARE)[0]
     many = toss.forecast(law, samples=5, seed=1)
     assert many.position.shape == (5, toss.steps + 1, 3) and np.ptp(many.position[:, -1, 0]) > 0

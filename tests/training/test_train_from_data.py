@@ -8,9 +8,8 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from stiction import AugmentedLaw, InputError, load
+from stiction import AugmentedLaw, DataSet, InputError, load
 from stiction.cli import main
-from stiction.data.dataset import DataSet
 from stiction.training.examples import read_instances
 from stiction.training.from_data import train_from
 from stiction.training.settings import Switches, TrainSettings
