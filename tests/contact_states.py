@@ -64,7 +64,7 @@ def _onto_ground(normal: np.ndarray) -> Rotation:
 
 
 def points_of(contacts: _core.Contacts) -> tuple[np.ndarray, np.ndarray]:
-    """The contact points of all contacts (m, 3) one after another, and where those of each begin (n,)."""
+    """The contact points of all contacts (m, 3) one after another, and the index of the first one of each (n,)."""
     points = np.concatenate([contacts.points(i) for i in range(len(contacts))])
     return points, np.r_[0, np.cumsum(contacts.record["count"])[:-1]]
 

@@ -105,7 +105,7 @@ def test_body_steps_that_repeat_the_one_before_are_counted():
     assert bench_throws.repeated_share(rollout(law, lying, 10)) == 9 / 20  # the second one flies
 
 
-def test_fresh_processes_tell_their_time_and_memory():
+def test_fresh_processes_report_their_time_and_memory():
     once = replace(SMALLEST, rounds=0, bodies=(300,))
     seconds = fresh_processes.start(once, 0, progress).figures
     works = fresh_processes.ANALYTIC, fresh_processes.LEARNED, fresh_processes.ROBOT

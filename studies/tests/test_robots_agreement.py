@@ -62,7 +62,7 @@ def test_the_quadruped_stands_where_it_stands_with_algorithm_2():
     check_safety(found["safety"])
 
 
-def test_single_steps_tell_another_friction():
+def test_single_steps_detect_another_friction():
     """What is zero for the same law is h g times the difference for another one."""
     record = slide(Material.coulomb(0.3), NO_GAP)
     assert record.touching.sum() > 90 and not record.unsolved.any()

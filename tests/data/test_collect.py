@@ -311,9 +311,11 @@ def test_options_mean_a_plan(tmp_path):
 def test_the_command_ends_with_a_table_and_a_warning(tmp_path, capsys):
     options = CollectOptions(body="rectangle", out=tmp_path, throws=3, steps=200, truth="coulomb-box", workers=1)
     collect_command(options)
-    said = " ".join(capsys.readouterr().out.split())
-    assert "static" in said and "surface" in said and f"of 3 throws in {tmp_path}" in said
-    assert "Fewer than 200 instances, too few to learn from: point static" in said and "surface detach (" not in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "static" in output and "surface" in output and f"of 3 throws in {tmp_path}" in output
+    assert (
+        "Fewer than 200 instances, too few to learn from: point static" in output and "surface detach (" not in output
+    )
 
 
 def test_summary_has_no_warning_where_there_is_enough(plan, uninterrupted, tmp_path, capsys, monkeypatch):

@@ -91,9 +91,9 @@ def test_impossible_contacts_are_counted_and_left_out(lopsided, known, arrays):
     impulse[pushed[5:9]] *= -1
     impulse[pushed[9]] *= 1000
     impulse[pushed[10], 3] += impulse[pushed[10], 2]  # as if it acted a metre beside
-    with pytest.warns(UserWarning) as said:
+    with pytest.warns(UserWarning) as caught:
         data = stiction.instances(lopsided, **changed(arrays, position=position, impulse=impulse))
-    message = str(said[0].message)
+    message = str(caught[0].message)
     for part in (
         "in the air",
         "2 too deep in the ground",

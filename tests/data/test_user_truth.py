@@ -174,7 +174,7 @@ def test_stated_impulses_are_taken_unless_they_contradict_the_motion(box):
         ("boxx", "truth must be one of dantzig, .*There is no law 'boxx'"),
     ],
 )
-def test_what_is_no_ground_truth_is_refused(box, truth, sentence):
+def test_an_invalid_ground_truth_is_refused(box, truth, sentence):
     with pytest.raises(InputError, match=sentence):
         stiction.collect(box, truth, **FEW)
 

@@ -1,4 +1,4 @@
-"""Identification: known parameters come back, and what the tosses do not tell is said."""
+"""Identification: known parameters come back, and unobservable ones are reported as such."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_gauss_newton_finds_a_curve_despite_wild_tosses():
     assert found.losses[-1] < found.losses[0] and mean_loss(simulate(truth), 0.1) < found.losses[0]
 
 
-def test_what_no_data_tells_stays_at_its_start():
+def test_unobserved_parameters_stay_at_their_start():
     parameters = [Parameter("seen", "", 0.0, 1.0, 1e-3), Parameter("unseen", "", 0.3, 1.0, 1e-3)]
     simulate = lambda x: [np.full((5, 1), x[0] - 1.0)] * 4  # noqa: E731
     found = TossFit(1.0, 10, ridge=1e-3).solve(simulate, parameters, np.array([0.0, 0.3]))
@@ -76,7 +76,7 @@ def test_rotation_vectors_are_relative_turns():
     assert got == pytest.approx((a * b.inv()).as_rotvec(), abs=1e-9)
 
 
-def test_free_flight_tells_gravity_and_centre_of_mass(tmp_path):
+def test_free_flight_gives_gravity_and_centre_of_mass(tmp_path):
     found = read(write_npz(tmp_path / "a.npz", record(30, seed=3)), SIZE)
     values, errors = flight_estimate(found.tosses, SIZE.inertia)
     truth = np.array([*BODY.com, 9.81])

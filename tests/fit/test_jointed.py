@@ -73,10 +73,10 @@ def test_a_tilted_recorder_and_grounds_registered_toss_by_toss_are_undone(part, 
     lowest = part_lowest(part, tilted[:, -1])
     tilted[..., 6] -= lowest[:, np.newaxis]
     ready = prepare(write(tmp_path / "tilted.npz", tilted), part)
-    assert any("tilted against the ground by 2.5 degrees" in said for said in ready.report)
-    assert any("registered toss by toss" in said for said in ready.report)
+    assert any("tilted against the ground by 2.5 degrees" in line for line in ready.report)
+    assert any("registered toss by toss" in line for line in ready.report)
     level = prepare(write(tmp_path / "level.npz", poses), part)
-    assert not any("tilted" in said for said in level.report)
+    assert not any("tilted" in line for line in level.report)
     both = {t.name.split("[")[1]: t for t in level.fitted.tosses}
     for one in ready.fitted.tosses:
         other = both[one.name.split("[")[1]]
@@ -99,7 +99,7 @@ def test_a_hand_on_the_part_is_recognised(part, poses, tmp_path):
     held = poses.copy()
     held[3, :6] = poses[3, 6]  # it rests in the hand for six frames
     ready = prepare(write(tmp_path / "hand.npz", held), part)
-    assert any(said.startswith("In 1 of 14 tosses a hand") for said in ready.report)
+    assert any(line.startswith("In 1 of 14 tosses a hand") for line in ready.report)
     cut = [t for t in [*ready.fitted.tosses, *ready.held_out.tosses] if t.name.endswith("[3]")]
     assert cut and cut[0].steps == FRAMES - 1 - 5
 
@@ -254,7 +254,7 @@ def test_the_command_says_what_it_needs(poses, tmp_path, capsys):
         ({"poses": np.full((3, 4, 8), "x")}, "poses"),
     ],
 )
-def test_a_stranger_s_recording_is_refused_in_one_sentence(tmp_path, part, change, sentence):
+def test_an_invalid_recording_is_refused_in_one_sentence(tmp_path, part, change, sentence):
     poses = np.zeros((3, 4, 8))
     poses[..., 0] = 1.0
     np.savez(tmp_path / "a.npz", **({"poses": poses, "dt": np.array(0.01)} | change))
@@ -272,7 +272,7 @@ def test_a_stranger_s_recording_is_refused_in_one_sentence(tmp_path, part, chang
         ("<worldbody>", '<option gravity="0 0 1e300"/><worldbody>', "gravity must lie within"),
     ],
 )
-def test_a_stranger_s_part_is_refused_in_one_sentence(tmp_path, old, new, sentence):
+def test_an_invalid_part_is_refused_in_one_sentence(tmp_path, old, new, sentence):
     (tmp_path / "a.xml").write_text(ELBOW.read_text().replace(old, new))
     with pytest.raises(InputError, match=sentence) as refusal:
         JointedPart.read(tmp_path / "a.xml")

@@ -167,7 +167,7 @@ def test_files_of_earlier_versions_have_empty_networks(tmp_path):
 @pytest.mark.parametrize(
     "parts", [{"friction": Material(0.5, axes="body")}, {"friction": 0.5}, {"friction": Material(200.0)}]
 )
-def test_what_is_no_residual_is_refused(parts):
+def test_an_invalid_residual_is_refused(parts):
     with pytest.raises(InputError):
         Residual(**parts)
     with pytest.raises(InputError, match="must be a Residual"):
@@ -207,7 +207,7 @@ def test_folds_keep_throws_together():
     assert clustered_mean(np.repeat(values, 3), throw)[1] == pytest.approx(values.std(ddof=1) / 20**0.5)
 
 
-def test_a_residual_is_told_and_drawn(tmp_path):
+def test_a_residual_is_reported_and_plotted(tmp_path):
     from dataclasses import replace
 
     from test_explain import identified

@@ -135,7 +135,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
 
 
 @pytest.mark.slow
-def test_friction_outside_of_the_family_is_told():
+def test_friction_outside_of_the_family_is_reported():
     data = throws_of(Material.coulomb(0.4), 10)
     wave = 1 + 0.3 * np.sin(20 * data.rows["position"][:, :1])  # friction of a place, which no map of slip and load has
     data.rows["impulse"][:, :2] *= wave

@@ -83,7 +83,7 @@ def test_the_same_seed_gives_the_same_material(learned, recordings):
     assert train_material(recordings, body=BOX).scale == learned.scale
 
 
-def test_windows_begin_before_the_touch_and_have_no_gaps(run):
+def test_windows_start_before_the_touch_and_have_no_gaps(run):
     tosses = tracked(run)
     whole = cut(recorded_poses(tosses, BOX))
     keep = np.arange(301) != 120
@@ -142,7 +142,7 @@ def test_contacts_of_consecutive_steps_are_poses_too(run):
         ({"body": BOX, "held_out": 1.5}, "held_out must be a share"),
     ],
 )
-def test_wrong_calls_are_told_why(run, how, message):
+def test_wrong_calls_are_explained(run, how, message):
     with pytest.raises(InputError, match=message):
         train_material(tracked(run), **how)
 
@@ -152,7 +152,7 @@ def test_too_few_throws_are_refused(run):
         train_material(tracked(run)[[0, 1, 2, 3]], body=BOX)
 
 
-def test_flight_alone_tells_nothing():
+def test_flight_alone_gives_no_material():
     run = motions(Material.coulomb(0.5), 4, steps=2)
     with pytest.raises(InputError, match="frames in a row"):
         train_material(run, body=BOX)

@@ -60,7 +60,7 @@ OTHER = chain_of() + '<body pos="0.9 0 0.1"><freejoint/><geom type="sphere" size
     ],
     ids=["free", "chain", "damping", "damped equality", "equality", "implicitfast", "limits", "contacts", "cone"],
 )
-def test_velocity_is_foreseen(inside, rest, option, limit):
+def test_velocity_is_predicted(inside, rest, option, limit):
     """V+ = V_free + L p, with V_free the step without contact."""
     model = model_of(inside, rest, option)
     sim = Simulation(model, laws={"foot": LAW})
@@ -72,14 +72,14 @@ def test_velocity_is_foreseen(inside, rest, option, limit):
         sim.step()
         if not sim.contacts["foot"].kind:
             continue
-        foreseen = sim.core.predicted[:6]
+        predicted = sim.core.predicted[:6]
         touched += 1
         if inside == FREE:  # its spin is kept in body axes, which the correction of its pose may turn: look at the end
             copy.qpos[:] = sim.data.qpos
         mujoco.mj_step1(model, copy)
         mujoco.mj_jacBodyCom(model, copy, J[:3], J[3:], body)
-        size = np.abs(foreseen).max() + 0.02
-        worst = max(worst, np.abs(J @ sim.data.qvel - foreseen).max() / size)
+        size = np.abs(predicted).max() + 0.02
+        worst = max(worst, np.abs(J @ sim.data.qvel - predicted).max() / size)
     print(f"{touched:.0f} contact steps, error at most {worst:.1e}")
     assert touched > 50
     assert worst < limit
@@ -286,7 +286,7 @@ def test_sensors_are_those_of_mujoco():
         speed = b.data.qvel[1]
         a.step()
         b.step()
-        assert b.data.sensordata[0] == speed  # MuJoCo measures at the begin of a step
+        assert b.data.sensordata[0] == speed  # MuJoCo measures at the start of a step
         assert a.data.qpos.tobytes() == b.data.qpos.tobytes()
     assert b.contacts["foot"].steps > 50
     assert np.abs(b.data.sensordata[1:]).max() > 0.0

@@ -129,7 +129,7 @@ def test_a_free_body_never_gains_energy(seed):
     energy = np.zeros(500)
     for k in range(500):
         sim.step()
-        energy[k] = sim.data.energy.sum()  # at the begin of the step
+        energy[k] = sim.data.energy.sum()  # at the start of the step
     assert np.diff(energy).max() < 0.37 * 9.81 * 1e-3 * H * 1.001
     assert sim.contacts["a"].steps > 2
 

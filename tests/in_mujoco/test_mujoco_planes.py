@@ -152,14 +152,16 @@ def test_tiles_are_one_floor():
 
 
 def test_in_a_corner_the_wall_stays_mujocos():
-    """A body that slides into a wall: the floor by its law, the wall by MuJoCo; said once and counted."""
+    """A body that slides into a wall: the floor by its law, the wall by MuJoCo; one warning, and counted."""
     wall = '<geom name="wall" type="box" size="0.1 1 1" pos="0.55 0 0"/>'
     foot = f'<body name="foot" pos="0 0 0.04"><freejoint/><geom {BOX}/></body>'
     sim = Simulation(world(FLOOR + wall + foot), laws={"foot": law()})
     sim.data.qvel[0] = 2.0
-    with pytest.warns(UserWarning, match="'foot' has a law, but touches something that its law does not cover") as said:
+    with pytest.warns(
+        UserWarning, match="'foot' has a law, but touches something that its law does not cover"
+    ) as caught:
         steps_of(sim, 300)
-    assert len(said) == 1
+    assert len(caught) == 1
     assert 0 < sim.uncovered["foot"] < 300 and sim.contacts["foot"].steps == 300
     assert sim.data.qpos[0] < 0.21  # the wall has stopped it
     assert sim.contacts["foot"].mode == Mode.STATIC

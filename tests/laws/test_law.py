@@ -111,7 +111,7 @@ def test_a_learned_law_holds_for_its_own_time_step_only(box):
         ),
     ],
 )
-def test_what_is_no_law_is_refused(parts, sentence):
+def test_an_invalid_law_is_refused(parts, sentence):
     thing = type("Thing", (), parts)()
     for use in (lambda: rollout(thing, LOW), lambda: Stepper(thing, LOW)):
         with pytest.raises(InputError) as refusal:
@@ -120,7 +120,7 @@ def test_what_is_no_law_is_refused(parts, sentence):
 
 
 class Answers(Law):
-    """A law that answers as it is told, given the number of contacts."""
+    """A law with the given answers, each a function of the number of contacts."""
 
     def __init__(self, body, **answers: Callable[[int], Any]) -> None:
         self.body, self.whole, self.answers = body, "respond" in answers, answers
@@ -404,7 +404,7 @@ def test_wrong_looks_at_contacts_are_refused(box, look, sentence):
         rollout(Looking(box, look), tumbling(box), 1)
 
 
-def test_a_law_of_ones_own_may_ask_a_known_one(box):
+def test_a_user_defined_law_may_call_another_law(box):
     """Half the friction of Coulomb's law is Coulomb's law with half the coefficient."""
 
     class Half(Law):

@@ -90,8 +90,8 @@ def test_wrong_calls_are_refused_in_one_sentence(call, sentence):
 @pytest.mark.slow
 def test_identify_finds_the_law_of_recordings(tmp_path, recordings):
     found = identify(recordings, tosses=6, seed=1, progress=False)
-    told = found.figures["parameters"]["restitution"]
-    assert told["value"] == pytest.approx(0.25, abs=0.05) and 0 < told["error"] < 0.1
+    row = found.figures["parameters"]["restitution"]
+    assert row["value"] == pytest.approx(0.25, abs=0.05) and 0 < row["error"] < 0.1
     assert found.figures["fitted_tosses"] == 6 and found.figures["held_out"]["position"] < 3
     json.dumps(found.figures)
     found.law.save(tmp_path / "cube.safetensors")

@@ -1,4 +1,4 @@
-"""Recordings of strangers: damaged, mislabelled, absurd or huge; each gets one sentence, at once."""
+"""Third-party recordings: damaged, mislabelled, absurd or huge; each is refused at once in one sentence."""
 
 import io
 import json
@@ -30,10 +30,10 @@ def refusal(path) -> str:
     began = time.perf_counter()
     with pytest.raises(InputError) as refused:
         read(path, SIZE)
-    said = str(refused.value)
+    message = str(refused.value)
     assert time.perf_counter() - began < 2
-    assert len(said) <= 600 and "\n" not in said and said.endswith(".")
-    return said
+    assert len(message) <= 600 and "\n" not in message and message.endswith(".")
+    return message
 
 
 FIELDS = {
@@ -169,8 +169,8 @@ def test_the_command_says_it_in_one_line_and_leaves_nothing(tmp_path, capsys):
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 not really")
     out = tmp_path / "set"
     assert main(["import", str(tmp_path / "a.npz"), "--body", "box:0.1,0.1,0.1", "--out", str(out)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("stiction: ") and said.count("\n") == 1 and not out.exists()
+    message = capsys.readouterr().err
+    assert message.startswith("stiction: ") and message.count("\n") == 1 and not out.exists()
 
 
 @pytest.mark.parametrize(

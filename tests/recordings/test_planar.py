@@ -88,7 +88,7 @@ def test_usual_names_of_columns_are_guessed_and_others_mapped(tmp_path, drops):
         read(tmp_path / "b.csv", SQUARE)
 
 
-def test_a_body_in_space_and_poses_in_a_plane_are_told_apart_at_once(tmp_path, drops):
+def test_poses_in_a_plane_of_a_body_in_space_are_refused_at_once(tmp_path, drops):
     box, tosses = Body.box((0.1, 0.1, 0.1), 0.37), record(4)
     in_plane = [write(tmp_path / "a.npz", drops), csv(tmp_path / "a.csv", drops[:4])]
     in_space = [write_npz(tmp_path / "b.npz", tosses), write_csv(tmp_path / "b.csv", tosses)]

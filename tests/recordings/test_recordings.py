@@ -102,7 +102,7 @@ def test_a_body_in_millimetres_is_named(tmp_path, states):
         read(path, Body.box((100, 100, 100), 0.37))
 
 
-def test_rounded_time_stamps_tell_the_rate():
+def test_rounded_time_stamps_give_the_rate():
     time = np.round(np.arange(100) / 240, 5)  # gaps of 4.16 and 4.17 ms
     raw = [RawToss("a", time, np.zeros((100, 7)))]
     assert frame_interval(raw, Conventions(), None) == pytest.approx(1 / 240, rel=1e-4)
@@ -130,17 +130,17 @@ def test_swapped_quaternion_order_is_named(tmp_path, states):
     same_poses(read(path, SIZE, Conventions(quaternion="xyzw")), states)
 
 
-def test_rests_tell_what_few_impacts_do_not(tmp_path):
+def test_rests_reveal_what_few_impacts_do_not(tmp_path):
     """Of some draws of tosses, impacts fit no reading surely better; where the body comes to rest does."""
-    told = {"impacts": 0, "rests": 0}
+    reasons = {"impacts": 0, "rests": 0}
     for seed in range(8):
         box = brick(8, seed)
         path = write_npz(tmp_path / "xyzw.npz", box[..., [0, 1, 2, 4, 5, 6, 3]])
         with pytest.raises(InputError, match=r"if quaternions are xyzw.* Give --quaternion xyzw\.$") as refused:
             read(path, BRICK)
-        told["rests" if "comes to rest" in str(refused.value) else "impacts"] += 1
+        reasons["rests" if "comes to rest" in str(refused.value) else "impacts"] += 1
         read(write_npz(tmp_path / "right.npz", box), BRICK)
-    assert told["impacts"] and told["rests"]
+    assert reasons["impacts"] and reasons["rests"]
 
 
 @pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0), (0, 2, 1)])
@@ -279,7 +279,7 @@ def test_recordings_are_a_list_of_tosses_that_know_their_body(recordings):
     assert repr(toss) == f"Toss('a[3]', 100 frames, 0.669 s, {toss.flight} in flight)"
 
 
-def test_a_toss_tells_its_start(recordings, states):
+def test_a_toss_has_a_start(recordings, states):
     """Closer than its first frame, and with the law's own centre of mass as good as the noise allows."""
     for i, toss in enumerate(recordings):
         rough, exact = toss.start(), toss.start(LAW)

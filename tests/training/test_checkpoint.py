@@ -51,8 +51,8 @@ def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     while not unfinished.exists() and process.poll() is None and time.monotonic() < patience:
         time.sleep(0.005)
     process.kill()
-    said = process.communicate()[1]
-    assert unfinished.exists() and not out.exists(), said
+    output = process.communicate()[1]
+    assert unfinished.exists() and not out.exists(), output
     assert main(["train", str(data), "--out", str(out), *how]) == 0
     assert not unfinished.exists()
     assert main(["train", str(data), "--out", str(wanted), *how]) == 0

@@ -185,7 +185,7 @@ def test_networks_correct_a_material_that_is_not_the_truth(box, stribeck):
 
 
 @pytest.mark.slow
-def test_loads_and_speeds_are_told_where_friction_depends_on_them(box, stribeck, thrown):
+def test_loads_and_speeds_are_reported_where_friction_depends_on_them(box, stribeck, thrown):
     _, (seen, _) = stribeck
     switches = Switches(fold="heading")
     assert find_inputs(TrainingData(box, seen, SETTING), switches)[0].absolute
@@ -197,7 +197,7 @@ def _contacts(box, instances: Instances):
 
 
 def test_contacts_that_cannot_be_are_counted_and_left_out(box):
-    """A data set may come from a stranger, with digests that are right."""
+    """A third-party data set may be invalid although its digests are right."""
     run = rollout(CoulombLaw(box, 0.5), State.random(box, 4, seed=1), 300)
     touching = run.kind > 0
     twist = np.concatenate([run.velocity, run.angular_velocity], axis=-1)[:, :-1]
