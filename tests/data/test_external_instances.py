@@ -153,11 +153,12 @@ def test_files_are_read_by_their_schema(lopsided, known, arrays, tmp_path, capsy
 @pytest.mark.slow
 def test_a_law_is_trained_on_contacts_from_elsewhere(box, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
-    source = stiction.collect(box, CoulombLaw(box, 0.6), throws=30, steps=300, progress=False, workers=1).read()
+    source = stiction.collect(box, CoulombLaw(box, 0.6), throws=15, steps=300, progress=False, workers=1).read()
     names = ("position", "quaternion", "twist", "impulse", "throw")
     parts: dict[str, Any] = {name: source[name] for name in names}
     stiction.instances(box, **parts, out=tmp_path / "data")
-    assert main(["train", str(tmp_path / "data"), "--out", str(tmp_path / "l.safetensors"), "--steps", "50"]) == 0
+    options = ["--out", str(tmp_path / "l.safetensors"), "--steps", "50", "--fold", "mirror"]
+    assert main(["train", str(tmp_path / "data"), *options]) == 0
     law = stiction.load(tmp_path / "l.safetensors")
     assert law.inputs.friction[0] == pytest.approx(0.6, rel=0.01) and law.info["plan"]["truth"]["name"] == "elsewhere"
 

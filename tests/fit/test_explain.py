@@ -12,9 +12,8 @@ from stiction.fit.gauss_newton import Solution
 from stiction.fit.identified import IdentifiedBody, loads_seen
 from stiction.fit.report import print_identified
 from stiction.fit.toss_objective import body_parameters, law_parameters
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings import Toss, Tosses, read
-from toss_files import BODY, LAW, record, write_npz
+from toss_files import BODY, LAW, impact_law, record, write_npz
 
 BOX = Body.box((0.1, 0.1, 0.1), 0.37)
 
@@ -122,12 +121,13 @@ def test_plot_is_a_picture_of_the_same_bytes(tmp_path):
 
 def test_curves_are_those_of_the_law():
     """A flat drop leaves as restitution says; a slide loses speed as friction says."""
-    material = ImpactMaterial(restitution=0.3, restitution_fall=0.2, friction=0.3, friction_rise=0.2, friction_load=5.0)
-    law = ImpactLaw(BOX, material, timestep=1e-3, gravity=(0.0, 0.0, 0.0))
+    numbers = dict(restitution=0.3, restitution_fall=0.2, friction=0.3, friction_rise=0.2, friction_load=5.0)
+    law = impact_law(BOX, timestep=1e-3, gravity=(0.0, 0.0, 0.0), **numbers)
+    material = law.material
     for speed in (0.2, 1.0):
         run = rollout(law, State([0.0, 0.0, 0.0501], velocity=[0.0, 0.0, -speed]), 5)
         assert run.velocity[-1, 2] == pytest.approx(speed * material.restitution_at(speed), rel=1e-6)
-    law = ImpactLaw(BOX, material, timestep=1e-3)
+    law = impact_law(BOX, timestep=1e-3, **numbers)
     run = rollout(law, State([0.0, 0.0, 0.05], velocity=[1.0, 0.0, 0.0]), 20)
     lost = run.velocity[0, 0] - run.velocity[-1, 0]
     assert lost / (20e-3 * 9.81) == pytest.approx(material.friction_at(1.0, 0.37 * 9.81), rel=0.01)

@@ -5,16 +5,16 @@ import json
 import numpy as np
 import pytest
 
-from stiction import Body, load
+import stiction
+from stiction import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.cli import main
-from stiction.fit.free import LawType, choose, fit_law
+from stiction.fit.free import LawType, fit_law
 from stiction.fit.gauss_newton import Parameter, TossFit, mean_loss
-from stiction.fit.toss_objective import STAGES, SUBSTEPS
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.fit.toss_objective import STAGES
 from stiction.recordings import read
 from stiction.recordings.flight_estimate import flight_estimate
-from toss_files import BODY, LAW, RATE, record, write_npz
+from toss_files import BODY, LAW, impact_law, record, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)
 
@@ -84,66 +84,43 @@ def test_free_flight_gives_gravity_and_centre_of_mass(tmp_path):
     assert errors[3] < 0.1
 
 
-@pytest.fixture(scope="module")
-def identified(tmp_path_factory):
-    """A law identified from recordings of a known one with a tracker's noise, and the figures of the command."""
-    folder = tmp_path_factory.mktemp("identified")
-    path = write_npz(folder / "a.npz", record(40, seed=4, frames=70), split=np.arange(40) >= 32)
-    out = folder / "law.safetensors"
+@pytest.mark.slow
+def test_known_parameters_come_back(tmp_path):
+    """By the command, from poses with a tracker's noise: each within its standard error, which is small."""
+    path = write_npz(tmp_path / "a.npz", record(20, seed=4, frames=60), split=np.arange(20) >= 16)
+    out, figures_path = tmp_path / "law.safetensors", tmp_path / "law.json"
     args = ["identify", str(path), "--body", "box:0.1,0.1,0.1", "--mass", "0.37", "--out", str(out)]
-    assert main([*args, "--json", str(folder / "law.json")]) == 0
-    return load(out), json.loads((folder / "law.json").read_text())
-
-
-@pytest.mark.slow
-def test_known_parameters_come_back(identified):
-    """Each parameter that the tosses tell within a few of its standard errors, and these are small."""
-    law, figures = identified
-    assert isinstance(law, ImpactLaw)
-    truth = {
-        "com_x": BODY.com[0],
-        "com_y": BODY.com[1],
-        "com_z": BODY.com[2],
-        "friction_loaded": LAW.material.friction_loaded,
-        "size": 1.0,
-        "rounding": BODY.rounding,
-        "inertia": 9e-4 / SIZE.inertia[0, 0],
-    }
-    for name, value in truth.items():
-        row = figures["parameters"][name]
-        assert abs(row["value"] - value) < 4 * row["error"] + 1e-5, name
-    assert figures["parameters"]["restitution"]["error"] < 0.02 and figures["parameters"]["size"]["error"] < 0.01
-
-
-@pytest.mark.slow
-def test_known_bounces_come_back(identified):
-    """The restitution at the speeds of impacts, whichever of its parameters say it, and within its standard error."""
-    law, figures = identified
+    assert main([*args, "--json", str(figures_path)]) == 0
+    law, figures = stiction.load(out), json.loads(figures_path.read_text())
+    assert law.info == figures
     speeds = [0.5, 1.0]
-    true = LAW.material.restitution_at(speeds)
-    assert law.material.restitution_at(speeds) == pytest.approx(true, rel=0.05)
-    row = figures["parameters"]["restitution"]
-    assert abs(row["value"] - true[0]) < 3 * row["error"] and row["error"] < 0.03
-
-
-@pytest.mark.slow
-def test_what_was_identified_forecasts_other_tosses(identified):
-    assert identified[1]["held_out"]["position"] < 2.0 and identified[1]["held_out"]["rotation"] < 2.0
-    assert "It bounces with" in identified[1]["summary"]
+    restitution = LAW.material.restitution_at(speeds)
+    truth = {f"com_{axis}": value for axis, value in zip("xyz", BODY.com)}
+    truth |= {"friction_loaded": LAW.material.friction_loaded, "restitution": restitution[0]}
+    truth |= {"size": 1.0, "rounding": BODY.rounding, "inertia": 9e-4 / SIZE.inertia[0, 0]}
+    rows = figures["parameters"]
+    for name, value in truth.items():
+        assert abs(rows[name]["value"] - value) < 4 * rows[name]["error"] + 1e-5, name
+    assert rows["restitution"]["error"] < 0.02 and rows["size"]["error"] < 0.01
+    assert law.material.restitution_at(speeds) == pytest.approx(restitution, rel=0.05)
+    assert figures["held_out"]["position"] < 2.0 and figures["held_out"]["rotation"] < 2.0
+    assert "It bounces with" in figures["summary"]
 
 
 @pytest.mark.slow
 def test_a_part_without_bounce_is_given_none(tmp_path):
     """Coulomb friction of 0.3 that acts at once, no restitution, sharp edges; frames as a tracker sees them."""
-    material = ImpactMaterial(restitution=0.0, friction=0.3, friction_loaded=0.3, memory=1)
-    law = ImpactLaw(SIZE, material, timestep=1 / RATE, substeps=SUBSTEPS)
-    tosses = read(write_npz(tmp_path / "a.npz", record(16, seed=5, frames=60, law=law)), SIZE).tosses
-    found = choose(tosses, SIZE)
-    assert not found.fitted.bounces and found.fitted.memory == 1
-    assert not found.tried["bounce"]["kept"] and found.tried["bounce"]["restitution"] < 0.03
+    law = impact_law(SIZE, restitution=0.0, friction=0.3, friction_loaded=0.3, memory=1)
+    recordings = read(write_npz(tmp_path / "a.npz", record(8, seed=5, frames=50, law=law)), SIZE)
+    found = stiction.identify(recordings, tosses=6, residual=False, progress=False)
+    assert found.law.material.restitution == 0.0 and found.law.material.memory == 1
+    rows = found.figures["parameters"]
+    assert "restitution" not in rows and found.figures["fitted_tosses"] == 6
     for name, true in (("size", 1.0), ("inertia", 1.0), ("friction_loaded", 0.3)):
-        value, error = found.fitted.found(name)
-        assert abs(value - true) < 4 * error and error < 0.05, name
+        assert abs(rows[name]["value"] - true) < 4 * rows[name]["error"] and rows[name]["error"] < 0.05, name
+    forecast = recordings[0].forecast(found.law)
+    assert np.linalg.norm(forecast.position[recordings[0].frame] - recordings[0].position, axis=1).mean() < 0.01
+    assert repr(found) == f"Identified({found.law!r}, from 6 tosses)"
 
 
 def test_windows_of_one_toss_are_no_new_tosses():

@@ -10,14 +10,14 @@ from stiction import Body, InputError, State, rollout
 from stiction.bodies.rotations import rotation_vectors
 from stiction.fit.free import fit_law
 from stiction.fit.toss_objective import STAGES
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings import Toss, Tosses
 from stiction.recordings.flight import Flights, momentum_slopes, torque_free
 from stiction.recordings.flight_estimate import inertia_estimate, inertia_told, released, shaped
+from toss_files import impact_law
 
 RATE, FINE = 240.0, 40  # [Hz]; the simulation's explicit gyroscopic torque wants short steps
 NUT = Body.prism(6, 0.03, 0.025, mass=0.15)
-LAW = ImpactLaw(NUT, ImpactMaterial(restitution=0.2, friction=0.3, friction_loaded=0.3), timestep=1 / RATE, substeps=4)
+LAW = impact_law(NUT, timestep=1 / RATE, restitution=0.2, friction=0.3, friction_loaded=0.3)
 
 
 def tossed(count: int, *, seed: int = 0, frames: int = 60) -> tuple[Tosses, State]:

@@ -11,12 +11,11 @@ import stiction
 from stiction import AugmentedLaw, Body, CoulombLaw, InputError, evaluate, rollout
 from stiction.bodies.trajectory import columns_of
 from stiction.cli import main
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings import Conventions, Tosses, coverage, read, split
 from stiction.recordings.mechanics_checks import check_fall
 from stiction.recordings.poses import frame_interval
 from stiction.recordings.readers import RawToss
-from toss_files import LAW, RATE, record, starts, write_csv, write_mcap, write_npz
+from toss_files import LAW, RATE, impact_law, record, starts, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)  # what someone has measured
 BRICK = Body.box((0.15, 0.1, 0.05), 1.0)
@@ -35,7 +34,7 @@ def same_poses(recordings, states) -> None:
 
 def brick(count: int, seed: int) -> np.ndarray:
     """Tosses of a brick until it lies still, poses (count, frames, 7)."""
-    law = ImpactLaw(BRICK, ImpactMaterial(friction=0.3, friction_loaded=0.3), timestep=1 / RATE, substeps=4)
+    law = impact_law(BRICK, friction=0.3, friction_loaded=0.3)
     return record(count, seed=seed, frames=150, law=law)[..., :7]
 
 
