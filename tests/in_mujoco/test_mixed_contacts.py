@@ -9,9 +9,9 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
+from standing_robot import FEET, MODEL, STANCE, joint_targets
 from stiction import CoulombLaw, InputError, Law, Material, Mode
 from stiction.mujoco import Simulation, body_of
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 
 HAND = (
     '<body name="hand" pos="0.36 0 0"><geom type="box" size="0.03 0.06 0.01" mass="0.2"/>'
@@ -56,18 +56,17 @@ def stacked(mass: float = 1.0, option: str = "") -> Simulation:
 
 def walker(laws) -> Simulation:
     """A quadruped that stands, with a gripper on its trunk around a cube."""
-    text = model_text().replace("</worldbody>", CUBE + "</worldbody>").replace("</actuator>", GRIP)
+    text = MODEL.replace("</worldbody>", CUBE + "</worldbody>").replace("</actuator>", GRIP)
     at = text.index('<body name="front_left_thigh"')
     model = mujoco.MjModel.from_xml_string(text[:at] + HAND + text[at:])
     sim = Simulation(model, laws=laws)
-    angles = targets(0.0, Gait(), 0.0)
+    angles = joint_targets()
     for k, leg in enumerate(("front_left", "front_right", "rear_left", "rear_right")):
         for j, joint in enumerate(("hip", "knee", "ankle")):
             sim.data.joint(f"{leg}_{joint}").qpos[0] = angles[3 * k + j]
             sim.data.ctrl[3 * k + j] = angles[3 * k + j]
     sim.data.ctrl[-2:] = 1.0
-    sim.data.joint("root").qpos[2] = STANCE + 0.052
-    sim.data.joint("root").qpos[2] -= 0.001
+    sim.data.joint("root").qpos[2] = STANCE + 0.051
     return sim
 
 

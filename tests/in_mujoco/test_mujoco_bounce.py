@@ -8,10 +8,10 @@ mujoco = pytest.importorskip("mujoco")
 from scipy.spatial.transform import Rotation
 
 import stiction
+from standing_robot import FEET, joint_targets, standing
 from stiction import Body, CoulombLaw, InputError, Material, Mode, State, _core
 from stiction.mujoco import Simulation
 from stiction.mujoco.plan import max_substep
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 from stiction_studies.robots.cube_in_mujoco import draw_tosses, follow
 from toss_files import impact_law
 
@@ -195,11 +195,9 @@ def test_a_step_that_fails_in_parts_leaves_the_time_step():
 def test_a_robot_trots_on_feet_that_bounce():
     foot = Body.box((0.16, 0.08, 0.03), 0.4)
     rule = impact_law(foot, timestep=0.002, substeps=0, restitution=0.3, friction=0.8, friction_loaded=0.8)
-    sim = Simulation(mujoco.MjModel.from_xml_string(model_text()), laws=dict.fromkeys(FEET, rule))
-    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
-    sim.data.qpos[2] = STANCE + 0.08
+    sim = standing(dict.fromkeys(FEET, rule), 0.08)
     for k in range(600):
-        sim.data.ctrl[:] = targets(H * k, Gait(), 1.0)
+        sim.data.ctrl[:] = joint_targets(H * k, 1.0)
         sim.step()
     trunk = sim.model.body("trunk").id
     assert sim.data.xpos[trunk, 2] > 0.3 and sim.data.xmat[trunk, 8] > 0.95

@@ -12,10 +12,10 @@ mujoco = pytest.importorskip("mujoco")
 
 from scipy.spatial.transform import Rotation
 
+from standing_robot import FEET, MODEL, standing
 from stiction import CoulombLaw, InputError, Mode
 from stiction.mujoco import Simulation
 from stiction.mujoco.ground import Plane, find_ground
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 from stiction_studies.robots.chain_model import LINK
 
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
@@ -206,12 +206,9 @@ def test_what_does_not_touch_is_mujocos_own_step():
 )
 def test_a_robot_stands_on_a_slope_by_its_learned_feet(ground):
     """Its law was learned from throws of a foot on level ground; it does not creep."""
-    level = model_text()
-    tilted = re.sub(r'<geom name="ground"[^>]*>', f'<geom {ground} contype="1" conaffinity="1"/>', level)
-    assert tilted != level
-    sim = Simulation(mujoco.MjModel.from_xml_string(tilted), laws=dict.fromkeys(FEET, "foot"))
-    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
-    sim.data.qpos[2] = STANCE + 0.09
+    tilted = re.sub(r'<geom name="ground"[^>]*>', f'<geom {ground} contype="1" conaffinity="1"/>', MODEL)
+    assert tilted != MODEL
+    sim = standing(dict.fromkeys(FEET, "foot"), 0.09, tilted)
     feet = [sim.model.body(foot).id for foot in FEET]
     steps_of(sim, 3200)  # until the correction of what has sunk in has done its work
     before = sim.data.xpos[feet].copy()
