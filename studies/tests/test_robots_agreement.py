@@ -7,10 +7,9 @@ pytest.importorskip("dartpy")
 pytest.importorskip("mujoco")
 pytest.importorskip("rich")
 
+from contact_states import SETTING
 from stiction import Body, Material, State, load
-from stiction.laws.law import GRAVITY
 from stiction.mujoco import Simulation
-from stiction.simulation.motion import Setting
 from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement, step_recorder
 from stiction_studies.robots.point_agreement import ATTACHED, DART, MUJOCO, POINTS, ROLLOUT, UNPREDICTED
 from stiction_studies.robots.step_recorder import NO_GAP
@@ -20,7 +19,7 @@ SLIDING = State((0.0, 0.0, 0.2), (1.0, 0.0, 0.0, 0.0), (1.0, 0.5, 0.0), (0.0, 0.
 
 
 def attach(law, gap: float | None = None) -> Simulation:
-    model = step_recorder.box_model(BOX, Setting(0.002, np.array(GRAVITY)))
+    model = step_recorder.box_model(BOX, SETTING)
     return Simulation(model, laws={step_recorder.NAME: law}, gap=gap)
 
 

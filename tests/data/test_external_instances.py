@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -12,7 +13,6 @@ import pyarrow.parquet as pq
 
 import stiction
 from stiction import Body, CoulombLaw, DataSet, InputError, Mode
-from stiction.bodies.rotations import rotation_matrices
 from stiction.cli import main
 from stiction.data.external_instances import FIELDS
 from stiction.training.examples import contacts_of, read_instances
@@ -37,7 +37,7 @@ def known(lopsided) -> dict[str, np.ndarray]:
 @pytest.fixture(scope="module")
 def arrays(lopsided, known) -> dict[str, np.ndarray]:
     """The same as `instances` wants them."""
-    position = known["position"] + rotation_matrices(known["quaternion"]) @ lopsided.com
+    position = known["position"] + Rotation.from_quat(known["quaternion"], scalar_first=True).as_matrix() @ lopsided.com
     same = {name: known[name] for name in ("quaternion", "twist", "impulse", "throw")}
     return {"position": position, **same}
 

@@ -151,6 +151,7 @@ def _moved(fitted: Fitted, by: float) -> Fitted:
     return replace(fitted, solution=replace(fitted.solution, values=fitted.solution.values + by))
 
 
+@pytest.mark.slow
 def test_worse_forecasts_get_wider_regions(tmp_path):
     """Laws that were off when they forecast tosses which they had not seen must widen the spread."""
     tosses = read(write_npz(tmp_path / "a.npz", record(12, seed=2, frames=60)), BODY).tosses

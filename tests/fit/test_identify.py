@@ -55,6 +55,7 @@ def test_what_was_measured_elsewhere_weighs_by_its_error(error, lowest, highest)
     assert found.errors[0] < 1.5 * error and found.observed[0] == 1.0
 
 
+@pytest.mark.slow
 def test_flights_hold_the_centre_of_mass_where_the_law_is_wrong(tmp_path):
     """A bounce that depends on the lever, which the fit does not know: what flight measures stays as it is."""
     law = LAW.with_material(restitution_lever=2.0, friction=0.5, friction_loaded=0.1)

@@ -48,6 +48,7 @@ def ready(part, poses, tmp_path_factory):
     return prepare(write(tmp_path_factory.mktemp("elbow") / "tosses.npz", poses), part)
 
 
+@pytest.mark.slow
 def test_a_synthetic_recording_gives_its_numbers_back(part, poses, tmp_path):
     rng = np.random.default_rng(1)
     noisy = poses + rng.normal(0, 1e-4, poses.shape)
@@ -134,6 +135,7 @@ def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, read
     assert ready.held_out.flown(heavier) is not ready.held_out.flown(free)
 
 
+@pytest.mark.slow
 def test_a_part_that_repeats_is_given_narrow_regions(part, poses, tmp_path):
     ready = prepare(write(tmp_path / "tosses.npz", poses[:8, :60]), part)
     forecasts = [(ready.fitted, {**TRUTH, "gravity": GRAVITY})]

@@ -187,6 +187,7 @@ def test_a_ground_with_a_grain_is_found(tmp_path):
     assert found.residual.friction_factor(0.5, 10.0, angle) == pytest.approx([1.2, 1.0, 0.7], abs=0.12)
 
 
+@pytest.mark.slow
 def test_where_the_law_is_right_nothing_is_kept(tmp_path):
     found, about = fit_residual(LAW, tosses_of(LAW, tmp_path), width_of(BODY))
     assert found.residual is None and about["parts"] == []
@@ -207,6 +208,7 @@ def test_folds_keep_throws_together():
     assert clustered_mean(np.repeat(values, 3), throw)[1] == pytest.approx(values.std(ddof=1) / 20**0.5)
 
 
+@pytest.mark.slow
 def test_a_residual_is_reported_and_plotted(tmp_path):
     from dataclasses import replace
 
