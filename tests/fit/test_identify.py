@@ -9,7 +9,7 @@ import stiction
 from stiction import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.cli import main
-from stiction.fit.free import LawType, fit_law
+from stiction.fit.free import LawType, choose, fit_law
 from stiction.fit.gauss_newton import Parameter, TossFit, mean_loss
 from stiction.fit.toss_objective import STAGES
 from stiction.recordings import read
@@ -112,16 +112,13 @@ def test_known_parameters_come_back(tmp_path):
 def test_a_part_without_bounce_is_given_none(tmp_path):
     """Coulomb friction of 0.3 that acts at once, no restitution, sharp edges; frames as a tracker sees them."""
     law = impact_law(SIZE, restitution=0.0, friction=0.3, friction_loaded=0.3, memory=1)
-    recordings = read(write_npz(tmp_path / "a.npz", record(8, seed=5, frames=50, law=law)), SIZE)
-    found = stiction.identify(recordings, tosses=6, residual=False, progress=False)
-    assert found.law.material.restitution == 0.0 and found.law.material.memory == 1
-    rows = found.figures["parameters"]
-    assert "restitution" not in rows and found.figures["fitted_tosses"] == 6
+    tosses = read(write_npz(tmp_path / "a.npz", record(8, seed=5, frames=50, law=law)), SIZE).tosses
+    found = choose(tosses, SIZE)
+    assert not found.fitted.bounces and found.fitted.memory == 1
+    assert not found.tried["bounce"]["kept"] and found.tried["bounce"]["restitution"] < 0.03
     for name, true in (("size", 1.0), ("inertia", 1.0), ("friction_loaded", 0.3)):
-        assert abs(rows[name]["value"] - true) < 4 * rows[name]["error"] and rows[name]["error"] < 0.05, name
-    forecast = recordings[0].forecast(found.law)
-    assert np.linalg.norm(forecast.position[recordings[0].frame] - recordings[0].position, axis=1).mean() < 0.01
-    assert repr(found) == f"Identified({found.law!r}, from 6 tosses)"
+        value, error = found.fitted.found(name)
+        assert abs(value - true) < 4 * error and error < 0.05, name
 
 
 def test_windows_of_one_toss_are_no_new_tosses():
