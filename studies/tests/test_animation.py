@@ -138,7 +138,7 @@ def test_what_a_study_keeps_is_animated_without_it(tmp_path, shown):
     assert path.read_bytes() == animation.write(shown, tmp_path / "direct.webp").read_bytes()
 
 
-def test_a_file_that_is_no_replay_is_refused(tmp_path):
+def test_a_file_without_a_replay_is_refused(tmp_path):
     path = tmp_path / "replay-1.npz"
     np.savez(path, numbers=np.zeros(3))
     with pytest.raises(stiction.InputError, match="is not a replay of this version"):

@@ -11,11 +11,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction.basics.checks import InputError
-from stiction.bodies.state import State
+from stiction import InputError, State, load, rollout
 from stiction.cli import main
-from stiction.laws.modelfile import load
-from stiction.simulation.rollout import rollout
 from stiction_studies import timing
 from stiction_studies.speed import bench_run, bench_throws, fresh_processes
 from stiction_studies.speed.bench_case import SCALES, Measured, Phase, Who, friction_of, spread, table
@@ -95,7 +92,7 @@ def test_body_steps_that_repeat_the_one_before_are_counted():
     assert bench_throws.repeated_share(rollout(law, lying, 10)) == 9 / 20  # the second one flies
 
 
-def test_fresh_processes_tell_their_time_and_memory():
+def test_fresh_processes_report_their_time_and_memory():
     once = replace(SMALLEST, rounds=0, bodies=(300,))
     seconds = fresh_processes.start(once, 0, progress).figures
     works = fresh_processes.ANALYTIC, fresh_processes.LEARNED, fresh_processes.ROBOT

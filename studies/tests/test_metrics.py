@@ -5,13 +5,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from conftest import random_states
+from contact_states import SETTING
 from stiction import CoulombLaw, State, Trajectory, rollout
-from stiction.laws.law import GRAVITY
-from stiction.simulation.motion import Setting
 from stiction_studies.paper import metrics
 from stiction_studies.study import bootstrap_interval
-
-SETTING = Setting(0.002, np.array(GRAVITY))
 
 
 def resting(body, quaternion, count=3, steps=4, shift=(0.0, 0.0, 0.0)) -> Trajectory:

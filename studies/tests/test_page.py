@@ -139,7 +139,7 @@ def test_bad_sections_are_refused_and_leave_nothing(section, sentence, tmp_path)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_batch_is_no_replay(box, tmp_path):
+def test_a_batch_cannot_be_replayed(box, tmp_path):
     run = rollout(CoulombLaw(box, 0.5), random_states(np.random.default_rng(0), 3), 10)
     with pytest.raises(InputError, match="one throw"):
         publish(tmp_path, a_section("slope", replays=[scene_of_throws("three", box, {"law": run})]))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stiction.bodies.body import Body
-from stiction.recordings.tosses import Tosses
+from stiction import Body
+from stiction.recordings import Tosses
 from stiction_studies.recordings.cube_page import OURS, RIVAL, middle_toss, rivals
 
 

@@ -145,7 +145,7 @@ def test_a_body_without_volume_is_refused_when_it_is_made(make):
         make()
 
 
-def test_hull_of_is_uniform_unless_told_otherwise():
+def test_hull_of_is_uniform_by_default():
     box = Body.box((0.2, 0.3, 0.4), 2.0)
     again = Body.hull_of(box.vertices + 0.05, 2.0)
     assert again.com == pytest.approx([0.05, 0.05, 0.05], abs=1e-7)

@@ -10,8 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
-from stiction import Body, InputError, Material, State
-from stiction.bodies.state import Mode
+from stiction import Body, InputError, Material, Mode, State
 from stiction.mujoco import Simulation, rollout
 
 GRIPPER = """<mujoco><worldbody>
@@ -79,7 +78,7 @@ def test_a_stack_stands_and_a_sphere_rolls():
 @pytest.mark.parametrize("integrator", ["Euler", "implicit", "implicitfast"])
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 def test_joints_springs_limits_and_other_contacts(integrator, cone):
-    """Impulses come out as foreseen whatever else acts in the model: points that stick are at rest to rounding."""
+    """Impulses come out as predicted whatever else acts in the model: points that stick are at rest to rounding."""
     leg = """<body name="trunk" pos="0 0 .62"><joint type="slide" axis="0 0 1"/><joint type="slide" axis="1 0 0"/>
       <geom type="box" size=".1 .1 .05" mass="2"/>
       <body name="leg" pos="0 0 -.1"><joint name="hip" axis="0 1 0" damping=".5" range="-20 20" frictionloss=".1"/>
@@ -202,7 +201,7 @@ def test_classes_and_materials_and_numbers_are_keys():
     assert list(Simulation(spec, laws={1: 0.5}).contacts) == [1]
 
 
-def test_what_no_law_covers_is_said_once_and_counted():
+def test_contacts_without_a_law_warn_once_and_are_counted():
     sim = Simulation(on_plane(box("part", "0 0 .099") + box("wall", "0 1 .099")), laws={("part", "wall"): 0.5})
     with pytest.warns(UserWarning, match="'part', 'wall' has a law, but touches something"):
         sim.step()

@@ -94,7 +94,7 @@ def test_absent_files_and_unknown_names_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("name", [3, None, ["box"]])
-def test_what_is_no_name_is_refused(name):
+def test_an_invalid_name_is_refused(name):
     with pytest.raises(InputError, match="loaded by name or path"):
         load(name)
 

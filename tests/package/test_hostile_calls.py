@@ -73,9 +73,9 @@ def test_nonsense_is_refused_in_one_sentence(call):
     began = time.perf_counter()
     with pytest.raises(InputError) as refusal:
         call()
-    said = str(refusal.value)
+    message = str(refusal.value)
     assert time.perf_counter() - began < 2
-    assert len(said) < 600 and "\n" not in said and said.endswith((".", "?"))
+    assert len(message) < 600 and "\n" not in message and message.endswith((".", "?"))
 
 
 def test_whole_numbers_fractions_and_decimals_are_numbers():
@@ -135,7 +135,7 @@ def test_any_memory_order_gives_the_same_bits(law):
             np.testing.assert_array_equal(getattr(run, name), getattr(wanted, name))
 
 
-def test_a_motion_that_leaves_the_numbers_is_told_with_its_true_cause():
+def test_a_diverging_motion_is_reported_with_its_cause():
     law = stiction.AugmentedLaw.untrained(BODY)
     causes = {
         r"moving at 1.41e\+06 m/s, it was spun up to": {"velocity": [1e6, 0, -1e6]},
