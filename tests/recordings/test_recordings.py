@@ -129,6 +129,7 @@ def test_swapped_quaternion_order_is_named(tmp_path, states):
     same_poses(read(path, SIZE, Conventions(quaternion="xyzw")), states)
 
 
+@pytest.mark.slow
 def test_rests_reveal_what_few_impacts_do_not(tmp_path):
     """Of some draws of tosses, impacts fit no reading surely better; where the body comes to rest does."""
     reasons = {"impacts": 0, "rests": 0}
