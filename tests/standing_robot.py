@@ -1,6 +1,8 @@
 """The quadruped of the viewer in MuJoCo, for tests of robots that stand and walk."""
 
-import mujoco
+import pytest
+
+mujoco = pytest.importorskip("mujoco")
 
 from stiction.mujoco import Simulation
 from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets

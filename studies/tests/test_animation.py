@@ -62,6 +62,7 @@ def test_what_moves_to_the_right_moves_to_the_right_on_the_pictures():
     assert np.array_equal(panel(film, 0, 0), panel(film, 0, film.count - 1))
 
 
+@pytest.mark.slow
 def test_the_file_is_an_animation_with_all_pictures_and_the_same_bytes_each_time(tmp_path):
     scene = a_scene(run=a_motion((0, 0, 0.1), (0.3, 0, 0.1)))
     count = Film(scene).count
@@ -123,6 +124,7 @@ def test_a_run_that_ends_before_the_others_is_reported():
     assert together.ended(1, together.count - 1) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", [a_replay(), a_scene(run=a_motion((0, 0, 0.1), (0.3, 0, 0.1)))])
 def test_what_a_study_keeps_is_animated_without_it(tmp_path, shown):
     pytest.importorskip("jinja2")

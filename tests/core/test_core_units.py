@@ -17,6 +17,7 @@ FILES += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("c++") is None, reason="there is no C++ compiler")
 def test_units_of_the_core(tmp_path):
     sources = [ROOT / "core/tests/core_units.cpp", *(ROOT / f"core/{name}.cpp" for name in FILES)]

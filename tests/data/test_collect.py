@@ -150,7 +150,7 @@ def test_instances_obey_mechanics(name, truth, request):
 @pytest.mark.parametrize("truth", ["dantzig", "coulomb-box"])
 def test_requeried_states_are_contacts_with_other_velocities(lopsided, truth):
     skip_without_dart(truth)
-    plan = dict(body=lopsided, truth=truth, throws=4, keep_static_surface=1.0)
+    plan: dict[str, Any] = dict(body=lopsided, truth=truth, throws=4, keep_static_surface=1.0)
     rows = collected(**plan).read()
     again = rows["step"] == -1
     assert again.sum() == 40 and (np.diff(rows["throw"]) >= 0).all()

@@ -1,6 +1,7 @@
 """Identified laws in words and as plots: reports match the fit and its standard errors."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,7 +122,9 @@ def test_plot_is_a_picture_of_the_same_bytes(tmp_path):
 
 def test_curves_are_those_of_the_law():
     """A flat drop leaves as restitution says; a slide loses speed as friction says."""
-    numbers = dict(restitution=0.3, restitution_fall=0.2, friction=0.3, friction_rise=0.2, friction_load=5.0)
+    numbers: dict[str, Any] = dict(
+        restitution=0.3, restitution_fall=0.2, friction=0.3, friction_rise=0.2, friction_load=5.0
+    )
     law = impact_law(BOX, timestep=1e-3, gravity=(0.0, 0.0, 0.0), **numbers)
     material = law.material
     for speed in (0.2, 1.0):

@@ -178,6 +178,7 @@ def tosses_of(law: ImpactLaw, tmp_path, count: int = 32):
     return read(write_npz(tmp_path / "a.npz", record(count, seed=7, frames=60, law=law)), BODY).tosses
 
 
+@pytest.mark.slow
 def test_a_ground_with_a_grain_is_found(tmp_path):
     """Friction that differs by direction is learned, close to what it is; nothing else is."""
     found, about = fit_residual(LAW, tosses_of(LAW.with_residual(GRAIN), tmp_path), width_of(BODY))

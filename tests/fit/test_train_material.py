@@ -121,6 +121,7 @@ def test_error_bars_cover_the_truth():
     assert np.median(shares) > 0.2  # 0.67 for error bars that are neither too short nor too long
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     data = throws_of(Material.coulomb(0.4), 6, steps=200)
     for name in ("a", "b"):

@@ -57,6 +57,7 @@ def learned(recordings, tmp_path_factory) -> Material:
     return material
 
 
+@pytest.mark.slow
 def test_friction_is_learned_from_noisy_poses(learned):
     assert learned.info["structure"]["depends_on"] == "constant"
     assert learned.info["structure"]["switches"] == "round cone, actual limit"

@@ -36,6 +36,7 @@ def test_the_table_goes_to_its_place(tmp_path):
     assert "| tried |" in text and text.startswith("Before.") and text.endswith("<!-- end -->\n")
 
 
+@pytest.mark.slow
 def test_a_soak_goes_on_where_it_was_stopped(tmp_path):
     pytest.importorskip("mujoco")
     from fuzz.soak import soak

