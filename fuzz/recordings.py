@@ -24,8 +24,21 @@ from stiction.recordings.importing import import_recordings
 from stiction.recordings.poses import Conventions
 from stiction.recordings.tosses import Recordings
 from toss_files import RATE, record
+from tracker_files import (
+    MESSAGES,
+    session,
+    write_bag,
+    write_echo,
+    write_motive,
+    write_plotjuggler,
+    write_qualisys,
+    write_tags,
+    write_tum,
+    write_vicon,
+)
 
 _BODY = Body.box((0.1, 0.1, 0.1), 0.37)
+_EXPORTS = (write_motive, write_vicon, write_qualisys, write_tum, write_echo, write_plotjuggler, write_tags)
 _NAMES = ("toss", "time", "x", "y", "z", "qw", "qx", "qy", "qz")
 _MESSAGES: tuple[bytes, ...] = (
     b"null", b"[]", b"5", b'"x"', b"{}", b'{"pose": null}', b'{"pose": {"position": null, "orientation": null}}',
@@ -53,11 +66,13 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
         if rng.uniform() < 0.3:
             data, what = damaged(rng, data)
             told += f", {what}"
-        suffix = str(rng.choice(["csv", "parquet", "npz", "mcap"])) if rng.uniform() < 0.05 else kind
+        usual = {"export": "csv", "bag": "mcap"}.get(kind, kind)
+        suffix = str(rng.choice(["csv", "parquet", "npz", "mcap", "txt", "tsv"])) if rng.uniform() < 0.05 else usual
         (folder / f"a.{suffix}").write_bytes(data)
         how, told_how = _conventions(rng)
         counts.trying(f"{kind} as {suffix}: {told}; {told_how}")
-        _check(import_recordings(folder / f"a.{suffix}", _BODY, how))
+        name = str(rng.choice(["Part", "Gripper", "7", "/part/pose"])) if kind in ("export", "bag") else None
+        _check(import_recordings(folder / f"a.{suffix}", _BODY, how, name=name))
 
 
 def _check(found: Recordings) -> None:
@@ -135,6 +150,30 @@ def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:
     return sink.getvalue(), f"{told}, {packed.name}"
 
 
+def _export(rng: np.random.Generator) -> tuple[bytes, str]:
+    """An export of a tracker, whose lines or cells are changed."""
+    write = _EXPORTS[rng.integers(len(_EXPORTS))]
+    with tempfile.TemporaryDirectory() as folder:
+        text = write(Path(folder, "a.csv"), session(1)[0][-170:]).read_text()
+    lines, told = text.splitlines(), write.__name__
+    for _ in range(rng.integers(0, 4)):
+        k = int(rng.integers(min(len(lines), 16) if rng.uniform() < 0.7 else len(lines)))
+        cells = lines[k].split(",")
+        odd = ("", "x", "nan", "1e400", "-1", "0", "inf", "Frame", ",,,", "9" * 30)
+        cells[rng.integers(len(cells))] = odd[rng.integers(len(odd))]
+        lines[k] = ",".join(cells) if rng.uniform() < 0.8 else ""
+        told += f", line {k}"
+    return "\n".join(lines).encode(), told
+
+
+def _bag(rng: np.random.Generator) -> tuple[bytes, str]:
+    """A bag of ROS 2."""
+    kind = str(rng.choice(list(MESSAGES)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_bag(Path(folder, "a.mcap"), session(1)[0][-170:], kind, bool(rng.uniform() < 0.5))
+        return path.read_bytes(), kind
+
+
 def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordings:
     """A folder as `stiction import` writes it, changed, with a recomputed digest."""
     save_recordings(_whole(), folder / "set")
@@ -178,4 +217,5 @@ def _whole() -> Recordings:
 
 _KINDS: dict[str, Callable[..., Any]] = {
     "npz": _npz, "csv": _csv, "parquet": _parquet, "mcap": _mcap, "folder": _imported,
+    "export": _export, "bag": _bag,
 }  # fmt: skip

@@ -31,7 +31,9 @@ def session(tosses: int = 15, seed: int = 0, rate: float = RATE) -> tuple[np.nda
     rng, frames, spans = np.random.default_rng(seed), [], []
     rest = np.array([0.0, 0.0, SIZE[2] / 2, 1.0, 0.0, 0.0, 0.0])
     for _ in range(tosses):
-        hand = np.r_[rng.normal(0, 0.1, 2), rng.uniform(0.25, 0.4), Rotation.random(None, rng).as_quat(scalar_first=True)]
+        hand = np.r_[
+            rng.normal(0, 0.1, 2), rng.uniform(0.25, 0.4), Rotation.random(None, rng).as_quat(scalar_first=True)
+        ]
         velocity, spin = np.r_[rng.normal(0, 0.6, 2), rng.normal(0.2, 0.4)], rng.normal(0, 5, 3)
         frames += [*_carried(rest, hand, rate), *_swung(hand, velocity, spin, rate)]
         flight, rest = _thrown(model, frames.pop(), velocity, spin, rate)
@@ -91,7 +93,13 @@ def write_motive(path: Path, poses, rotation: str = "Quaternion", units: str = "
     scale = {"Meters": 1.0, "Millimeters": 1000.0, "Centimeters": 100.0}[units]
     axes = "XYZW" if rotation == "Quaternion" else "XYZ"
     head = ["Format Version", "1.23", "Take Name", "Take 1", "Take Notes", "", "Capture Frame Rate", f"{rate:f}"]
-    head += ["Export Frame Rate", f"{rate:f}", "Capture Start Time", "2024-03-01 10.00.00.000 AM", "Capture Start Frame"]
+    head += [
+        "Export Frame Rate",
+        f"{rate:f}",
+        "Capture Start Time",
+        "2024-03-01 10.00.00.000 AM",
+        "Capture Start Frame",
+    ]
     head += ["0", "Total Frames in Take", str(len(poses)), "Total Exported Frames", str(len(poses)), "Rotation Type"]
     head += [rotation, "Length Units", units, "Coordinate Space", "Global"]
     columns, data = [], []

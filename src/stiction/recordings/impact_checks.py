@@ -41,7 +41,8 @@ def _first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
     velocity = np.diff(toss.position + R @ body.com, axis=0) / step
     velocity[:, 2] += GRAVITY * interval * toss.frame[1:]
     change = (velocity[2:, 2] - velocity[:-2, 2])[3:-6]
-    noise = 1.4826 * float(np.median(np.abs(change[:8]))) if len(change) else 0.0  # in flight
+    in_flight = change[:8] if len(change) and not body.planar else np.zeros(1)
+    noise = 1.4826 * float(np.median(np.abs(in_flight)))
     hit = np.flatnonzero(change > max(0.15, 5 * noise))  # [m/s] between frames
     if not len(hit):
         return None

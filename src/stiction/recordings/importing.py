@@ -18,7 +18,6 @@ from stiction.recordings.mechanics_checks import Finding
 from stiction.recordings.planar import Mending, at_rest, check_angles, check_level, check_sense
 from stiction.recordings.poses import (
     ALLOWED,
-    LENGTHS,
     Clean,
     Conventions,
     Refused,
@@ -28,7 +27,7 @@ from stiction.recordings.poses import (
 )
 from stiction.recordings.raw import RawFile, RawToss, Request
 from stiction.recordings.readers import read_raw
-from stiction.recordings.splitting import plot_cuts, split_recordings
+from stiction.recordings.splitting import Cut, split_recordings
 from stiction.recordings.tosses import Recordings, Toss, Tosses
 
 T = TypeVar("T")
@@ -43,7 +42,7 @@ def import_recordings(
     columns: dict[str, str] | None = None,
     topic: str | None = None,
     name: str | None = None,
-    plot: str | Path | None = None,
+    cuts: list[Cut] | None = None,
 ) -> Recordings:
     """Read recordings of `body`, check and convert them; recordings that contradict mechanics are refused.
 
@@ -57,7 +56,7 @@ def import_recordings(
         x, z, angle
     topic: of an MCAP file
     name: of the body in a file with several
-    plot: picture to draw of where the recording was split, .png
+    cuts: a list to which it is added where recordings were split, for stiction.recordings.plot_cuts
 
         cube = stiction.Body.box((0.1, 0.1, 0.1), mass=0.37)
         recordings = stiction.recordings.read("tosses.csv", cube, stiction.recordings.Conventions(units="mm"))
@@ -72,8 +71,8 @@ def import_recordings(
     if (path / "manifest.json").exists():
         raise checks.InputError(f"{path} was written by `stiction import`: open it with stiction.recordings.load.")
     source = _Source(path, body, read_raw(path, Request(columns or {}, topic, body.planar, name)), how or Conventions())
-    if plot is not None:
-        plot_cuts(source.cuts, Path(plot))
+    if cuts is not None:
+        cuts += source.cuts
     return source.recordings()
 
 
@@ -92,8 +91,7 @@ class _Source:
             known = how.interval if how.interval is not None else file.interval
             self.conventions = replace(self.conventions, time_unit=detect_time_unit(file.tosses, known))
         self.interval = frame_interval(file.tosses, self.conventions, file.interval)
-        units = list(LENGTHS) if "units" in self.open else [str(self.conventions.units)]
-        self.raw, self.cuts = split_recordings(file.tosses, body, self.conventions, self.interval, units)
+        self.raw, self.cuts = split_recordings(file.tosses, body, self.conventions, self.interval)
         self.clean()
 
     def clean(self) -> None:

@@ -118,7 +118,8 @@ def lowest(body: Body, position: NDArray, quaternion: NDArray) -> tuple[NDArray,
 
 def floor_height(body: Body, tosses: list[Clean]) -> tuple[float, float]:
     """Height of the floor [m], from the lowest corner at the ends of the tosses, and its spread."""
-    ends = np.array([np.median(lowest(body, toss.position[-5:], toss.quaternion[-5:])[0]) for toss in tosses])
+    resting = [toss for toss in tosses if toss.rests] or tosses
+    ends = np.array([np.median(lowest(body, toss.position[-5:], toss.quaternion[-5:])[0]) for toss in resting])
     return float(np.median(ends)), float(np.percentile(ends, 90) - np.percentile(ends, 10))
 
 

@@ -102,6 +102,7 @@ class Clean:
     frame: numbers of the frames that are there, shape (n,)
     recorded: velocities as the recorder gave them, (n, 6), or None
     stamped: whether frames are known from time stamps, not only counted
+    rests: whether it ends at rest, as far as is known
     notes: numbers of frames that were left out, by reason
     mended: numbers of other corrections, by name
     """
@@ -114,6 +115,7 @@ class Clean:
     group: int
     held_out: bool
     stamped: bool = True
+    rests: bool = True
     notes: dict[str, int] = field(default_factory=dict)
     mended: dict[str, int] = field(default_factory=dict)
 
@@ -178,7 +180,9 @@ def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
     q[1:] *= np.where(np.cumprod(np.sign((q[1:] * q[:-1]).sum(axis=1))) < 0, -1.0, 1.0)[:, np.newaxis]
     velocity = None if raw.velocity is None else raw.velocity[at]
     stamped = raw.time is not None
-    return Clean(raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, stamped, notes)
+    return Clean(
+        raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, stamped, raw.rests, notes
+    )
 
 
 def _converted(pose: NDArray, conventions: Conventions) -> tuple[NDArray, NDArray]:

@@ -30,6 +30,7 @@ class RawToss:
     pose: position and quaternion in the recorder's order, shape (n, 7); of a planar recording x, z, angle, shape (n, 3)
     velocity: linear and angular, if recorded, shape (n, 6)
     alone: whether it is the only one in its file, which may be a recording of many tosses
+    rests: whether it ends at rest, as far as is known
     """
 
     name: str
@@ -39,11 +40,12 @@ class RawToss:
     group: int = -1
     held_out: bool = False
     alone: bool = False
+    rests: bool = True
 
-    def part(self, name: str, rows: slice | NDArray[np.intp]) -> "RawToss":
+    def part(self, name: str, rows: slice | NDArray[np.intp], rests: bool = True) -> "RawToss":
         """Some of its frames."""
         time, velocity = (None if part is None else part[rows] for part in (self.time, self.velocity))
-        return RawToss(name, time, self.pose[rows], velocity, self.group, self.held_out)
+        return RawToss(name, time, self.pose[rows], velocity, self.group, self.held_out, rests=rests)
 
 
 @dataclass(frozen=True)

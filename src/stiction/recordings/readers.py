@@ -172,9 +172,7 @@ def _read_text(path: Path, request: Request) -> RawFile:
     if dialect is not None:
         return replace(dialect.read(path, request), format=dialect.name)
     if path.suffix not in (".csv", ".tsv"):
-        raise checks.InputError(
-            f"{path} is not in the TUM format, timestamp tx ty tz qx qy qz qw, nor a tracker's export."
-        )
+        raise checks.InputError(f"{path} is not in a form that is read; text files are read as exported by {EXPORTS}.")
     return _read_table(path, request)
 
 

@@ -16,6 +16,7 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial import ConvexHull
 
 from stiction.basics import checks
+from stiction.basics.environment import require
 from stiction.bodies.body import Body
 from stiction.recordings.poses import FEWEST, LENGTHS, LONGEST_GAP, Conventions, Refused, frame_numbers
 from stiction.recordings.raw import RawToss
@@ -33,35 +34,36 @@ class Cut:
     """Where a recording was split.
 
     time: of each row [s], shape (n,); height: of the tracked point [m], NaN where it was not tracked, shape (n,)
-    pieces: first row of each toss, and the one after its last
+    pieces: first row of each toss, and the one after its last; rested: whether it ends at rest
     """
 
     name: str
     time: NDArray[np.float64]
     height: NDArray[np.float64]
     pieces: list[tuple[int, int]]
+    rested: list[bool]
 
 
 def split_recordings(
-    raw: list[RawToss], body: Body, conventions: Conventions, interval: float, units: list[str]
+    raw: list[RawToss], body: Body, conventions: Conventions, interval: float
 ) -> tuple[list[RawToss], list[Cut]]:
     """All tosses in the recordings; a recording without a flight, or with one toss only, stays as it is.
 
     interval: between frames [s]
-    units: that lengths may have
     """
     tosses, cuts = [], []
     for each in raw:
-        cut = _cut(each, body, conventions, interval, units)
+        cut = _cut(each, body, conventions, interval)
         if cut is None:
             tosses.append(each)
             continue
         cuts.append(cut)
-        tosses += [each.part(f"{each.name}[{k}]", slice(*piece)) for k, piece in enumerate(cut.pieces)]
+        for k, (piece, rested) in enumerate(zip(cut.pieces, cut.rested)):
+            tosses.append(each.part(f"{each.name}[{k}]", slice(*piece), rested))
     return tosses, cuts
 
 
-def _cut(raw: RawToss, body: Body, conventions: Conventions, interval: float, units: list[str]) -> Cut | None:
+def _cut(raw: RawToss, body: Body, conventions: Conventions, interval: float) -> Cut | None:
     """Where one recording is split; None if it is not."""
     if not raw.alone or body.planar:
         return None
@@ -75,7 +77,7 @@ def _cut(raw: RawToss, body: Body, conventions: Conventions, interval: float, un
         return None
     ends = np.flatnonzero(np.diff(frame[there]) > LONGEST_GAP) + 1
     parts = [_Part(raw.pose[rows], frame[rows], interval) for rows in np.split(there, ends) if len(rows) >= 5]
-    gravity = _gravity(parts, units)
+    gravity = _gravity(parts)
     if gravity is None:
         return None
     fall, metre = gravity
@@ -88,10 +90,12 @@ def _cut(raw: RawToss, body: Body, conventions: Conventions, interval: float, un
     reach = lowest + (_reach(body) + 0.01) / metre  # the tracked point is lower in every contact
     pieces = [piece for part in parts for piece in _pieces(part, part.position @ up, reach)]
     seen = frame[there]
-    rows = [(int(there[np.searchsorted(seen, a)]), 1 + int(there[np.searchsorted(seen, b) - 1])) for a, b in pieces]
+    rows = [(int(there[np.searchsorted(seen, a)]), 1 + int(there[np.searchsorted(seen, b) - 1])) for a, b, _ in pieces]
     if not rows or (len(rows) == 1 and rows[0][0] == there[0] and there[-1] - rows[0][1] < 0.5 / interval):
         return None
-    return Cut(raw.name, interval * frame, metre * (raw.pose[:, :3] @ up - lowest), rows)
+    return Cut(
+        raw.name, interval * frame, metre * (raw.pose[:, :3] @ up - lowest), rows, [piece[2] for piece in pieces]
+    )
 
 
 class _Part:
@@ -174,14 +178,15 @@ def _covered(good: NDArray[np.bool_], count: int, frames: int) -> NDArray[np.boo
     return np.cumsum(change)[:-1] > 0
 
 
-def _gravity(parts: list[_Part], units: list[str]) -> tuple[NDArray[np.float64], float] | None:
+def _gravity(parts: list[_Part]) -> tuple[NDArray[np.float64], float] | None:
     """Gravity (3,) in the recorder's units, and the length of its unit [m]; None where nothing falls.
 
-    Among the possible units, the one in which most windows fall by 9.81 m/s^2, in one direction.
+    Among all units, the one in which most windows fall by 9.81 m/s^2, in one direction: if another one was given, the
+    checks of the tosses report it.
     """
     best, most = None, 2.0
-    for unit in units:
-        size = GRAVITY / LENGTHS[unit]
+    for metres in LENGTHS.values():
+        size = GRAVITY / metres
         falls = []
         for part in parts:
             count, bend, smooth = part.fits(size)
@@ -195,7 +200,7 @@ def _gravity(parts: list[_Part], units: list[str]) -> tuple[NDArray[np.float64],
         together = np.linalg.norm(fall - middle, axis=1) < CLOSE * size
         score = together.sum() if together.mean() > 0.5 else 0
         if score > most:
-            best, most = (np.median(fall[together], axis=0), LENGTHS[unit]), score
+            best, most = (np.median(fall[together], axis=0), metres), score
     return best
 
 
@@ -205,8 +210,11 @@ def _reach(body: Body) -> float:
     return float(np.linalg.norm(body.vertices, axis=1).max()) - max(nearest, 0.0)
 
 
-def _pieces(part: _Part, height: NDArray, reach: float) -> Iterator[tuple[int, int]]:
-    """Frame numbers, the first and the one after the last, of each toss in a part; height: shape (n,)."""
+def _pieces(part: _Part, height: NDArray, reach: float) -> Iterator[tuple[int, int, bool]]:
+    """Of each toss in a part its first frame, the one after its last, and whether it ends at rest.
+
+    height: of the tracked point, shape (n,); reach: below which it can touch the floor
+    """
     n, dt = len(height), part.interval
     smear = max(3, round(SMEAR / dt))
     low = height < reach
@@ -233,7 +241,7 @@ def _pieces(part: _Part, height: NDArray, reach: float) -> Iterator[tuple[int, i
             k = max(k, calm)
             end = min(calm, max(end + max(8, round(0.15 / dt)), start + FEWEST + 5))
         if touched and end - start >= 5:
-            yield part.first + start, part.first + end
+            yield part.first + start, part.first + end, len(resting) > 0 and not caught
 
 
 def _first_run(flags: NDArray[np.bool_], count: int) -> int | None:
@@ -244,8 +252,17 @@ def _first_run(flags: NDArray[np.bool_], count: int) -> int | None:
     return int(np.argmax(runs)) if runs.any() else None
 
 
-def plot_cuts(cuts: list[Cut], path: Path) -> None:
-    """Draw the height over time with the tosses marked; needs matplotlib."""
+def plot_cuts(cuts: list[Cut], path: str | Path) -> None:
+    """Draw the height of each recording over time, with the tosses marked, to a .png file; needs matplotlib.
+
+    cuts = []
+    recordings = stiction.recordings.read("session.csv", body, cuts=cuts)
+    stiction.recordings.plot_cuts(cuts, "split.png")
+    """
+    require("A plot of a recording", "matplotlib")
+    if not cuts:
+        raise checks.InputError("There is nothing to plot: no recording was split.")
+    path = Path(path)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
