@@ -2,12 +2,14 @@
 
 import csv
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import mujoco
 import numpy as np
 from scipy.spatial.transform import Rotation, Slerp
 
+mujoco: Any = import_module("mujoco")  # whose stubs lack most names
 SIZE = (0.12, 0.08, 0.06)  # [m]
 MASS = 0.4  # [kg]
 RATE = 120.0

@@ -163,7 +163,8 @@ def check_reading(
 
     given = reading("", "", conventions)
     if not given.decidable:
-        return [Finding("There are too few impacts to decide whether orientations are read right.")]
+        text = "There are too few impacts to decide whether orientations are read right."
+        return [Finding(text, decided=False)]
     others = [reading(*other) for other in _orientations(conventions)]
     others += [reading(what, remedy, conventions, other) for what, remedy, other in _edges(body)]
     better = _best(given, [other for other in others if other.decidable], least_extent(body))
@@ -182,7 +183,7 @@ def check_reading(
         text = f"Impacts hardly fit the spin they cause ({given.spin}): is this the body, are its axes right?"
         return [Finding(text, wrong=given.spin.below(0.2))]
     text = f"Impacts do not show whether orientations are read right ({given.spin}, of {len(given.impacts)})."
-    return [Finding(text)]
+    return [Finding(text, decided=False)]
 
 
 def _orientations(conventions: Conventions) -> Iterator[tuple[str, str, Conventions]]:

@@ -17,7 +17,6 @@ from stiction.recordings.impact_checks import check_reading
 from stiction.recordings.mechanics_checks import Finding
 from stiction.recordings.planar import Mending, at_rest, check_angles, check_level, check_sense
 from stiction.recordings.poses import (
-    ALLOWED,
     Clean,
     Conventions,
     Refused,
@@ -142,18 +141,35 @@ class _Source:
         floor, about_floor = mechanics_checks.check_floor(body, resting or tosses, conventions)
         findings += about_floor + mechanics_checks.check_velocities(tosses, self.interval)
         _stop_at_wrong(path, findings)
-        report = self.how_read() + [str(finding) for finding in findings] + _frame_notes(tosses, self.refused)
+        report = (
+            self.how_read(all(found.decided for found in findings))
+            + [str(finding) for finding in findings]
+            + _frame_notes(tosses, self.refused)
+        )
         source = {"file": Path(path).name, **asdict(conventions)}
         return _assembled(body, tosses, floor, self.interval, report, source)
 
-    def how_read(self) -> list[str]:
-        """The format, the conventions, and how many tosses were found in long recordings."""
-        form = f"{self.file.format}: " if self.file.format else ""
-        found = [name.replace("_", " ") for name in ALLOWED if name in self.detected and not self.body.planar]
-        how = f" (detected: {', '.join(found)})" if found else ""
-        report = [f"{form}{self.conventions}, {1 / self.interval:.4g} Hz{how}."]
+    def how_read(self, decided: bool) -> list[str]:
+        """The format, the conventions, and how many tosses were found in long recordings.
+
+        decided: whether mechanics confirms the order of the quaternions
+        """
+        words = self.conventions.words()
+        known = [name for name in words if name not in self.detected]
+        if self.body.planar or "quaternion" in self.file.stated:  # there are none, or their components have names
+            words.pop("quaternion")
+        if all(toss.time is None for toss in self.raw):
+            words.pop("time_unit")
+        rate = f"{1 / self.interval:.4g} Hz"
+        stated = self.file.interval is not None or self.conventions.interval is not None
+        given = [words[name] for name in known if name in words] + ([rate] if stated else [])
+        if not decided and "quaternion" in words:
+            given.append(f"{words.pop('quaternion')} (assumed)")
+        found = [text for name, text in words.items() if name in self.detected] + ([] if stated else [rate])
+        parts = [f"given or stated: {', '.join(given)}"] * bool(given) + [f"detected: {', '.join(found)}"] * bool(found)
+        text = "; ".join([self.file.format or "Conventions", *parts])
         pieces = sum(len(cut.pieces) for cut in self.cuts)
-        return report + ([f"Split into {pieces} tosses, at rests, hands and gaps."] if self.cuts else [])
+        return [f"{text}."] + ([f"Split into {pieces} tosses, at rests, hands and gaps."] if self.cuts else [])
 
 
 def _clean_all(raw: list[RawToss], conventions: Conventions, interval: float) -> tuple[list[Clean], list[str]]:

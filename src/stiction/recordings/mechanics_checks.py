@@ -22,12 +22,14 @@ class Finding:
     """One finding: `wrong` if the recording cannot be used as read; `remedy` names the option that helps.
 
     change: the fields of `Conventions` that this option sets
+    decided: False if the recording does not show what was checked
     """
 
     text: str
     wrong: bool = False
     remedy: str = ""
     change: dict[str, str] = field(default_factory=dict)
+    decided: bool = True
 
     def __str__(self) -> str:
         return self.text + (f" Give {self.remedy}." if self.remedy else "")

@@ -90,9 +90,14 @@ class Conventions:
         """Seconds in a unit of time."""
         return TIMES[self.time_unit or "s"]
 
-    def __str__(self) -> str:
-        order = ", ".join(self.quaternion or "wxyz")
-        return f"{self.up or 'z'} up, {NAMES[self.units or 'm']}, {NAMES[self.time_unit or 's']}, quaternions {order}"
+    def words(self) -> dict[str, str]:
+        """The conventions that can be detected, in words."""
+        return {
+            "up": f"{self.up or 'z'} up",
+            "units": NAMES[self.units or "m"],
+            "time_unit": f"times in {NAMES[self.time_unit or 's']}",
+            "quaternion": f"quaternions {', '.join(self.quaternion or 'wxyz')}",
+        }
 
 
 @dataclass

@@ -93,9 +93,8 @@ def _cut(raw: RawToss, body: Body, conventions: Conventions, interval: float) ->
     rows = [(int(there[np.searchsorted(seen, a)]), 1 + int(there[np.searchsorted(seen, b) - 1])) for a, b, _ in pieces]
     if not rows or (len(rows) == 1 and rows[0][0] == there[0] and there[-1] - rows[0][1] < 0.5 / interval):
         return None
-    return Cut(
-        raw.name, interval * frame, metre * (raw.pose[:, :3] @ up - lowest), rows, [piece[2] for piece in pieces]
-    )
+    time, height = np.asarray(interval * frame, dtype=np.float64), metre * (raw.pose[:, :3] @ up - lowest)
+    return Cut(raw.name, time, height, rows, [rested for _, _, rested in pieces])
 
 
 class _Part:

@@ -205,7 +205,7 @@ def _read_qualisys(path: Path, request: Request) -> RawFile:
     by_columns = lambda rows: Rotation.from_matrix(np.swapaxes(rows.reshape(-1, 3, 3), 1, 2))  # noqa: E731
     quaternion = _quaternions(path, by_columns, matrix)
     interval = _rate(path, "FREQUENCY [Hz]", " ".join(about.get("FREQUENCY", [])).strip())
-    time = found[:, 1] if before == 2 else interval * np.arange(len(found))
+    time = found[:, 1] if before == 2 else np.linspace(0.0, interval * (len(found) - 1), len(found))
     toss = RawToss(path.stem, time, np.hstack([position, quaternion]))
     return RawFile([toss], interval, {"quaternion": "wxyz", "time_unit": "s", "units": "mm"})
 
