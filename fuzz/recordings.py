@@ -22,8 +22,21 @@ from stiction import Body
 from stiction.basics.files import digest
 from stiction.recordings import Conventions, Recordings, read
 from toss_files import RATE, record
+from tracker_files import (
+    MESSAGES,
+    session,
+    write_bag,
+    write_echo,
+    write_motive,
+    write_plotjuggler,
+    write_qualisys,
+    write_tags,
+    write_tum,
+    write_vicon,
+)
 
 _BODY = Body.box((0.1, 0.1, 0.1), 0.37)
+_EXPORTS = (write_motive, write_vicon, write_qualisys, write_tum, write_echo, write_plotjuggler, write_tags)
 _NAMES = ("toss", "time", "x", "y", "z", "qw", "qx", "qy", "qz")
 _MESSAGES: tuple[bytes, ...] = (
     b"null", b"[]", b"5", b'"x"', b"{}", b'{"pose": null}', b'{"pose": {"position": null, "orientation": null}}',
@@ -51,11 +64,13 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
         if rng.uniform() < 0.3:
             data, what = damaged(rng, data)
             change += f", {what}"
-        suffix = str(rng.choice(["csv", "parquet", "npz", "mcap"])) if rng.uniform() < 0.05 else kind
+        usual = {"export": "csv", "bag": "mcap"}.get(kind, kind)
+        suffix = str(rng.choice(["csv", "parquet", "npz", "mcap", "txt", "tsv"])) if rng.uniform() < 0.05 else usual
         (folder / f"a.{suffix}").write_bytes(data)
         how, options_text = _conventions(rng)
         counts.trying(f"{kind} as {suffix}: {change}; {options_text}")
-        _check(read(folder / f"a.{suffix}", _BODY, how))
+        name = str(rng.choice(["Part", "Gripper", "7", "/part/pose"])) if kind in ("export", "bag") else None
+        _check(read(folder / f"a.{suffix}", _BODY, how, name=name))
 
 
 def _check(found: Recordings) -> None:
@@ -133,6 +148,30 @@ def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:
     return sink.getvalue(), f"{change}, {packed.name}"
 
 
+def _export(rng: np.random.Generator) -> tuple[bytes, str]:
+    """An export of a tracker, whose lines or cells are changed."""
+    write = _EXPORTS[rng.integers(len(_EXPORTS))]
+    with tempfile.TemporaryDirectory() as folder:
+        text = write(Path(folder, "a.csv"), session(1)[0][-170:]).read_text()
+    lines, change = text.splitlines(), write.__name__
+    for _ in range(rng.integers(0, 4)):
+        k = int(rng.integers(min(len(lines), 16) if rng.uniform() < 0.7 else len(lines)))
+        cells = lines[k].split(",")
+        odd = ("", "x", "nan", "1e400", "-1", "0", "inf", "Frame", ",,,", "9" * 30)
+        cells[rng.integers(len(cells))] = odd[rng.integers(len(odd))]
+        lines[k] = ",".join(cells) if rng.uniform() < 0.8 else ""
+        change += f", line {k}"
+    return "\n".join(lines).encode(), change
+
+
+def _bag(rng: np.random.Generator) -> tuple[bytes, str]:
+    """A bag of ROS 2."""
+    kind = str(rng.choice(list(MESSAGES)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_bag(Path(folder, "a.mcap"), session(1)[0][-170:], kind, bool(rng.uniform() < 0.5))
+        return path.read_bytes(), kind
+
+
 def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordings:
     """A folder as `stiction import` writes it, changed, with a recomputed digest."""
     stiction.recordings.save(_whole(), folder / "set")
@@ -176,4 +215,5 @@ def _whole() -> Recordings:
 
 _KINDS: dict[str, Callable[..., Any]] = {
     "npz": _npz, "csv": _csv, "parquet": _parquet, "mcap": _mcap, "folder": _imported,
+    "export": _export, "bag": _bag,
 }  # fmt: skip

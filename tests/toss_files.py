@@ -63,7 +63,7 @@ def write_csv(path: Path, states: np.ndarray, header: str = "toss,time,x,y,z,qw,
     return path
 
 
-def write_mcap(path: Path, states: np.ndarray, topic: str = "/cube/pose") -> Path:
+def write_mcap(path: Path, states: np.ndarray, topic: str = "/cube/pose", rate: float = RATE) -> Path:
     """Poses of one toss (frames, 13) as JSON messages."""
     from mcap.writer import Writer
 
@@ -74,7 +74,7 @@ def write_mcap(path: Path, states: np.ndarray, topic: str = "/cube/pose") -> Pat
         channel = writer.register_channel(topic, "json", schema)
         for k, row in enumerate(states.tolist()):
             pose = {"position": dict(zip("xyz", row[:3])), "orientation": dict(zip("wxyz", row[3:7]))}
-            at = int(k / RATE * 1e9)
+            at = round(k / rate * 1e9)
             writer.add_message(channel, at, json.dumps({"pose": pose}).encode(), at)
         writer.finish()
     return path

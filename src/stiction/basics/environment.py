@@ -15,6 +15,7 @@ EXTRAS = {
         "joblib": "data",
         "cloudpickle": "data",
         "mcap": "record",
+        "mcap_ros2": "record",
         "torch": "train",
         "sklearn": "train",
         "dartpy": "dart",

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
@@ -167,9 +168,11 @@ def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
     require("`stiction import`", "pyarrow")
     with loading():
         from stiction.basics.checks import positive
+        from stiction.basics.files import check_writable
         from stiction.recordings.folder import save_recordings
         from stiction.recordings.importing import import_recordings
         from stiction.recordings.poses import Conventions
+        from stiction.recordings.splitting import Cut, plot_cuts
     body = options.body_called(options.body)
     if options.instances:
         _import_instances(options, body)
@@ -186,11 +189,21 @@ def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
         interval=None if options.rate is None else 1 / positive("rate [Hz]", options.rate),
     )
     columns = dict(_column(part) for part in options.columns.split(",") if part)
-    found = import_recordings(options.path, body, conventions, columns=columns, topic=options.topic)
+    if options.plot is not None:
+        check_writable(options.plot)
+        require("`stiction import --plot`", "matplotlib")
+    picture: list[Cut] = []
+    found = import_recordings(
+        options.path, body, conventions, columns=columns, topic=options.topic, name=options.object, cuts=picture
+    )
     save_recordings(found, options.out)
     for line in found.report:
         print(f"- {line}")
     print(f"Wrote {len(found)} tosses to {options.out}.")
+    if picture and find_spec("matplotlib") is not None:
+        path = options.plot or options.out / "split.png"
+        plot_cuts(picture, path)
+        print(f"Wrote {path}, which shows where the recording was split.")
 
 
 def _import_instances(options: ImportOptions, body: "Body") -> None:
@@ -228,16 +241,32 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
     if options.mjcf is not None:
         require("`stiction identify --mjcf`", "mujoco")
     with loading():
-        from stiction.data.presets import parse_body
         from stiction.fit.identify import IdentifySettings, identify_to_file
-    if not options.body and options.mjcf is None:
+    imported = (options.data / "manifest.json").is_file()
+    if not options.body and options.mjcf is None and not imported:
         raise InputError("Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints.")
     if options.body and options.mjcf is not None:
         raise InputError("--mjcf describes the whole part: leave out --body.")
-    body = parse_body(options.body, options.mass, options.scale) if options.body else None
+    body = None if options.mjcf is not None else _identified_body(options, imported)
     command = " ".join(["stiction", *sys.argv[1:]])
     settings = IdentifySettings(options.tosses, options.residual, seed=options.seed, command=command)
     figures = identify_to_file(settings, options.data, body, options.mjcf, options.out, options.plot).figures
     if options.json is not None:
         write_json(options.json, {**figures, "versions": versions("numpy", "scipy")})
         print(f"Wrote {options.json}")
+
+
+def _identified_body(options: IdentifyOptions, imported: bool) -> "Body | None":
+    """The body as given; None: that of the imported folder, which also has the mass where none is given."""
+    from stiction.basics.checks import positive
+    from stiction.data.presets import parse_body
+    from stiction.recordings.folder import load_recordings
+
+    known = load_recordings(options.data).body if imported else None
+    if options.body:
+        mass = options.mass if options.mass is not None else (1.0 if known is None else known.mass)
+        return parse_body(options.body, mass, options.scale)
+    if options.mass is None or known is None:
+        return None
+    mass = positive("mass [kg]", options.mass)
+    return replace(known, mass=mass, inertia=known.inertia * (mass / known.mass))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Numbers = Annotated[tuple[str, ...], tyro.conf.arg(metavar="X,Y,Z", help_behavior_hint="(default: uniform)")]
 OptionalFile = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(optional)")]
 Range = Annotated[tuple[float, float] | None, tyro.conf.arg(metavar="LOW HIGH", help_behavior_hint="(of the body)")]
+_DETECTED = tyro.conf.arg(help_behavior_hint="(default: of the file, or detected)")
 OptionalNumber = Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_behavior_hint="(default: measured)")]
 
 
@@ -149,13 +150,13 @@ class IdentifyOptions:
     """Folder of recordings, made by `stiction import`; or a file with SI units, z up, quaternions w x y z."""
     out: Path
     """Model file to write, .safetensors; with --mjcf, OUT.xml and OUT.safetensors."""
-    body: Annotated[str, tyro.conf.arg(help_behavior_hint="(this or --mjcf is required)")] = ""
-    """The body as measured: box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT in metres, or the path of a convex mesh file;
-    rectangle:X,Z for recordings in a vertical plane."""
+    body: Annotated[str, tyro.conf.arg(help_behavior_hint="(default: of the import)")] = ""
+    """The body as measured, if DATA does not say it: box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT in metres, or the path of a
+    convex mesh file; rectangle:X,Z for recordings in a vertical plane."""
     mjcf: OptionalFile = None
     """A part with joints instead, as measured: an MJCF file with a free base, hinges and slides."""
-    mass: float = 1.0
-    """Mass of the body [kg]; it is not observable in recorded motion."""
+    mass: Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_behavior_hint="(default: of the import)")] = None
+    """Mass of the body [kg], 1 for a file; it is not observable in recorded motion."""
     scale: float = 1.0
     """Metres in one unit of a mesh file."""
     tosses: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: all)")] = None
@@ -175,7 +176,8 @@ class ImportOptions(BodyOptions):
     """What was recorded, and in which units and axes."""
 
     path: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="PATH")]
-    """A file, or a folder of them, one or more tosses each: .csv, .parquet, .npz or .mcap."""
+    """A file, or a folder of them, as trackers export them: .csv, .tsv, .txt, .parquet, .npz or .mcap. One recording of
+    many tosses is split where the part rests, where a hand holds it, and where frames are missing."""
     body: str
     """The body that was thrown: box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT in metres, or the path of a convex mesh file; with
     --mjcf the name of a body in that model; rectangle:X,Z for recordings in a vertical plane."""
@@ -190,14 +192,16 @@ class ImportOptions(BodyOptions):
         tyro.conf.arg(metavar="X Y Z", help_behavior_hint="(of the file, or 0 0 -9.81)"),
     ] = None
     """With --instances: gravity [m/s^2]."""
-    units: Literal["m", "cm", "mm", "in"] = "m"
+    object: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="(default: the only one)")] = None
+    """Name of the tracked body in a file with several: rigid body, object, child frame, topic or number of a tag."""
+    units: Annotated[Literal["m", "cm", "mm", "in"] | None, _DETECTED] = None
     """Unit of the positions."""
-    time_unit: Literal["s", "ms", "us", "ns"] = "s"
+    time_unit: Annotated[Literal["s", "ms", "us", "ns"] | None, _DETECTED] = None
     """Unit of the time stamps."""
-    quaternion: Literal["wxyz", "xyzw"] = "wxyz"
-    """Order of the quaternion's components in .npz files; in tables, columns have names."""
-    up: Literal["z", "y", "x"] = "z"
-    """Axis that points up."""
+    quaternion: Annotated[Literal["wxyz", "xyzw"] | None, _DETECTED] = None
+    """Order of the quaternion's components in .npz files; in other files, components have names."""
+    up: Annotated[Literal["z", "y", "x", "-z", "-y", "-x"] | None, _DETECTED] = None
+    """Axis that points up; write --up=-y for one that points down."""
     mirror: Literal["", "x", "y"] = ""
     """Positions are from a left-handed frame, mirrored along this axis, while orientations are not."""
     inverse: bool = False
@@ -213,3 +217,5 @@ class ImportOptions(BodyOptions):
     time, toss, x, z, angle."""
     topic: Annotated[str | None, tyro.conf.arg(metavar="TOPIC", help_behavior_hint="(default: the only one)")] = None
     """Topic of the poses in an .mcap file."""
+    plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: OUT/split.png)")] = None
+    """Picture of the height over time and of the tosses found in one recording, .png; needs the extra `report`."""

@@ -16,25 +16,50 @@ DIALECTS = ((",", "."), (";", ","), (";", "."), ("\t", ","), ("\t", "."))
 
 
 def read_columns(path: Path) -> dict[str, NDArray[np.float64]]:
-    """The columns of numbers in a CSV or Parquet file."""
-    from pyarrow import ArrowException, parquet, types
+    """The columns of numbers in a CSV or Parquet file; whole numbers beyond 2^53 count from the first one."""
+    from pyarrow import types
+
+    table = read_table(path)
+    return {
+        name: to_numbers(table.column(name))
+        for name, kind in zip(table.column_names, table.schema.types)
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+    }
+
+
+def read_table(path: Path) -> Any:
+    """The pyarrow.Table in a CSV or Parquet file; its columns have different names, and at least one row."""
+    from pyarrow import ArrowException, parquet
 
     try:
-        table = _read_csv(path) if path.suffix == ".csv" else parquet.read_table(path)
+        table = parquet.read_table(path) if path.suffix == ".parquet" else _read_csv(path)
         twice = sorted({name for name in table.column_names if table.column_names.count(name) > 1})
         if twice:
             raise checks.InputError(f"{path} has more than one column {checks.shown(twice[0])}; rename one of them.")
         if not table.num_rows:
             raise checks.InputError(f"{path} has no rows below its {len(table.column_names)} column names.")
-        return {
-            name: np.asarray(table.column(name).cast("double").to_numpy(), dtype=np.float64)
-            for name, kind in zip(table.column_names, table.schema.types)
-            if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
-        }
+        return table
     except checks.InputError:
         raise
     except (ArrowException, OSError, ValueError, TypeError, MemoryError) as error:
         raise checks.InputError(f"{path} cannot be read: {checks.first_line(error)}.") from error
+
+
+def to_numbers(column: Any) -> NDArray[np.float64]:
+    """A column as float64, NaN where it is empty.
+
+    Stamps in nanoseconds have more digits than a float64: the first one is subtracted while they are integers.
+    """
+    from pyarrow import types
+
+    there = column.drop_null()
+    if not types.is_integer(column.type) or not len(there):
+        return np.asarray(column.cast("double").to_numpy(), dtype=np.float64)
+    whole = column.fill_null(there[0]).to_numpy().astype(np.int64)  # uint64 wraps, and so does the difference
+    first = whole[0] if np.abs(whole.astype(np.float64)).max() > 2**53 else 0
+    found = (whole - first).astype(np.float64)
+    found[column.is_null().to_numpy()] = np.nan
+    return found
 
 
 def _read_csv(path: Path) -> Any:

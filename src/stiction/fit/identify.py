@@ -1,5 +1,6 @@
 """`stiction.identify`: a body or a jointed part and its contact from recordings, in Python and on the command line."""
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -143,6 +144,8 @@ def _identify_body(settings: IdentifySettings, data: Recordings | str | Path, bo
     if body is None:
         raise checks.InputError("These recordings do not say of which body they are: give it, body=Body.box(...).")
     check_plane(recordings.body, body)
+    if settings.progress and recordings.body is not None and not recordings.body.same_as(body):
+        print(f"Note: these tosses were imported as of {recordings.body!r}; {body!r} is used instead.", file=sys.stderr)
     fitted, held = split(recordings, seed=checks.count("seed", settings.seed, 0))
     if settings.tosses is not None:
         fitted = splits.drawn(fitted, checks.count("tosses", settings.tosses, 2), settings.seed)

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from stiction.recordings.folder import save_recordings as save
     from stiction.recordings.importing import import_recordings as read
     from stiction.recordings.poses import Conventions
+    from stiction.recordings.splitting import plot_cuts
     from stiction.recordings.tosses import Recordings, Toss, Tosses, split
 
-__all__ = ["Conventions", "Recordings", "Toss", "Tosses", "coverage", "load", "read", "save", "split"]
+__all__ = ["Conventions", "Recordings", "Toss", "Tosses", "coverage", "load", "plot_cuts", "read", "save", "split"]
 
 # The module and the name behind each public name; imported on first use, since some need pyarrow.
 _HOME = {
@@ -31,6 +32,7 @@ _HOME = {
     "Tosses": ("tosses", "Tosses"),
     "coverage": ("forecast", "coverage_of_regions"),
     "load": ("folder", "load_recordings"),
+    "plot_cuts": ("splitting", "plot_cuts"),
     "read": ("importing", "import_recordings"),
     "save": ("folder", "save_recordings"),
     "split": ("tosses", "split"),

@@ -40,7 +40,10 @@ def _first_impact(body: Body, toss: Clean, interval: float) -> Impact | None:
     R = turn.as_matrix()
     velocity = np.diff(toss.position + R @ body.com, axis=0) / step
     velocity[:, 2] += GRAVITY * interval * toss.frame[1:]
-    hit = np.flatnonzero((velocity[2:, 2] - velocity[:-2, 2])[3:-6] > 0.15)  # [m/s] between frames
+    change = (velocity[2:, 2] - velocity[:-2, 2])[3:-6]
+    in_flight = change[:8] if len(change) and not body.planar else np.zeros(1)
+    noise = 1.4826 * float(np.median(np.abs(in_flight)))
+    hit = np.flatnonzero(change > max(0.15, 5 * noise))  # [m/s] between frames
     if not len(hit):
         return None
     k = int(hit[0]) + 4  # velocities up to number k - 1 are before the impact, number k + 1 is after it
@@ -110,6 +113,7 @@ class Reading:
     what: as a clause, such as "quaternions are xyzw"; remedy: the option that selects it
     spin: how well impacts fit the spin they cause; apart: how far apart the heights [m] are at which tosses end
     rests: how many tosses end
+    change: the fields of `Conventions` that the option sets, where it can be detected
     """
 
     what: str
@@ -118,6 +122,7 @@ class Reading:
     spin: Agreement
     apart: float
     rests: int
+    change: dict[str, str]
 
     @property
     def decidable(self) -> bool:
@@ -144,6 +149,8 @@ def check_reading(
 ) -> list[Finding]:
     """Order of the quaternion, its direction, edges of a box, and handedness, from first impacts and rests."""
 
+    order = conventions.quaternion
+
     def reading(what: str, remedy: str, conventions: Conventions, body: Body = body) -> Reading:
         tosses = read(conventions)
         found = first_impacts(body, tosses[:100], interval)
@@ -151,11 +158,13 @@ def check_reading(
         if found:  # correlation of r x dv with I dw / m
             agreement = _correlation(_arms(found, np.ones(3)), np.array([impact.torque for impact in found]))
         apart = floor_height(body, tosses)[1] if tosses else np.inf
-        return Reading(what, remedy, found, agreement, apart, len(tosses))
+        change = {} if conventions.quaternion == order else {"quaternion": str(conventions.quaternion)}
+        return Reading(what, remedy, found, agreement, apart, len(tosses), change)
 
     given = reading("", "", conventions)
     if not given.decidable:
-        return [Finding("There are too few impacts to decide whether orientations are read right.")]
+        text = "There are too few impacts to decide whether orientations are read right."
+        return [Finding(text, decided=False)]
     others = [reading(*other) for other in _orientations(conventions)]
     others += [reading(what, remedy, conventions, other) for what, remedy, other in _edges(body)]
     better = _best(given, [other for other in others if other.decidable], least_extent(body))
@@ -174,7 +183,7 @@ def check_reading(
         text = f"Impacts hardly fit the spin they cause ({given.spin}): is this the body, are its axes right?"
         return [Finding(text, wrong=given.spin.below(0.2))]
     text = f"Impacts do not show whether orientations are read right ({given.spin}, of {len(given.impacts)})."
-    return [Finding(text)]
+    return [Finding(text, decided=False)]
 
 
 def _orientations(conventions: Conventions) -> Iterator[tuple[str, str, Conventions]]:
@@ -213,4 +222,4 @@ def _best(given: Reading, others: list[Reading], extent: float) -> Finding | Non
     else:
         heights = f"{1e3 * given.apart:.0f} mm apart; they are {1e3 * best.apart:.1f} mm apart if {best.what}"
         text = f"The heights at which the lowest corner comes to rest are {heights}."
-    return Finding(size + text, True, best.remedy)
+    return Finding(size + text, True, best.remedy, best.change)

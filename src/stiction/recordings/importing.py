@@ -1,7 +1,7 @@
 """`stiction.recordings.read`: tracked poses of tosses of one body, checked against mechanics and converted."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
@@ -14,9 +14,19 @@ from stiction.bodies.body import Body
 from stiction.recordings import mechanics_checks
 from stiction.recordings.flight_estimate import released
 from stiction.recordings.impact_checks import check_reading
+from stiction.recordings.mechanics_checks import Finding
 from stiction.recordings.planar import Mending, at_rest, check_angles, check_level, check_sense
-from stiction.recordings.poses import Clean, Conventions, Refused, clean, frame_interval
-from stiction.recordings.readers import RawToss, Request, read_raw
+from stiction.recordings.poses import (
+    Clean,
+    Conventions,
+    Refused,
+    clean,
+    detect_time_unit,
+    frame_interval,
+)
+from stiction.recordings.raw import RawFile, RawToss, Request
+from stiction.recordings.readers import read_raw
+from stiction.recordings.splitting import Cut, split_recordings
 from stiction.recordings.tosses import Recordings, Toss, Tosses
 
 T = TypeVar("T")
@@ -30,15 +40,22 @@ def import_recordings(
     *,
     columns: dict[str, str] | None = None,
     topic: str | None = None,
+    name: str | None = None,
+    cuts: list[Cut] | None = None,
 ) -> Recordings:
     """Read recordings of `body`, check and convert them; recordings that contradict mechanics are refused.
 
-    path: a file, or a folder of them, one or more tosses each: .csv, .parquet, .npz or .mcap; see docs/recordings.md
+    A file without separate tosses is split where the body rests, where it is held and where frames are missing.
+
+    path: a file, or a folder of them: .csv, .tsv, .txt, .parquet, .npz or .mcap, also as trackers export them; see
+        docs/recordings.md
     body: the body that was tossed, as measured and weighed
-    how: units, axes and other conventions, where they are not SI, z up, and quaternions (w, x, y, z) from body to world
+    how: units, axes and other conventions; those that neither `how` nor the file states are detected
     columns: names of columns in CSV and Parquet files, by ours: time, toss, x, y, z, qw, qx, qy, qz; for a rectangle:
         x, z, angle
     topic: of an MCAP file
+    name: of the body in a file with several
+    cuts: a list to which it is added where recordings were split, for stiction.recordings.plot_cuts
 
         cube = stiction.Body.box((0.1, 0.1, 0.1), mass=0.37)
         recordings = stiction.recordings.read("tosses.csv", cube, stiction.recordings.Conventions(units="mm"))
@@ -52,29 +69,107 @@ def import_recordings(
         raise checks.InputError(f"how must be stiction.recordings.Conventions, got {checks.shown(how)}.")
     if (path / "manifest.json").exists():
         raise checks.InputError(f"{path} was written by `stiction import`: open it with stiction.recordings.load.")
-    conventions = how or Conventions()
-    raw, stated = read_raw(path, Request(columns or {}, topic, body.planar))
-    interval = frame_interval(raw, conventions, stated)
-    tosses, refused = _clean_all(raw, conventions, interval)
-    _stop_at_none(path, tosses, refused)
-    gravity, gravity_error = mechanics_checks.fall(tosses, interval)
-    findings = mechanics_checks.check_fall(gravity, gravity_error, conventions) + mechanics_checks.check_size(
-        body, tosses
-    )
-    _stop_at_wrong(path, findings)
-    if body.planar:
-        tosses, jumping, about = _in_plane(path, body, tosses, conventions, interval, gravity)
-        refused += jumping
-    else:
-        about = check_reading(body, conventions, interval, lambda other: _clean_all(raw, other, interval)[0])
-        _stop_at_wrong(path, about)
-    findings += about
-    resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
-    floor, about_floor = mechanics_checks.check_floor(body, resting or tosses, conventions)
-    findings += about_floor + mechanics_checks.check_velocities(tosses, interval)
-    _stop_at_wrong(path, findings)
-    report = [str(finding) for finding in findings] + _frame_notes(tosses, refused)
-    return _assembled(body, tosses, floor, interval, report, {"file": Path(path).name, **asdict(conventions)})
+    source = _Source(path, body, read_raw(path, Request(columns or {}, topic, body.planar, name)), how or Conventions())
+    if cuts is not None:
+        cuts += source.cuts
+    return source.recordings()
+
+
+class _Source:
+    """A recording that was read, and how: conventions that are still open are changed where mechanics requires it.
+
+    raw: the tosses, split; cuts: where
+    tosses: clean, as the conventions are now; refused: why others are not among them
+    """
+
+    def __init__(self, path: Path, body: Body, file: RawFile, how: Conventions) -> None:
+        self.path, self.body, self.file = path, body, file
+        self.conventions, self.open = how.settled(file.stated)
+        self.detected = set(self.open)
+        if "time_unit" in self.open:
+            known = how.interval if how.interval is not None else file.interval
+            self.conventions = replace(self.conventions, time_unit=detect_time_unit(file.tosses, known))
+        self.interval = frame_interval(file.tosses, self.conventions, file.interval)
+        self.raw, self.cuts = split_recordings(file.tosses, body, self.conventions, self.interval)
+        self.clean()
+
+    def clean(self) -> None:
+        """Convert the raw tosses by the present conventions."""
+        self.tosses, self.refused = _clean_all(self.raw, self.conventions, self.interval)
+        _stop_at_none(self.path, self.tosses, self.refused)
+
+    def settle(self, check: Callable[[], list[Finding]]) -> list[Finding]:
+        """The findings of a check, after open conventions were changed as it requires; others must not be wrong."""
+        while True:
+            findings = check()
+            change = next((found.change for found in findings if found.wrong and found.change), None)
+            if change is None or not set(change) <= self.open:
+                _stop_at_wrong(self.path, findings)
+                return findings
+            self.open -= set(change)  # each is changed once
+            self.conventions = replace(self.conventions, **change)  # type: ignore[arg-type]
+            if "time_unit" in change:
+                self.interval = frame_interval(self.raw, self.conventions, self.file.interval)
+            self.clean()
+
+    def fall(self) -> list[Finding]:
+        """Units and axes, from free flight."""
+        frames = 7 if self.body.planar else max(7, round(0.05 / self.interval))
+        self.gravity, error = mechanics_checks.fall(self.tosses, self.interval, frames)
+        return mechanics_checks.check_fall(self.gravity, error, self.conventions)
+
+    def readings(self) -> list[Finding]:
+        """How orientations are read, from impacts and rests."""
+        again = lambda other: _clean_all(self.raw, other, self.interval)[0]  # noqa: E731
+        return check_reading(self.body, self.conventions, self.interval, again)
+
+    def recordings(self) -> Recordings:
+        """The tosses, checked."""
+        body, path = self.body, self.path
+        findings = self.settle(self.fall)
+        findings += self.settle(lambda: mechanics_checks.check_size(body, self.tosses))
+        if body.planar:
+            self.tosses, jumping, about = _in_plane(
+                path, body, self.tosses, self.conventions, self.interval, self.gravity
+            )
+            self.refused += jumping
+        else:
+            about = self.settle(self.readings)
+        findings += about
+        tosses, conventions = self.tosses, self.conventions
+        resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
+        floor, about_floor = mechanics_checks.check_floor(body, resting or tosses, conventions)
+        findings += about_floor + mechanics_checks.check_velocities(tosses, self.interval)
+        _stop_at_wrong(path, findings)
+        report = (
+            self.how_read(all(found.decided for found in findings))
+            + [str(finding) for finding in findings]
+            + _frame_notes(tosses, self.refused)
+        )
+        source = {"file": Path(path).name, **asdict(conventions)}
+        return _assembled(body, tosses, floor, self.interval, report, source)
+
+    def how_read(self, decided: bool) -> list[str]:
+        """The format, the conventions, and how many tosses were found in long recordings.
+
+        decided: whether mechanics confirms the order of the quaternions
+        """
+        words = self.conventions.words()
+        known = [name for name in words if name not in self.detected]
+        if self.body.planar or "quaternion" in self.file.stated:  # there are none, or their components have names
+            words.pop("quaternion")
+        if all(toss.time is None for toss in self.raw):
+            words.pop("time_unit")
+        rate = f"{1 / self.interval:.4g} Hz"
+        stated = self.file.interval is not None or self.conventions.interval is not None
+        given = [words[name] for name in known if name in words] + ([rate] if stated else [])
+        if not decided and "quaternion" in words:
+            given.append(f"{words.pop('quaternion')} (assumed)")
+        found = [text for name, text in words.items() if name in self.detected] + ([] if stated else [rate])
+        parts = [f"given or stated: {', '.join(given)}"] * bool(given) + [f"detected: {', '.join(found)}"] * bool(found)
+        text = "; ".join([self.file.format or "Conventions", *parts])
+        pieces = sum(len(cut.pieces) for cut in self.cuts)
+        return [f"{text}."] + ([f"Split into {pieces} tosses, at rests, hands and gaps."] if self.cuts else [])
 
 
 def _clean_all(raw: list[RawToss], conventions: Conventions, interval: float) -> tuple[list[Clean], list[str]]:
@@ -108,7 +203,7 @@ def _stop_at_none(path, tosses: list[Clean], refused: list[str]) -> None:
         raise checks.InputError(f"No toss of {path} can be used: {[*refused, 'it holds no toss.'][0]}")
 
 
-def _stop_at_wrong(path, findings: list[mechanics_checks.Finding]) -> None:
+def _stop_at_wrong(path, findings: list[Finding]) -> None:
     wrong = [str(finding) for finding in findings if finding.wrong]
     if wrong:
         raise checks.InputError(f"{path} is not read right. {' '.join(wrong)}")
@@ -130,7 +225,9 @@ def _frame_notes(tosses: list[Clean], refused: list[str]) -> list[str]:
 def _unpushed(toss: Clean, interval: float) -> int:
     """Number of leading frames before the body is pushed upwards: the frames may have missed the contact itself."""
     speed = np.diff(toss.position[:, 2]) / (interval * np.diff(toss.frame))
-    pushed = np.flatnonzero(np.diff(speed) > 1.0)  # [m/s] from frame to frame
+    change = np.diff(speed)
+    noise = 1.4826 * float(np.median(np.abs(change)))
+    pushed = np.flatnonzero(change > max(1.0, 6 * noise))  # [m/s] from frame to frame
     return int(pushed[0]) + 1 if len(pushed) else len(toss.frame)
 
 

@@ -1,7 +1,7 @@
 """Checks of a recording against mechanics: units and upward axis from free flight, the floor from ends of tosses."""
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,17 @@ UNLEVEL = 0.1  # share of the body's least extent: heights of rest farther apart
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: `wrong` if the recording cannot be used as read; `remedy` names the option that helps."""
+    """One finding: `wrong` if the recording cannot be used as read; `remedy` names the option that helps.
+
+    change: the fields of `Conventions` that this option sets
+    decided: False if the recording does not show what was checked
+    """
 
     text: str
     wrong: bool = False
     remedy: str = ""
+    change: dict[str, str] = field(default_factory=dict)
+    decided: bool = True
 
     def __str__(self) -> str:
         return self.text + (f" Give {self.remedy}." if self.remedy else "")
@@ -55,11 +61,12 @@ def check_fall(acceleration: NDArray, error: float, conventions: Conventions) ->
         row = ", ".join(f"{value:.3g}" for value in acceleration)
         return [Finding(f"The tosses do not start in free flight: they accelerate by ({row}) m/s^2.", wrong=True)]
     if axis != 2 or acceleration[2] > 0:
-        up = {0: "x", 1: "y", 2: "z"}[axis]
-        if acceleration[axis] > 0:
-            text = f"The body falls along +{up}: the {up} axis points down, which is not supported; turn it."
-            return [Finding(text, wrong=True)]
-        return [Finding(f"The body falls along -{up}, not along -z.", True, f"--up {up}")]
+        # The body falls along an axis of the converted frame: which axis of the recorder is that?
+        name, sign = "xyz"[axis], "-" if acceleration[axis] > 0 else ""
+        if conventions.up not in (None, "z"):
+            return [Finding(f"The body does not fall along -{conventions.up}.", True, "another --up")]
+        text = f"The body falls along {'+' if sign else '-'}{name}, not along -z."
+        return [Finding(text, True, f"--up={sign}{name}" if sign else f"--up {name}", {"up": sign + name})]
     doubt = SURE * error / GRAVITY if np.isfinite(error) else 0.0
     if abs(size / GRAVITY - 1) <= np.clip(doubt, SLACK, 0.5):
         band = f" ± {error:.2g}" if np.isfinite(error) else ""
@@ -69,16 +76,23 @@ def check_fall(acceleration: NDArray, error: float, conventions: Conventions) ->
         else:
             note = "" if off < 0.005 * GRAVITY else ", which it may well be: it shows no better than that"
         return [Finding(f"Free flight falls at {size:.3f}{band} m/s^2 (9.81 is usual){note}.")]
-    ratio = size / GRAVITY
-    for unit, metres in LENGTHS.items():
-        if abs(ratio * metres / LENGTHS[conventions.units] - 1) <= SLACK:
-            text = f"Free flight falls at {size:.4g} m/s^2: positions are in {unit}."
-            return [Finding(text, True, f"--units {unit}")]
-    for unit, seconds in TIMES.items():
-        if abs(ratio * (TIMES[conventions.time_unit] / seconds) ** 2 - 1) <= 2 * SLACK:
-            text = f"Free flight falls at {size:.4g} m/s^2: times are in {unit}."
-            return [Finding(text, True, f"--time-unit {unit}")]
-    return [Finding(f"Free flight falls at {size:.4g} m/s^2, which no usual unit explains.", True, "--units or --rate")]
+    return [_unit_finding(size, conventions)]
+
+
+def _unit_finding(size: float, conventions: Conventions) -> Finding:
+    """The units of length and time in which a fall at `size` [m/s^2], as converted now, is one at 9.81 m/s^2."""
+    for time_unit, seconds in sorted(TIMES.items(), key=lambda each: each[0] != conventions.time_unit):
+        for unit, metres in sorted(LENGTHS.items(), key=lambda each: each[0] != conventions.units):
+            slack = SLACK if time_unit == conventions.time_unit else 2 * SLACK
+            ratio = size / GRAVITY * metres / conventions.metres * (conventions.seconds / seconds) ** 2
+            if abs(ratio - 1) <= slack:
+                change = {"units": unit, "time_unit": time_unit}
+                change = {name: value for name, value in change.items() if getattr(conventions, name) != value}
+                what = {"units": f"positions are in {unit}", "time_unit": f"times are in {time_unit}"}
+                remedy = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in change.items())
+                text = " and ".join(what[name] for name in change)
+                return Finding(f"Free flight falls at {size:.4g} m/s^2: {text}.", True, remedy, change)
+    return Finding(f"Free flight falls at {size:.4g} m/s^2, which no usual unit explains.", True, "--units or --rate")
 
 
 def check_size(body: Body, tosses: list[Clean]) -> list[Finding]:
@@ -106,7 +120,8 @@ def lowest(body: Body, position: NDArray, quaternion: NDArray) -> tuple[NDArray,
 
 def floor_height(body: Body, tosses: list[Clean]) -> tuple[float, float]:
     """Height of the floor [m], from the lowest corner at the ends of the tosses, and its spread."""
-    ends = np.array([np.median(lowest(body, toss.position[-5:], toss.quaternion[-5:])[0]) for toss in tosses])
+    resting = [toss for toss in tosses if toss.rests] or tosses
+    ends = np.array([np.median(lowest(body, toss.position[-5:], toss.quaternion[-5:])[0]) for toss in resting])
     return float(np.median(ends)), float(np.percentile(ends, 90) - np.percentile(ends, 10))
 
 

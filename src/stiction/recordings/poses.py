@@ -1,6 +1,6 @@
 """Clean poses on a regular grid of frames from one raw toss: units, axes, time stamps, gaps, outliers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,11 +8,33 @@ from scipy.spatial.transform import Rotation
 
 from stiction.basics import checks
 from stiction.bodies.rotations import turns_in_plane
-from stiction.recordings.readers import RawToss, checked_interval
+from stiction.recordings.raw import RawToss
+from stiction.recordings.readers import checked_interval
 
 LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
+NAMES = {
+    "m": "metres", "cm": "centimetres", "mm": "millimetres", "in": "inches",
+    "s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds",
+}  # fmt: skip
 ANGLES = {"rad": 1.0, "deg": np.pi / 180}
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+# Conventions that are detected where they are not given or stated, the usual ones first.
+ALLOWED = {
+    "units": tuple(LENGTHS),
+    "time_unit": tuple(TIMES),
+    "quaternion": ("wxyz", "xyzw"),
+    "up": ("z", "y", "x", "-z", "-y", "-x"),
+}
+# Quaternions that turn each axis upwards.
+_HALF = 0.5**0.5
+UPRIGHT = {
+    "y": (_HALF, _HALF, 0.0, 0.0),
+    "x": (_HALF, 0.0, -_HALF, 0.0),
+    "-z": (0.0, 1.0, 0.0, 0.0),
+    "-y": (_HALF, -_HALF, 0.0, 0.0),
+    "-x": (_HALF, 0.0, _HALF, 0.0),
+}
+FRAME_INTERVALS = 2e-4, 0.2  # [s] of usual recorders
 FEWEST = 20  # frames of a toss
 LONGEST_GAP = 10  # frames
 MOST_FRAMES = 10_000_000  # of a toss
@@ -20,11 +42,11 @@ MOST_FRAMES = 10_000_000  # of a toss
 
 @dataclass(frozen=True)
 class Conventions:
-    """Units, axes and other conventions of a recorder.
+    """Units, axes and other conventions of a recorder. Those that are None are taken from the file or detected.
 
     units, time_unit: of positions and time stamps
     quaternion: order of the components
-    up: axis that points up
+    up: axis that points up, such as "y" or "-y"
     mirror: "x" or "y": positions are from a left-handed frame, mirrored along this axis, orientations are not
     inverse: quaternions turn world into body axes; in a planar recording, angles turn z towards x
     angle: unit of the angles of a planar recording
@@ -32,10 +54,10 @@ class Conventions:
     interval: between frames [s]; None: measured
     """
 
-    units: str = "m"
-    time_unit: str = "s"
-    quaternion: str = "wxyz"
-    up: str = "z"
+    units: str | None = None
+    time_unit: str | None = None
+    quaternion: str | None = None
+    up: str | None = None
     mirror: str = ""
     inverse: bool = False
     angle: str = "rad"
@@ -43,15 +65,39 @@ class Conventions:
     interval: float | None = None
 
     def __post_init__(self) -> None:
-        checks.choice("units", self.units, tuple(LENGTHS))
-        checks.choice("time unit", self.time_unit, tuple(TIMES))
-        checks.choice("quaternion", self.quaternion, ("wxyz", "xyzw"))
-        checks.choice("up", self.up, ("z", "y", "x"))
+        for name, allowed in ALLOWED.items():
+            if getattr(self, name) is not None:
+                checks.choice(name.replace("_", " "), getattr(self, name), allowed)
         checks.choice("mirror", self.mirror, ("", "x", "y"))
         checks.flag("inverse", self.inverse)
         if self.floor is not None:
             checks.scalar("floor [m]", self.floor)
         checks.choice("angle", self.angle, tuple(ANGLES))
+
+    def settled(self, stated: dict[str, str]) -> tuple["Conventions", set[str]]:
+        """Conventions without None: as given, as the file states, or the usual ones; and the names of the latter."""
+        open_ = {name for name in ALLOWED if getattr(self, name) is None}
+        known = {name: stated.get(name, ALLOWED[name][0]) for name in open_}
+        return replace(self, **known), open_ - set(stated)  # type: ignore[arg-type]
+
+    @property
+    def metres(self) -> float:
+        """Metres in a unit of length."""
+        return LENGTHS[self.units or "m"]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in a unit of time."""
+        return TIMES[self.time_unit or "s"]
+
+    def words(self) -> dict[str, str]:
+        """The conventions that can be detected, in words."""
+        return {
+            "up": f"{self.up or 'z'} up",
+            "units": NAMES[self.units or "m"],
+            "time_unit": f"times in {NAMES[self.time_unit or 's']}",
+            "quaternion": f"quaternions {', '.join(self.quaternion or 'wxyz')}",
+        }
 
 
 @dataclass
@@ -61,6 +107,7 @@ class Clean:
     frame: numbers of the frames that are there, shape (n,)
     recorded: velocities as the recorder gave them, (n, 6), or None
     stamped: whether frames are known from time stamps, not only counted
+    rests: whether it ends at rest, as far as is known
     notes: numbers of frames that were left out, by reason
     mended: numbers of other corrections, by name
     """
@@ -73,6 +120,7 @@ class Clean:
     group: int
     held_out: bool
     stamped: bool = True
+    rests: bool = True
     notes: dict[str, int] = field(default_factory=dict)
     mended: dict[str, int] = field(default_factory=dict)
 
@@ -87,22 +135,34 @@ def frame_interval(raw: list[RawToss], conventions: Conventions, stated: float |
         return checked_interval("interval [s]", conventions.interval)
     if stated is not None:
         return stated
-    gaps = [np.diff(toss.time[np.isfinite(toss.time)]) for toss in raw if toss.time is not None]
-    gaps = np.concatenate([np.empty(0), *gaps])
-    gaps = gaps[gaps > 0]
+    gaps = _stamp_gaps(raw)
     if not len(gaps):
         raise checks.InputError("The recording has no increasing time stamps; give the frame rate with --rate.")
     # Stamps are rounded, and a gap may span several frames: the mean over all of them is not affected by either.
     frames = np.round(gaps / float(np.median(gaps)))
     near = frames <= LONGEST_GAP
-    interval = float(gaps[near].sum() / frames[near].sum()) * TIMES[conventions.time_unit]
-    return checked_interval("The time stamps", interval)
+    return checked_interval("The time stamps", float(gaps[near].sum() / frames[near].sum()) * conventions.seconds)
+
+
+def _stamp_gaps(raw: list[RawToss]) -> NDArray[np.float64]:
+    """All positive differences of consecutive stamps."""
+    found = [np.diff(toss.time[np.isfinite(toss.time)]) for toss in raw if toss.time is not None]
+    gaps = np.concatenate([np.empty(0), *found])
+    return gaps[gaps > 0]
+
+
+def detect_time_unit(raw: list[RawToss], interval: float | None) -> str:
+    """The unit in which frames are `interval` [s] apart, or at a usual rate; seconds if there is none."""
+    low, high = FRAME_INTERVALS if interval is None else (interval / 30, interval * 30)
+    gaps = _stamp_gaps(raw)
+    gap = float(np.median(gaps)) if len(gaps) else 0.0
+    return next((unit for unit, seconds in TIMES.items() if low <= gap * seconds <= high), "s")
 
 
 def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
     """Convert one toss to metres, z up, w x y z, frames on a grid; drop what is missing, doubled or an outlier."""
     position, quaternion = _converted(raw.pose, conventions)
-    frame = _frames(raw, conventions, interval)
+    frame = frame_numbers(raw, conventions, interval)
     length = np.linalg.norm(quaternion, axis=1)
     keep = np.isfinite(position).all(axis=1) & np.isfinite(quaternion).all(axis=1) & (frame >= 0)
     left_out = {"missing": ~keep, "doubled": keep.copy()}
@@ -125,20 +185,22 @@ def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
     q[1:] *= np.where(np.cumprod(np.sign((q[1:] * q[:-1]).sum(axis=1))) < 0, -1.0, 1.0)[:, np.newaxis]
     velocity = None if raw.velocity is None else raw.velocity[at]
     stamped = raw.time is not None
-    return Clean(raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, stamped, notes)
+    return Clean(
+        raw.name, frame[at] - start, position[at], q, velocity, raw.group, raw.held_out, stamped, raw.rests, notes
+    )
 
 
 def _converted(pose: NDArray, conventions: Conventions) -> tuple[NDArray, NDArray]:
     if pose.shape[1] == 3:
         return _in_plane(pose, conventions)
-    position = LENGTHS[conventions.units] * pose[:, :3]
-    quaternion = pose[:, 3:] if conventions.quaternion == "wxyz" else pose[:, [6, 3, 4, 5]]
+    position = conventions.metres * pose[:, :3]
+    quaternion = pose[:, [6, 3, 4, 5]] if conventions.quaternion == "xyzw" else pose[:, 3:]
     if conventions.inverse:
         quaternion = quaternion * [1.0, -1.0, -1.0, -1.0]
     if conventions.mirror:
         position = position * [-1.0 if conventions.mirror == axis else 1.0 for axis in "xyz"]
-    if conventions.up != "z":
-        turn = {"y": (0.5**0.5, 0.5**0.5, 0.0, 0.0), "x": (0.5**0.5, 0.0, -(0.5**0.5), 0.0)}[conventions.up]
+    if conventions.up not in (None, "z"):
+        turn = UPRIGHT[conventions.up]
         world = Rotation.from_quat(turn, scalar_first=True)
         position = world.apply(np.nan_to_num(position, nan=0.0)) + np.where(np.isfinite(position), 0.0, np.nan)
         quaternion = _product(np.array(turn), quaternion)
@@ -148,7 +210,7 @@ def _converted(pose: NDArray, conventions: Conventions) -> tuple[NDArray, NDArra
 def _in_plane(pose: NDArray, conventions: Conventions) -> tuple[NDArray, NDArray]:
     """Positions and quaternions of (x, z, angle), shape (n, 3)."""
     x, z, angle = pose.T
-    length, sense = LENGTHS[conventions.units], -1.0 if conventions.inverse else 1.0
+    length, sense = conventions.metres, -1.0 if conventions.inverse else 1.0
     position = length * np.stack([-x if conventions.mirror == "x" else x, np.zeros_like(x), z], axis=1)
     return position, turns_in_plane(sense * ANGLES[conventions.angle] * angle)
 
@@ -160,11 +222,11 @@ def _product(a: NDArray, b: NDArray) -> NDArray:
     return b @ table.T
 
 
-def _frames(raw: RawToss, conventions: Conventions, interval: float) -> NDArray[np.int64]:
+def frame_numbers(raw: RawToss, conventions: Conventions, interval: float) -> NDArray[np.int64]:
     """Frame numbers (n,); -1 where there is no time stamp."""
     if raw.time is None:
         return np.arange(len(raw.pose))
-    time = raw.time * TIMES[conventions.time_unit]
+    time = raw.time * conventions.seconds
     known = np.isfinite(time)
     if not known.any():
         return np.arange(len(raw.pose))

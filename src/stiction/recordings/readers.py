@@ -1,14 +1,13 @@
-"""Files of recorded poses: CSV, Parquet, .npz and MCAP, read into plain arrays as they stand.
+"""Files of recorded poses, read into plain arrays as they stand: dispatch, .npz, and tables with our column names.
 
-To read another file format, write a function from a path and a `Request` to `RawTosses`, and add a line to `FORMATS`.
-To read another dialect of CSV, add a line to `DIALECTS` in data/tables.py.
+To read another file format, write a function from a path and a `Request` to `RawFile`, and add a line to `FORMATS`. To
+read the export of another tracker, add a line to `DIALECTS` in recordings/trackers.py; other delimiters of CSV files
+are in data/tables.py.
 """
 
-import io
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks, files
-from stiction.basics.environment import needs
 from stiction.data.tables import read_columns, rows_by_value
+from stiction.recordings.bags import read_mcap, size_of_mcap
+from stiction.recordings.raw import IN_PLANE, IN_SPACE, RawFile, RawToss, Request
+from stiction.recordings.trackers import DIALECTS, dialect_of
 
 LARGEST = 2 * 10**9  # bytes of one file, unpacked: third-party files are measured before they are read
 FARTHEST = 1e12  # in any unit: positions beyond count as missing
@@ -31,74 +32,45 @@ PLANAR = {
     "z": ("z", "pos_z", "pz", "position_z", "height", "y", "pos_y", "py", "position_y"),
     "angle": ("angle", "theta", "phi", "alpha", "rotation", "orientation", "rot", "angle_rad", "angle_deg"),
 }
-# Messages for a body and a file that do not match.
-IN_PLANE = (
-    "holds poses in a plane (x, z and an angle), but the body moves in space: give a planar one, --body rectangle:X,Z."
-)
-IN_SPACE = (
-    "holds poses in space (x, y, z and quaternions), but a rectangle moves in a plane: give a body that moves in "
-    "space, such as --body box:X,Y,Z."
-)
+_REMEDIES = {
+    ".db3": "convert the bag to MCAP with `ros2 bag convert`.",
+    ".bag": "convert the bag of ROS 1 to MCAP with `mcap convert`.",
+    ".c3d": "export poses of rigid bodies as CSV or TSV instead of markers.",
+}
 
 
-@dataclass(frozen=True, eq=False)
-class RawToss:
-    """One toss as recorded; rows may be missing (NaN), units and conventions are the recorder's.
-
-    time: None where only the frame rate is known, shape (n,)
-    pose: position and quaternion in the recorder's order, shape (n, 7); of a planar recording x, z, angle, shape (n, 3)
-    velocity: linear and angular, if recorded, shape (n, 6)
-    """
-
-    name: str
-    time: NDArray[np.float64] | None
-    pose: NDArray[np.float64]
-    velocity: NDArray[np.float64] | None = None
-    group: int = -1
-    held_out: bool = False
-
-
-RawTosses = tuple[list[RawToss], float | None]  # tosses, and the frame interval [s] if the file states it
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to read from a file.
-
-    columns: names of columns, by ours
-    topic: of an MCAP file; None: the only one
-    planar: poses are x, z and an angle
-    """
-
-    columns: dict[str, str]
-    topic: str | None = None
-    planar: bool = False
-
-
-def read_raw(path: Path, request: Request) -> RawTosses:
-    """All tosses in a file or in the files of a folder, and the frame interval [s] if a file states it."""
+def read_raw(path: Path, request: Request) -> RawFile:
+    """All tosses in a file or in the files of a folder."""
     with reading(path):
-        suffixes = ", ".join(FORMATS)
-        if path.is_dir():
-            found = sorted(file for file in path.iterdir() if file.suffix in FORMATS)
-            if not found:
-                raise checks.InputError(f"{path} holds no recording; readable are files {suffixes}.")
-        elif not path.is_file():
-            raise checks.InputError(f"There is no recording {path}.")
-        elif path.suffix not in FORMATS:
-            raise checks.InputError(f"{path} is no recording; readable are files {suffixes}.")
-        else:
-            found = [path]
-        tosses: list[RawToss] = []
-        interval = None
-        for file in found:
-            more, interval = FORMATS[file.suffix].read(file, request)
-            tosses += more
+        found = [(file, FORMATS[file.suffix].read(file, request)) for file in _recordings_at(path)]
+    last = found[-1][1]
+    for file, each in found:
+        if each.stated != last.stated:
+            raise checks.InputError(f"{file} states other conventions than {found[-1][0]}: import them one by one.")
+    tosses = [replace(toss, alone=len(each.tosses) == 1) for _, each in found for toss in each.tosses]
     for toss in tosses:
         toss.pose[~(np.abs(toss.pose) < FARTHEST)] = np.nan
         if toss.time is not None and (np.abs(toss.time[np.isfinite(toss.time)]) > 1e19).any():
             raise checks.InputError(f"{path}: {toss.name} has time stamps beyond 1e+19, which no recorder writes.")
-    return tosses, interval
+    interval = None if last.interval is None else checked_interval(f"{path}: the frame interval [s]", last.interval)
+    return replace(last, tosses=tosses, interval=interval)
+
+
+def _recordings_at(path: Path) -> list[Path]:
+    suffixes = ", ".join(FORMATS)
+    if path.is_dir():
+        found = sorted(file for file in path.iterdir() if file.suffix in FORMATS)
+        found = [file for file in found if file.suffix != ".txt" or dialect_of(file) is not None]
+        if not found:
+            remedy = _REMEDIES[".db3"] if any(path.glob("*.db3")) else f"readable are files {suffixes}."
+            raise checks.InputError(f"{path} holds no recording; {remedy}")
+        return found
+    if not path.is_file():
+        raise checks.InputError(f"There is no recording {path}.")
+    if path.suffix not in FORMATS:
+        remedy = _REMEDIES.get(path.suffix, f"readable are files {suffixes}.")
+        raise checks.InputError(f"{path} is no recording that can be read; {remedy}")
+    return [path]
 
 
 @contextmanager
@@ -130,11 +102,17 @@ def checked_interval(name: str, value: float) -> float:
 # NumPy archives
 
 
-def _read_npz(path: Path, request: Request) -> RawTosses:
+def _read_npz(path: Path, request: Request) -> RawFile:
     """Tosses in an .npz file; `split`, numbers or words, marks those that are held out; `dt` is the interval [s]."""
+    _check_nameless(path, request)
     data = files.read_arrays(path)
     interval = checked_interval(f"{path}: dt [s]", data["dt"]) if "dt" in data else None  # type: ignore[arg-type]
-    return (_planar_tosses if request.planar else _tosses_in_space)(path, data), interval
+    return RawFile((_planar_tosses if request.planar else _tosses_in_space)(path, data), interval)
+
+
+def _check_nameless(path: Path, request: Request) -> None:
+    if request.name is not None:
+        raise checks.InputError(f"{path} does not name bodies: leave out --object.")
 
 
 def _tosses_in_space(path: Path, data: dict[str, NDArray[Any]]) -> list[RawToss]:
@@ -188,8 +166,19 @@ def _planar_tosses(path: Path, data: dict[str, NDArray[Any]]) -> list[RawToss]:
 # Tables
 
 
-def _read_table(path: Path, request: Request) -> RawTosses:
-    """A CSV or Parquet file with one row a frame; a column `toss` separates tosses."""
+def _read_text(path: Path, request: Request) -> RawFile:
+    """A text file: the export of a tracker, recognised by its first lines, or else a table with our column names."""
+    dialect = None if request.planar or request.columns else dialect_of(path)
+    if dialect is not None:
+        return replace(dialect.read(path, request), format=dialect.name)
+    if path.suffix not in (".csv", ".tsv"):
+        raise checks.InputError(f"{path} is not in a form that is read; text files are read as exported by {EXPORTS}.")
+    return _read_table(path, request)
+
+
+def _read_table(path: Path, request: Request) -> RawFile:
+    """A table with one row a frame; a column `toss` separates tosses."""
+    _check_nameless(path, request)
     table, planar = read_columns(path), request.planar
     wanted = tuple(PLANAR) if planar else POSE
     names = {name: name for name in (*wanted, *VELOCITY, "time", "toss")}
@@ -202,7 +191,8 @@ def _read_table(path: Path, request: Request) -> RawTosses:
     if missing:
         raise checks.InputError(
             f"{path} has no column {', '.join(missing)}; it has {', '.join(table)}: map them, such as "
-            f"--columns {'x=pos_x,angle=phi' if planar else 'x=pos_x,qw=rot_w'}."
+            f"--columns {'x=pos_x,angle=phi' if planar else 'x=pos_x,qw=rot_w'}"
+            f"{'' if planar else f', or export it as one of {EXPORTS}'}."
         )
     pose = np.stack([table[names[name]] for name in wanted], axis=1)
     time = table.get(names["time"])
@@ -213,7 +203,7 @@ def _read_table(path: Path, request: Request) -> RawTosses:
     for number, rows in rows_by_value(toss):
         parts = (None if part is None else part[rows] for part in (time, pose, velocity))
         result.append(RawToss(f"{path.stem}[{number:g}]", *parts))  # type: ignore[arg-type]
-    return result, None
+    return RawFile(result, stated={"quaternion": "wxyz"})
 
 
 def _planar_names(table: dict[str, NDArray]) -> dict[str, str]:
@@ -229,43 +219,6 @@ def _has(table: dict[str, NDArray], names: tuple[str, ...]) -> bool:
     return any(column.lower() in names for column in table)
 
 
-# MCAP
-
-
-def _read_mcap(path: Path, request: Request) -> RawTosses:
-    """One toss: JSON messages of a pose topic (foxglove.PoseInFrame or geometry_msgs/PoseStamped as JSON)."""
-    if request.planar:
-        raise checks.InputError(f"{path} {IN_SPACE}")
-    try:
-        from mcap.reader import NonSeekingReader
-    except ImportError as error:
-        raise checks.InputError(needs(f"Reading {path}", "mcap")) from error
-    rows, seen = [], set()
-    with path.open("rb") as stream:  # from front to back: an index may point to chunks that were not measured
-        for _schema, channel, message in NonSeekingReader(stream).iter_messages(topics=request.topic):
-            seen.add((channel.topic, channel.message_encoding))
-            if channel.message_encoding == "json":
-                rows += [(message.log_time * 1e-9, *pose) for pose in _poses(json.loads(message.data))]
-    if not rows:
-        topics = ", ".join(f"{name} ({encoding})" for name, encoding in sorted(seen)) or "none"
-        wanted = request.topic or "any"
-        raise checks.InputError(f"{path} has no poses in JSON messages on topic {wanted}; it has {topics}.")
-    if len({name for name, _ in seen}) > 1:
-        raise checks.InputError(f"{path} has several topics, {', '.join(sorted(t for t, _ in seen))}: give --topic.")
-    data = checks.numbers(f"{path}: the poses", rows)
-    return [RawToss(path.stem, data[:, 0] - data[0, 0], data[:, 1:])], None
-
-
-def _poses(message: Any) -> Iterator[tuple[float, ...]]:
-    """The pose in a decoded message, if it has one; quaternions as w, x, y, z."""
-    pose = message.get("pose", message) if isinstance(message, dict) else None
-    if isinstance(pose, dict) and "pose" in pose:  # with covariance
-        pose = pose["pose"]
-    if isinstance(pose, dict) and {"position", "orientation"} <= set(pose):
-        p, q = pose["position"], pose["orientation"]
-        yield p["x"], p["y"], p["z"], q["w"], q["x"], q["y"], q["z"]
-
-
 # Sizes of files once they are unpacked
 
 
@@ -275,7 +228,7 @@ def _check_size(file: Path) -> None:
     unpacked_size = FORMATS[file.suffix].unpacked_size if file.suffix in FORMATS else None
     if size <= LARGEST and unpacked_size is not None:
         try:
-            size = max(size, unpacked_size(file))
+            size = max(size, unpacked_size(file, LARGEST))
         except checks.InputError:
             raise
         except Exception as error:
@@ -284,7 +237,7 @@ def _check_size(file: Path) -> None:
         raise checks.InputError(f"{file} would unpack to more than {LARGEST / 1e9:g} GB, the most that is read.")
 
 
-def _size_of_parquet(file: Path) -> int:
+def _size_of_parquet(file: Path, most: int) -> int:
     from pyarrow import parquet
 
     about = parquet.read_metadata(file)
@@ -292,54 +245,24 @@ def _size_of_parquet(file: Path) -> int:
     return max(8 * about.num_rows * max(about.num_columns, 1), stated)  # a few bytes may encode many equal rows
 
 
-def _size_of_mcap(file: Path) -> int:
-    """Bytes of all chunks; each is unpacked and counted, since the size in its header may be wrong."""
-    try:
-        from mcap.records import Chunk
-        from mcap.stream_reader import StreamReader
-    except ImportError:  # which the reader reports
-        return 0
-    total = 0
-    with file.open("rb") as stream:
-        for record in StreamReader(stream, emit_chunks=True, record_size_limit=file.stat().st_size).records:
-            if isinstance(record, Chunk):
-                total += _unpacked(record.compression, record.data, LARGEST - total)
-            if total > LARGEST:
-                break
-    return total
-
-
-def _unpacked(compression: str, data: bytes, most: int) -> int:
-    """Length of compressed data, counted no further than a little beyond `most`."""
-    if compression == "zstd":
-        import zstandard
-
-        if zstandard.frame_content_size(data) > most:
-            return most + 1
-        stream: Any = zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data))
-    elif compression == "lz4":
-        import lz4.frame
-
-        stream = lz4.frame.open(io.BytesIO(data))
-    else:
-        return len(data)
-    total = 0
-    while total <= most and (piece := stream.read(2**20)):
-        total += len(piece)
-    return total
-
-
 @dataclass(frozen=True)
 class Format:
-    """A file format; unpacked_size: bytes of a compressed file once it is unpacked, counted before it is read."""
+    """A file format.
 
-    read: Callable[[Path, Request], RawTosses]
-    unpacked_size: Callable[[Path], int] | None = None
+    unpacked_size: bytes of a compressed file once it is unpacked, counted up to a limit before it is read
+    """
+
+    read: Callable[[Path, Request], RawFile]
+    unpacked_size: Callable[[Path, int], int] | None = None
 
 
+EXPORTS = ", ".join(dialect.name for dialect in DIALECTS)
 FORMATS = {
-    ".csv": Format(_read_table),
+    ".csv": Format(_read_text),
+    ".tsv": Format(_read_text),
+    ".txt": Format(_read_text),
+    ".tum": Format(_read_text),
     ".parquet": Format(_read_table, _size_of_parquet),
     ".npz": Format(_read_npz),
-    ".mcap": Format(_read_mcap, _size_of_mcap),
+    ".mcap": Format(read_mcap, size_of_mcap),
 }
