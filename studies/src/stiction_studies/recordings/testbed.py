@@ -63,13 +63,14 @@ from stiction_studies.study import Study, kept
 
 SOON = 0.15  # [s] from the first touch on: the short horizon of forecasts
 FRESH = 20  # throws that are forecast
+PROCESSES = 2  # that work on sets at the same time
 SETTINGS = IdentifySettings(residual=False, effects=False, regions=False, progress=False)
 _TEXT = [
     "Parts of four shapes were thrown in MuJoCo, Bullet and DART, with soft and stiff contact, and recorded with the "
-    "noise of a tracker. `stiction.identify` was given the recordings and a part that is 1.5 % too small, 6 % too light "
-    "in its inertia and whose centre of mass is off by 2 to 3 mm. The true friction and restitution were measured in the "
-    f"simulator that threw the part: of a plate that slides at {SPEED} m/s under its own weight, and of a drop at "
-    f"{IMPACT_SPEED:g} m/s.",
+    "noise of a tracker. `stiction.identify` was given the recordings and a part that is 1.5 % too small, with an "
+    "inertia 6 % too low and a centre of mass that is off by 2 to 3 mm along each axis. The true friction and "
+    "restitution were measured in the simulator that threw the part: of a plate that slides at "
+    f"{SPEED} m/s under its own weight, and of drops at {IMPACT_SPEED:g} m/s.",
     f"{FRESH} fresh throws of each part were then forecast by the law that was found, by MuJoCo and by Coulomb's law "
     "without bounce, all fitted to the same recordings with the same minimiser.",
 ]
@@ -166,7 +167,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     sets = QUICK if quick else SETS
     with bar("Sets of tosses", len(sets)) as shown:
         figures = []
-        for found in _all_figures(sets, 3 if quick else FRESH, seed, study.folder / "sets", 1 if quick else 2):
+        for found in _all_figures(sets, 3 if quick else FRESH, seed, study.folder / "sets"):
             figures.append(found)
             shown.advance()
     rows = list(zip(sets, figures))
@@ -176,17 +177,11 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     study.finish(section, content, testbed_tables.columns(rows), "scipy", "mujoco", "pybullet", "dartpy")
 
 
-def _all_figures(
-    sets: Sequence[TossSet], fresh: int, seed: int, folder: Path, processes: int
-) -> Iterator[dict[str, Any]]:
+def _all_figures(sets: Sequence[TossSet], fresh: int, seed: int, folder: Path) -> Iterator[dict[str, Any]]:
     """Yield the figures of each set, in order."""
-    measure = partial(_kept_figures, fresh, folder, commit())
     seeds = [1000 * seed + number for number in range(len(sets))]
-    if processes == 1:
-        yield from map(measure, sets, seeds)
-        return
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(measure, sets, seeds)
+    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(partial(_kept_figures, fresh, folder, commit()), sets, seeds)
 
 
 def _kept_figures(fresh: int, folder: Path, version: str | None, one: TossSet, seed: int) -> dict[str, Any]:

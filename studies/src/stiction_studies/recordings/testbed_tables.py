@@ -51,22 +51,15 @@ def offs(rows: Rows, quantity: str, chosen: Callable[[Any], bool] = lambda one: 
 
 def coverage_table(rows: Rows) -> Table:
     """Return how often intervals hold the truth."""
-    lines = []
-    for quantity, name in NAMES.items():
-        lines.append([name, *_coverage(offs(rows, quantity))])
-        if quantity == "friction":
-            for what, same in (("the same in all directions", True), ("by direction", False)):
-                lines.append([f"- {what}", *_coverage(offs(rows, quantity, lambda one, same=same: is_round(one) == same))])
+    lines = [[name, *_coverage(offs(rows, quantity))] for quantity, name in NAMES.items()]
+    groups = {"same in all directions": is_round, "by direction": lambda one: not is_round(one)}
+    lines[1:1] = [[f"friction, {name}", *_coverage(offs(rows, "friction", chosen))] for name, chosen in groups.items()]
     note = (
-        "Answers are counted by components: three of a centre of mass. Where friction depends on the direction of slip, an "
-        "interval holds it if it meets the range over all directions."
+        f"{len(rows)} sets. Answers are counted by components: a centre of mass has three. Where friction depends on "
+        "the direction of slip, an interval holds it if it meets the range over all directions."
     )
-    return Table(
-        f"Intervals that hold the truth, of {len(rows)} sets",
-        ["", "answers", "not observed", "in 68 %", "in 95 %", "median error / stated"],
-        lines,
-        note,
-    )
+    columns = ["", "answers", "not observed", "in 68 %", "in 95 %", "median error / stated"]
+    return Table("Intervals that hold the truth", columns, lines, note)
 
 
 def is_round(one: Any) -> bool:
@@ -96,10 +89,10 @@ def forecast_table(rows: Rows) -> Table:
         lines.append(cells)
     columns = [f"{what}, {when}" for when in ("0.15 s", "whole") for what in ("position", "rotation", "best in")]
     note = (
-        "Means over sets of the mean errors of 20 fresh throws, from the first touch on for 0.15 s, and until rest: position "
-        "in % of the part's width. Best in: number of sets with the least position error."
+        f"Means over {len(figures)} sets of the mean errors of fresh throws, up to 0.15 s after the first touch and "
+        "until rest: position in % of the part's width. Best in: number of sets with the least position error."
     )
-    return Table(f"Forecasts of fresh throws, {len(figures)} sets", ["", *columns], lines, note)
+    return Table("Forecasts of fresh throws", ["", *columns], lines, note)
 
 
 def coarse_table(rows: Rows) -> Table:
