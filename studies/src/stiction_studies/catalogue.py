@@ -45,6 +45,10 @@ STUDIES = {
     "chain": Entry("a three-link chain swings to the ground; its last link has a learned law", ("dartpy", "mujoco")),
     "robot": Entry("a quadruped with learned feet stands and walks for a minute", ("mujoco",)),
     "robots": Entry("models of Gymnasium, dm_control and robosuite on our floor", ("dartpy", "mujoco")),
+    "testbed": Entry(
+        "identification of parts thrown in MuJoCo, Bullet and DART: coverage and forecasts",
+        ("mujoco", "pybullet", "dartpy"),
+    ),
     "tosses": Entry("our law and simulators, all fitted to recorded tosses (--data)"),
 }
 ORDER = (*STUDIES, "square", "elbow")  # sections of the page; `tosses` writes the last two as well

@@ -41,6 +41,8 @@ def study_function(name: str) -> Callable[..., None]:
             from stiction_studies.robots.robot import run
         case "robots":
             from stiction_studies.robots.robots import run
+        case "testbed":
+            from stiction_studies.recordings.testbed import run
         case "tosses":
             from stiction_studies.recordings.toss_sets import run
         case _:

@@ -17,6 +17,7 @@ from scipy.spatial.transform import Rotation
 from stiction.basics import checks
 from stiction.basics.environment import needs
 from stiction.bodies.body import Body
+from stiction.bodies.faces import shrunk
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
 from stiction.laws.law import GRAVITY
@@ -29,6 +30,7 @@ try:
 except ImportError as error:
     raise ImportError(needs("stiction_studies.engines.bullet_engine", "pybullet")) from error
 
+HULL_MARGIN = 0.001  # radius of the ball that Bullet sweeps over a hull [m]
 _KEEP = -1  # for a parameter of Bullet: its default
 
 
@@ -162,8 +164,7 @@ class BulletEngine(Engine):
 
     def mesh(self, body: Body, starts: Motion, friction: float, setting: Setting) -> BulletWorld:
         def add(client: _Client) -> int:
-            vertices = (body.vertices - body.com).tolist()
-            return client.createMultiBody(body.mass, client.createCollisionShape(pybullet.GEOM_MESH, vertices=vertices))
+            return _add_hull(client, body, body.vertices)
 
         return _free_body(body, starts, friction, setting, add)
 
@@ -198,9 +199,13 @@ class BulletEngine(Engine):
 
         def create(client: _Client) -> int:
             _add_ground(client, step, Coefficients(1.0, 1.0, 1.0), bounces=True)
-            number = _add_box(client, body)
             damping = -float(np.expm1(-drag))  # Bullet's is the share of the velocity that is lost in a second
-            _set_dynamics(client, number, -1, np.diag(body.inertia), coefficients, damping=damping)
+            if body.shape == "box":
+                number, threshold = _add_box(client, body), _KEEP
+            else:  # Bullet sweeps a ball over a hull
+                number, threshold = _add_hull(client, body, shrunk(body.vertices, HULL_MARGIN)), 0.0
+            inertia = np.diag(body.inertia)
+            _set_dynamics(client, number, -1, inertia, coefficients, damping=damping, threshold=threshold)
             return number
 
         with closing(BulletWorld(_starts(to_motion(body, states)), create, fresh=False)) as world:
@@ -308,6 +313,12 @@ def _add_box(client: _Client, body: Body) -> int:
     half, place = (np.array(body.size) / 2).tolist(), (-body.com).tolist()
     shape = client.createCollisionShape(pybullet.GEOM_BOX, halfExtents=half, collisionFramePosition=place)
     return client.createMultiBody(body.mass, shape)
+
+
+def _add_hull(client: _Client, body: Body, vertices: NDArray[np.float64]) -> int:
+    """Add the hull of these vertices (n, 3) with its frame at the centre of mass, and return its number."""
+    corners = (vertices - body.com).tolist()
+    return client.createMultiBody(body.mass, client.createCollisionShape(pybullet.GEOM_MESH, vertices=corners))
 
 
 def _add_part(client: _Client, part: Part, contact: Coefficients) -> int:

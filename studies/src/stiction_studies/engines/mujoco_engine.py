@@ -1,5 +1,6 @@
 """MuJoCo with its own contact: single bodies, tosses, scenes, and any model from given joint positions."""
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, cast
@@ -21,7 +22,8 @@ try:
 except ImportError as error:
     raise ImportError(needs("stiction_studies.engines.mujoco_engine", "mujoco")) from error
 
-SUBSTEPS = 4  # time steps of a toss between two frames
+SUBSTEPS = 4  # time steps of a toss between two frames, at least
+COARSEST = 0.002  # time step of a toss, at most [s]
 
 
 class MujocoWorld(World):
@@ -78,8 +80,7 @@ class MujocoEngine(Engine):
         return MujocoWorld(scene(body, np.full(2, friction), setting), _full_states(starts))
 
     def mesh(self, body: Body, starts: Motion, friction: float, setting: Setting) -> MujocoWorld:
-        asset = f'<asset><mesh name="hull" vertex="{_text(body.vertices - body.com)}" inertia="shell"/></asset>'
-        geoms = '<geom type="mesh" mesh="hull"/>'
+        geoms, asset = '<geom type="mesh" mesh="hull"/>', _hull_asset(body.vertices - body.com)
         return MujocoWorld(_free_body(body, friction, setting, geoms, asset), _full_states(starts))
 
     def spheres(self, body: Body, starts: Motion, friction: float, setting: Setting) -> MujocoWorld:
@@ -89,9 +90,10 @@ class MujocoEngine(Engine):
     def toss(
         self, body: Body, states: State, steps: int, setting: Setting, contact: Mapping[str, float], drag: float = 0.0
     ) -> Poses:
-        model = mujoco.MjModel.from_xml_string(tossed_box(body, setting, contact))
+        substeps = max(SUBSTEPS, math.ceil(setting.timestep / COARSEST))
+        model = mujoco.MjModel.from_xml_string(tossed_body(body, setting, contact, substeps))
         damp(model, drag)
-        return rolled(model, states, steps)
+        return rolled(model, states, steps, substeps)
 
     def run_scene(self, scene: Scene, steps: int, every: int) -> NDArray[np.float64]:
         model = mujoco.MjModel.from_xml_string(scene_mjcf(scene, self.options))
@@ -106,28 +108,33 @@ def posed(model_text: str, angles: NDArray[np.float64]) -> MujocoWorld:
     return MujocoWorld(model_text, np.hstack([np.zeros((len(angles), 1)), angles, still]))
 
 
-# Tosses of a box.
+# Tosses.
 
 
-def tossed_box(body: Body, setting: Setting, contact: Mapping[str, float]) -> str:
-    """Return the MJCF of a box above the ground, and of the contact pair that they make.
+def tossed_body(body: Body, setting: Setting, contact: Mapping[str, float], substeps: int = SUBSTEPS) -> str:
+    """Return the MJCF of a box or a convex mesh above the ground, and of the contact pair that they make.
 
     setting: time between two frames [s], and gravity
     contact: coefficients of sliding `friction` and of `torsion` [m]; `time_constant` [s], `damping_ratio`: solref
     """
+    if body.shape == "box":
+        shape, asset = f'type="box" size="{_text(np.array(body.size) / 2)}"', ""
+    else:
+        shape, asset = 'type="mesh" mesh="hull"', _hull_asset(body.vertices)
     friction, solref = contact["friction"], [contact["time_constant"], contact["damping_ratio"]]
     return _mjcf(
-        f'timestep="{setting.timestep / SUBSTEPS:.17g}" gravity="{_text(setting.gravity)}" cone="elliptic"',
+        f'timestep="{setting.timestep / substeps:.17g}" gravity="{_text(setting.gravity)}" cone="elliptic"',
         '<geom name="ground" type="plane" size="0 0 1"/>',
         f"""<body name="body">
           <freejoint/>
           <inertial pos="{_text(body.com)}" mass="{body.mass:.17g}" fullinertia="{_full_inertia(body)}"/>
-          <geom name="body" type="box" size="{_text(np.array(body.size) / 2)}"/>
+          <geom name="body" {shape}/>
         </body>""",
         f"""<contact>
           <pair geom1="ground" geom2="body" condim="4" solref="{_text(solref)}"
                 friction="{_text([friction, friction, contact["torsion"]])} 0 0"/>
         </contact>""",
+        asset,
     )
 
 
@@ -137,14 +144,14 @@ def damp(model: Any, drag: float) -> None:
     model.dof_damping[3:6] = drag * model.body_inertia[1].mean()
 
 
-def rolled(model: Any, states: State, steps: int) -> Poses:
+def rolled(model: Any, states: State, steps: int, substeps: int = SUBSTEPS) -> Poses:
     """Return the poses of the one free body of a model at the start and after each of `steps` frames."""
     start = _full_states(
         Motion(states.position, states.quaternion, np.hstack([states.velocity, states.angular_velocity]))
     )
-    found, _ = rollout.rollout(model, mujoco.MjData(model), start, nstep=max(1, steps * SUBSTEPS))
+    found, _ = rollout.rollout(model, mujoco.MjData(model), start, nstep=max(1, steps * substeps))
     found = np.asarray(cast(Any, found))
-    frames = np.concatenate([start[:, np.newaxis, :8], found[:, SUBSTEPS - 1 :: SUBSTEPS, :8][:, :steps]], axis=1)
+    frames = np.concatenate([start[:, np.newaxis, :8], found[:, substeps - 1 :: substeps, :8][:, :steps]], axis=1)
     return frames[..., 1:4], frames[..., 4:8]
 
 
@@ -220,6 +227,11 @@ def _free_body(body: Body, friction: float, setting: Setting, geoms: str, asset:
         </body>""",
         before=f'<size memory="200M"/>{default}{asset}',  # enough for a thousand contacts
     )
+
+
+def _hull_asset(vertices: NDArray[np.float64]) -> str:
+    """Return the MJCF of the convex mesh "hull" with these vertices (n, 3)."""
+    return f'<asset><mesh name="hull" vertex="{_text(vertices)}" inertia="shell"/></asset>'
 
 
 def _full_inertia(body: Body) -> str:

@@ -92,8 +92,9 @@ class Engine(ABC):
     def toss(
         self, body: Body, states: State, steps: int, setting: Setting, contact: Mapping[str, float], drag: float = 0.0
     ) -> Poses:
-        """Return the poses of the body frame of a box, tossed from each state (n,), at the start and after each frame.
+        """Return the poses of the body frame, tossed from each state (n,), at the start and after each frame.
 
+        body: a box or a convex hull; in Bullet, the principal axes of its inertia are its axes
         setting: time between two frames [s], and gravity
         contact: the contact parameters that the simulator offers, by name
         drag: rate at which velocity and spin decay [1/s]

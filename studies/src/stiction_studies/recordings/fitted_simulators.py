@@ -131,12 +131,12 @@ class SysidRival:
     """
 
     def __init__(self, body: Body, com, setting: Setting, width: float, *, drag: float = 0.0) -> None:
-        from stiction_studies.engines.mujoco_engine import SUBSTEPS, damp, tossed_box
+        from stiction_studies.engines.mujoco_engine import SUBSTEPS, damp, tossed_body
         from stiction_studies.engines.mujoco_sysid import Identification
 
         self.gravity, self.drag, self.width = np.array(setting.gravity), drag, width
         self.body = body.reshaped(com=com + 1e-3 * width, rounding=0.0)  # not at the origin, see Identification
-        scene = tossed_box(self.body, setting, {p.name: p.start for p in CONTACT[MUJOCO]})
+        scene = tossed_body(self.body, setting, {p.name: p.start for p in CONTACT[MUJOCO]})
         after = functools.partial(damp, drag=drag)
         self.found = Identification(scene, _numbers(body), ["body"], self._differences, SUBSTEPS, after=after)
 
