@@ -17,6 +17,7 @@ from stiction.basics.splits import folds
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane
 from stiction.fit.gauss_newton import Parameter, Solution, clustered_mean, jackknife_errors, named
+from stiction.fit.slides import SlidingFriction, measure_slides, sliding_friction
 from stiction.fit.toss_objective import (
     STAGES,
     Progress,
@@ -110,11 +111,13 @@ class LawType:
     fixed: parameters that are not fitted, and their values
     memory: sub-impacts in which an impact builds up; 1: friction acts at once
     shape: proportions of the inertia and their standard errors, not to be fitted; None: as free flight shows them
+    sliding: friction as slides show it, or None
     """
 
     fixed: dict[str, float] = field(default_factory=dict)
     memory: int = INCREMENTS
     shape: Shape | None = None
+    sliding: SlidingFriction | None = None
 
 
 @dataclass(frozen=True)
@@ -126,6 +129,7 @@ class Fitted:
     gravity: [m/s^2] and its standard error
     shape: proportions of the inertia that free flight shows
     slowed: drag and the lean of gravity, as far as flights show them
+    sliding: friction as slides show it, or None
     """
 
     body: Body
@@ -136,6 +140,7 @@ class Fitted:
     gravity: tuple[float, float]
     shape: Shape = field(default_factory=dict)
     slowed: Shape = field(default_factory=dict)
+    sliding: SlidingFriction | None = None
 
     @property
     def values(self) -> dict[str, float]:
@@ -154,7 +159,7 @@ class Fitted:
 
     def material(self, changes: Values) -> ImpactMaterial:
         """Return the contact, with some parameters changed."""
-        return build_material({**self.values, **changes}, self.memory)
+        return build_material({**self.values, **changes}, self.body.mass * self.gravity[0], self.memory)
 
     def law(self, timestep: float, changes: Values | None = None) -> ImpactLaw:
         """Return the law, with some parameters changed."""
@@ -188,7 +193,7 @@ def fit_law(
     fixed |= {name: value for name, (value, _) in shape.items()}
     gravity, com, slowed = _flights(tosses, body, fixed)
     fixed = (OUT_OF_PLANE if body.planar else NO_LEVER) | {name: value for name, (value, _) in slowed.items()} | fixed
-    contact = heavy_parameters(body) if body.planar else law_parameters()
+    contact = heavy_parameters(body) if body.planar else law_parameters(law.sliding)
     parameters = [p for p in body_parameters(body, *com) + contact if p.name not in fixed]
     solution = fit(
         law_model(body, {"gravity": gravity[0], **fixed}, law.memory),
@@ -201,7 +206,7 @@ def fit_law(
     )
     if start is not None:
         solution = replace(solution, losses=start.solution.losses + solution.losses)
-    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed)
+    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed, law.sliding)
 
 
 def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple[float, float], Com, Shape]:
@@ -273,14 +278,17 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     """Fit laws of several types to tosses and choose among them."""
     early = {}
     shape = {} if body.planar else inertia_told(tosses, body)
+    gravity, (com, _), _ = _flights(tosses, body, {name: value for name, (value, _) in shape.items()})
+    at_rest = body.reshaped(com=com, rounding=body.rounding)
+    sliding = sliding_friction(measure_slides(tosses, at_rest, gravity[0]))
     for memory, name in ((INCREMENTS, "friction builds up"), (1, "friction at once")):
-        law = LawType(memory=memory, shape=shape)
+        law = LawType(memory=memory, shape=shape, sliding=sliding)
         early[name] = fit_law(
             tosses, body, law, stages=STAGES[:EARLY], errors=False, progress=partial(report, name.capitalize())
         )
     losses = {name: float(found.losses(tosses, STAGES[EARLY - 1]).mean()) for name, found in early.items()}
     best = early[min(losses, key=lambda name: losses[name])]
-    law = LawType(memory=best.memory, shape=shape)
+    law = LawType(memory=best.memory, shape=shape, sliding=sliding)
     last = fit_law(tosses, body, law, stages=STAGES[EARLY:], start=best, progress=partial(report, "Last stage"))
     with_bounce = _settled(tosses, last, refit(tosses, body, law, "Refits", report), {"impacts": losses})
     value, error = with_bounce.fitted.found("restitution")
@@ -306,7 +314,7 @@ def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, An
     now = float(fitted.losses(tosses).mean())
     if min(found) < now:
         start = refits.fits[int(np.argmin(found))]
-        law = LawType(fitted.fixed, fitted.memory, fitted.shape)
+        law = LawType(fitted.fixed, fitted.memory, fitted.shape, fitted.sliding)
         other = fit_law(tosses, fitted.body, law, stages=STAGES[EARLY:], start=start)
         fitted = other if other.losses(tosses).mean() < now else fitted
     errors = np.maximum(fitted.solution.errors, refits.errors(len(tosses)))
