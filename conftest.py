@@ -3,7 +3,7 @@
 
 import os
 
-# Tests run side by side, so that each is to have one thread for arrays and trees; said before these are imported.
+# Tests run side by side, so each gets one thread for arrays and trees; set before NumPy and others are imported.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 

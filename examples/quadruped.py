@@ -29,7 +29,8 @@ while sim.data.time < seconds:
 
 for name in FEET:
     contact = sim.contacts[name]
+    evaluations = contact.total_evaluations / max(1, contact.steps)
     print(
-        f"{name}: {contact.steps:,} steps in contact, {contact.asked / max(1, contact.steps):.1f} evaluations each, "
+        f"{name}: {contact.steps:,} steps in contact, {evaluations:.1f} evaluations each, "
         f"{contact.unsolved} unsolved, {contact.outside} outside of the training range"
     )

@@ -55,23 +55,23 @@ def _contacts() -> dict[str, np.ndarray]:
 def _given(rng: np.random.Generator, counts: Counts, folder: Path) -> DataSet:
     """Contacts as arrays, or in a file."""
     parts: dict[str, Any] = dict(_contacts())
-    told = []
+    change = []
     for _ in range(rng.integers(0, 3)):
         name = str(rng.choice(list(parts)))
         if rng.uniform() < 0.1 and name in ("impulse", "mode", "throw"):
             parts.pop(name)
-            told.append(f"no {name}")
+            change.append(f"no {name}")
         else:
             parts[name], what = odd_array(rng, parts[name])
-            told.append(f"{name}: {what}")
+            change.append(f"{name}: {what}")
     how: dict[str, Any] = {}
     if rng.uniform() < 0.2:
         how["timestep"] = float(rng.choice(NUMBERS))
     if rng.uniform() < 0.2:
         how["gravity"] = odd_array(rng, np.array([0, 0, -9.81]))[0]
-    told = ", ".join([*told, *map(str, how)]) or "whole"
+    change = ", ".join([*change, *map(str, how)]) or "whole"
     suffix = str(rng.choice(["", "npz", "parquet"]))
-    counts.trying(f"contacts {suffix}: {told}")
+    counts.trying(f"contacts {suffix}: {change}")
     if not suffix:
         return instances(_BODY, **parts, **how)
     sink = io.BytesIO()
@@ -82,7 +82,7 @@ def _given(rng: np.random.Generator, counts: Counts, folder: Path) -> DataSet:
     data = sink.getvalue()
     if rng.uniform() < 0.2:
         data, what = damaged(rng, data)
-        counts.trying(f"contacts {suffix}: {told}, {what}")
+        counts.trying(f"contacts {suffix}: {change}, {what}")
     path = folder / f"a.{suffix}"
     path.write_bytes(data)
     return read_instances_file(path, _BODY, **how)
@@ -114,10 +114,10 @@ def _changed(rng: np.random.Generator, counts: Counts, folder: Path) -> DataSet:
     _whole().save(out)
     shard = out / f"shard-{rng.integers(2):05d}.parquet"
     manifest = json.loads((out / "manifest.json").read_text())
-    told = "whole"
+    change = "whole"
     match rng.integers(4):
         case 0:
-            data, told = damaged(rng, shard.read_bytes())
+            data, change = damaged(rng, shard.read_bytes())
             shard.write_bytes(data)
         case 1:
             table = pyarrow.parquet.read_table(shard)
@@ -131,7 +131,7 @@ def _changed(rng: np.random.Generator, counts: Counts, folder: Path) -> DataSet:
             except (pa.ArrowException, ValueError, TypeError):
                 table, what = table.drop_columns([name]), "gone"
             pyarrow.parquet.write_table(table, shard)
-            told = f"{name}: {what}"
+            change = f"{name}: {what}"
         case 2:
             holder, path = manifest, []
             while isinstance(holder, dict | list) and len(holder):
@@ -142,13 +142,13 @@ def _changed(rng: np.random.Generator, counts: Counts, folder: Path) -> DataSet:
                     holder[key] = odd[rng.integers(len(odd))]
                     break
                 holder = holder[key]
-            told = f"{'.'.join(path)} changed"
+            change = f"{'.'.join(path)} changed"
         case _:
-            data, told = damaged(rng, (out / "manifest.json").read_bytes())
+            data, change = damaged(rng, (out / "manifest.json").read_bytes())
             (out / "manifest.json").write_bytes(data)
-    if told != "whole" and rng.uniform() < 0.8 and (out / "manifest.json").stat().st_size:
+    if change != "whole" and rng.uniform() < 0.8 and (out / "manifest.json").stat().st_size:
         _make_right(out, manifest, shard)
-    counts.trying(f"data set, {told}")
+    counts.trying(f"data set, {change}")
     return DataSet(out)
 
 

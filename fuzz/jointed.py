@@ -50,21 +50,21 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
         folder = Path(name)
         part, recording = _part(), "npz"
         if rng.uniform() < 0.4:
-            text, told = _changed_part(rng)
+            text, change = _changed_part(rng)
             (folder / "a.xml").write_bytes(text)
-            counts.trying(f"part: {told}")
+            counts.trying(f"part: {change}")
             part = JointedPart.read(folder / "a.xml")
             data = _FILES[recording](np.random.default_rng(0), _whole())[0]
         else:
             recording = str(rng.choice(list(_FILES)))
-            data, told = _FILES[recording](rng, _whole())
+            data, change = _FILES[recording](rng, _whole())
             if rng.uniform() < 0.3:
                 data, what = damaged(rng, data)
-                told += f", {what}"
+                change += f", {what}"
         (folder / f"a.{recording}").write_bytes(data)
-        counts.trying(f"{recording}: {told}")
+        counts.trying(f"{recording}: {change}")
         tosses = read_jointed(folder / f"a.{recording}", part)
-        counts.trying(f"{recording}, prepared: {told}")
+        counts.trying(f"{recording}, prepared: {change}")
         ready = prepare(tosses, part)
         if not all(np.isfinite(toss.qpos).all() for toss in (*ready.fitted.tosses, *ready.held_out.tosses)):
             raise AssertionError("a pose is not finite")
@@ -89,16 +89,16 @@ def _whole() -> np.ndarray:
 
 
 def _changed_part(rng: np.random.Generator) -> tuple[bytes, str]:
-    text, told = _ELBOW.read_text(), []
+    text, change = _ELBOW.read_text(), []
     for _ in range(rng.integers(1, 3)):
         old, new = _EDITS[rng.integers(len(_EDITS))]
         text = text.replace(old, new)
-        told.append(f"{old} -> {new:.60}")
+        change.append(f"{old} -> {new:.60}")
     data = text.encode()
     if rng.uniform() < 0.3:
         data, what = damaged(rng, data)
-        told.append(what)
-    return data, "; ".join(told)
+        change.append(what)
+    return data, "; ".join(change)
 
 
 def _npz(rng: np.random.Generator, poses: np.ndarray) -> tuple[bytes, str]:

@@ -50,15 +50,15 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
     originals = _originals()
     name, text, tensors = originals[rng.integers(len(originals))]
     tensors = dict(tensors)
-    told = [name]
+    change = [name]
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         if rng.uniform() < 0.5 and tensors:
-            told.append(_change_tensor(rng, tensors))
+            change.append(_change_tensor(rng, tensors))
         else:
             text, what = _change_text(rng, text)
-            told.append(what)
+            change.append(what)
     data, what = _change_bytes(rng, modelfile.to_file(text, tensors))
-    counts.trying("; ".join([*told, what]))
+    counts.trying("; ".join([*change, what]))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "law.safetensors")
         path.write_bytes(data)

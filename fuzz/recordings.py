@@ -14,15 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+import stiction
 from fuzz import tables
 from fuzz.counts import Counts
 from fuzz.damage import NUMBERS, damaged, odd_array
 from stiction import Body
 from stiction.basics.files import digest
-from stiction.recordings.folder import load_recordings, save_recordings
-from stiction.recordings.importing import import_recordings
-from stiction.recordings.poses import Conventions
-from stiction.recordings.tosses import Recordings
+from stiction.recordings import Conventions, Recordings, read
 from toss_files import RATE, record
 
 _BODY = Body.box((0.1, 0.1, 0.1), 0.37)
@@ -49,15 +47,15 @@ def case(rng: np.random.Generator, counts: Counts) -> None:
         if kind == "folder":
             _check(_imported(rng, counts, folder))
             return
-        data, told = _KINDS[kind](rng)
+        data, change = _KINDS[kind](rng)
         if rng.uniform() < 0.3:
             data, what = damaged(rng, data)
-            told += f", {what}"
+            change += f", {what}"
         suffix = str(rng.choice(["csv", "parquet", "npz", "mcap"])) if rng.uniform() < 0.05 else kind
         (folder / f"a.{suffix}").write_bytes(data)
-        how, told_how = _conventions(rng)
-        counts.trying(f"{kind} as {suffix}: {told}; {told_how}")
-        _check(import_recordings(folder / f"a.{suffix}", _BODY, how))
+        how, options_text = _conventions(rng)
+        counts.trying(f"{kind} as {suffix}: {change}; {options_text}")
+        _check(read(folder / f"a.{suffix}", _BODY, how))
 
 
 def _check(found: Recordings) -> None:
@@ -114,7 +112,7 @@ def _parquet(rng: np.random.Generator) -> tuple[bytes, str]:
 def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:
     from mcap.writer import CompressionType, Writer
 
-    sink, told = io.BytesIO(), "whole"
+    sink, change = io.BytesIO(), "whole"
     packed = CompressionType(int(rng.choice([kind.value for kind in CompressionType])))
     writer = Writer(sink, compression=packed, use_chunking=bool(rng.uniform() < 0.8))
     writer.start()
@@ -126,27 +124,27 @@ def _mcap(rng: np.random.Generator) -> tuple[bytes, str]:
         text = json.dumps({"pose": pose}).encode()
         if odd and k == at:
             text = _MESSAGES[rng.integers(len(_MESSAGES))]
-            told = f"message {text[:60]!r}"
+            change = f"message {text[:60]!r}"
         if large and k == at:
-            text, told = b" " * 3 * 10**7, "a large message of nothing"
+            text, change = b" " * 3 * 10**7, "a large message of nothing"
         time = int(k / RATE * 1e9) if rng.uniform() > 0.01 else int(rng.integers(2**63))
         writer.add_message(channels[int(rng.uniform() < 0.002)], time, text, time)
     writer.finish()
-    return sink.getvalue(), f"{told}, {packed.name}"
+    return sink.getvalue(), f"{change}, {packed.name}"
 
 
 def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordings:
     """A folder as `stiction import` writes it, changed, with a recomputed digest."""
-    save_recordings(_whole(), folder / "set")
+    stiction.recordings.save(_whole(), folder / "set")
     manifest = json.loads((folder / "set" / "manifest.json").read_text())
     table = pyarrow.parquet.read_table(folder / "set" / "recordings.parquet")
-    told = "whole"
+    change = "whole"
     for _ in range(rng.integers(1, 3)):
         if rng.uniform() < 0.5:
             name = str(rng.choice(list(manifest)))
             odd = (None, -1, 0, 1e300, "x", [], {}, [0], ["x"] * 3, [[0]], True, 10**400, [1e300] * 3, [None] * 3)
             manifest[name] = odd[rng.integers(len(odd))]
-            told = f"{name} = {str(manifest[name])[:40]}"
+            change = f"{name} = {str(manifest[name])[:40]}"
         elif table.num_rows:
             name = str(rng.choice(table.column_names))
             column, what = odd_array(rng, table.column(name).to_numpy())
@@ -155,7 +153,7 @@ def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordi
             except (pa.ArrowException, ValueError, TypeError):
                 table = table.drop_columns([name])
                 what = "gone"
-            told = f"{name}: {what}"
+            change = f"{name}: {what}"
     sink = io.BytesIO()
     pyarrow.parquet.write_table(table, sink)
     data = sink.getvalue()
@@ -163,8 +161,8 @@ def _imported(rng: np.random.Generator, counts: Counts, folder: Path) -> Recordi
         data, what = damaged(rng, data)
     (folder / "set" / "recordings.parquet").write_bytes(data)
     (folder / "set" / "manifest.json").write_text(json.dumps({**manifest, "sha256": digest(data)}))
-    counts.trying(f"folder: {told}")
-    return load_recordings(folder / "set")
+    counts.trying(f"folder: {change}")
+    return stiction.recordings.load(folder / "set")
 
 
 @functools.cache
@@ -173,7 +171,7 @@ def _whole() -> Recordings:
         path = Path(folder, "a.npz")
         states = _states()
         np.savez(path, states=states.reshape(-1, 13), offsets=np.arange(4) * 50, dt=1 / RATE)
-        return replace(import_recordings(path, _BODY), body=_BODY)
+        return replace(read(path, _BODY), body=_BODY)
 
 
 _KINDS: dict[str, Callable[..., Any]] = {

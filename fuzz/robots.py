@@ -10,8 +10,8 @@ from fuzz.random_models import random_model, started
 from fuzz.violations import BOUND
 from fuzz.worst_laws import LAWS, random_materials
 from stiction import Body, Material
-from stiction.mujoco.mjcf import body_of, mujoco
-from stiction.mujoco.simulation import Simulation
+from stiction.mujoco import Simulation, body_of
+from stiction.mujoco.mjcf import mujoco
 
 _STEPS = 20
 _ANY_BODY = Body.box((1.0, 1.0, 1.0), 1.0)

@@ -13,20 +13,20 @@ from fuzz.damage import odd_array
 
 def npz(rng: np.random.Generator, fields: dict[str, Any], largest: str) -> tuple[bytes, str]:
     """A damaged archive of these arrays. largest: the one that may claim to have many rows"""
-    fields, told = dict(fields), "whole"
+    fields, change = dict(fields), "whole"
     for _ in range(rng.integers(0, 3)):
         name = str(rng.choice(list(fields)))
         if rng.uniform() < 0.1 and len(fields) > 1:
             del fields[name]
-            told = f"no {name}"
+            change = f"no {name}"
         else:
             fields[name], what = odd_array(rng, fields[name])
-            told = f"{name}: {what}"
+            change = f"{name}: {what}"
     if rng.uniform() < 0.15:
         return _large_npz(rng, fields, largest), "claims to be large"
     sink = io.BytesIO()
     np.savez_compressed(sink, **fields)
-    return sink.getvalue(), told
+    return sink.getvalue(), change
 
 
 def _large_npz(rng: np.random.Generator, fields: dict[str, Any], largest: str) -> bytes:
@@ -50,55 +50,55 @@ def _large_npz(rng: np.random.Generator, fields: dict[str, Any], largest: str) -
 
 def _changed(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Columns of which some are missing, short or odd."""
-    columns, told = dict(columns), "whole"
+    columns, change = dict(columns), "whole"
     for _ in range(rng.integers(0, 3)):
         name = str(rng.choice(list(columns)))
         match rng.integers(4):
             case 0:
                 del columns[name]
-                told = f"no {name}"
+                change = f"no {name}"
             case 1:
                 column = np.atleast_1d(columns[name])  # it may be odd already
                 columns[name] = column[: rng.integers(len(column) + 1)]
-                told = f"{name} ends early"
+                change = f"{name} ends early"
             case _:
                 columns[name], what = odd_array(rng, columns[name])
-                told = f"{name}: {what}"
-    return columns, told
+                change = f"{name}: {what}"
+    return columns, change
 
 
 def csv(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[bytes, str]:
     """A damaged table as text."""
-    columns, told = _changed(rng, columns)
+    columns, change = _changed(rng, columns)
     names = list(columns)
     rows = max((np.size(column) for column in columns.values()), default=0)
     cells = [[str(value) for value in np.ravel(np.asarray(column))] for column in columns.values()]
     if names and rng.uniform() < 0.1:
         names[rng.integers(len(names))] = str(rng.choice([*names, "", "é", "a" * 5000, '"']))
-        told += ", other names"
+        change += ", other names"
     lines = [",".join(names)]
     lines += [",".join(column[k] if k < len(column) else "" for column in cells) for k in range(min(rows, 200))]
     if len(lines) > 2 and rng.uniform() < 0.2:
         odd = ("", ",,,", "x," * 50, "1e999," * 9, '"', "#", "\0", "NaN" + ",NaN" * 8, "1" * 4000)
         lines.insert(int(rng.integers(1, len(lines))), odd[rng.integers(len(odd))])
-        told += ", an odd line"
-    return "\n".join(lines).encode(errors="replace"), told
+        change += ", an odd line"
+    return "\n".join(lines).encode(errors="replace"), change
 
 
 def parquet(rng: np.random.Generator, columns: dict[str, Any]) -> tuple[bytes, str]:
     """A damaged table in Arrow's format."""
-    columns, told = _changed(rng, columns)
+    columns, change = _changed(rng, columns)
     if rng.uniform() < 0.1:  # many rows, which take no space in the file
         columns = {name: np.zeros(10**6) for name in list(columns)[:2]}
-        told = "many rows"
+        change = "many rows"
     arrays = {}
     for name, column in columns.items():
         try:
             arrays[name] = pa.array(np.asarray(column))
         except (pa.ArrowException, ValueError, TypeError):
             arrays[name] = pa.array([[1.0, None], None, []])
-            told += f", {name} as lists"
+            change += f", {name} as lists"
     shortest = min((len(array) for array in arrays.values()), default=0)
     sink = io.BytesIO()
     pyarrow.parquet.write_table(pa.table({name: array[:shortest] for name, array in arrays.items()}), sink)
-    return sink.getvalue(), told
+    return sink.getvalue(), change

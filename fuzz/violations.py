@@ -20,7 +20,7 @@ _DIRECTIONS = np.arange(32) * np.pi / 16
 def violations(contacts: _core.Contacts, p: np.ndarray, friction: np.ndarray | None = None) -> np.ndarray:
     """The greatest violations of impulses (n, 6), in the order of NAMES.
 
-    friction: (p_x, p_y, m_z, m_x, m_y) as a law told it (n, 5), of which each impulse has some share. What presses is
+    friction: (p_x, p_y, m_z, m_x, m_y) by the law (n, 5), of which each impulse is a share. What presses is
         what friction leaves; by default, the torques (m_x, m_y) of friction are those that its spin has.
     """
     record = contacts.record
@@ -75,11 +75,11 @@ def _normal_torques(record, p: np.ndarray, friction: np.ndarray | None) -> tuple
         lean = np.where(across > 0, spin * axis[:, 2] / np.where(across > 0, across, 1.0) ** 2, 0.0)
         own = -lean * axis[:, 0], -lean * axis[:, 1]
     else:
-        told = np.where(np.isfinite(friction).all(axis=1, keepdims=True), friction, 0.0)
-        told = told / np.maximum(np.abs(told).max(axis=1, keepdims=True), 1e-300)
+        scaled = np.where(np.isfinite(friction).all(axis=1, keepdims=True), friction, 0.0)
+        scaled = scaled / np.maximum(np.abs(scaled).max(axis=1, keepdims=True), 1e-300)
         acted = np.stack([p[:, 0], p[:, 1], spin], axis=1)
-        most = np.abs(told[:, :3]).argmax(axis=1)[:, np.newaxis]  # with the smallest rounding error
-        largest = np.take_along_axis(told, most, axis=1)
+        most = np.abs(scaled[:, :3]).argmax(axis=1)[:, np.newaxis]  # with the smallest rounding error
+        largest = np.take_along_axis(scaled, most, axis=1)
         share = np.take_along_axis(acted, most, axis=1) / np.where(largest != 0, largest, np.inf)
-        own = (share * told[:, 3:]).T
+        own = (share * scaled[:, 3:]).T
     return p[:, 3] - own[0] + centre[:, 2] * p[:, 1], p[:, 4] - own[1] - centre[:, 2] * p[:, 0]

@@ -1,6 +1,7 @@
 """Adversarial laws and extreme bodies."""
 
 from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def random_materials(body: Body, seed: int) -> MaterialLaw:
     scale, bounce = 10 ** rng.uniform(-3, 3), rng.choice([0.0, 0.0, 0.7])
     material = Material(
         scale, cosines=harmonics[0], sines=harmonics[1], speed=speed, load=load, viscosity=rng.uniform(0, 5),
-        cone=str(cone), limit=str(limit), restitution=Restitution(bounce),
+        cone=cast(Any, str(cone)), limit=cast(Any, str(limit)), restitution=Restitution(bounce),
     )  # fmt: skip
     return material.on(body)
 
@@ -60,7 +61,7 @@ def random_materials(body: Body, seed: int) -> MaterialLaw:
 def random_coulomb(body: Body, seed: int) -> MaterialLaw:
     """Coulomb friction from zero to the greatest allowed coefficient, rigid or soft."""
     rng = np.random.default_rng(seed)
-    cone, softness = str(rng.choice(["round", "box"])), 0.0
+    cone, softness = cast(Any, str(rng.choice(["round", "box"]))), 0.0
     return CoulombLaw(body, 10.0 ** rng.uniform(-6, 19.9, rng.integers(1, 3)), cone=cone, softness=softness)
 
 

@@ -71,7 +71,7 @@ _BUTTON = "const b = [...document.querySelectorAll('button')].find((b) => b.inne
 
 
 def errors(browser) -> list[str]:
-    """What the console has said of errors since the last time."""
+    """Errors that the console has shown since the last call."""
     return [entry["message"] for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
 
 

@@ -18,6 +18,11 @@ def motion_from(body: Body, quaternion, depth, twist) -> Motion:
     return Motion(position, np.array(quaternion, dtype=np.float64), np.array(twist, dtype=np.float64))
 
 
+def contacts_of(body: Body, position, quaternion, twist) -> _core.Contacts:
+    """Contacts at these positions of the centre of mass (n, 3), orientations (n, 4) and twists (n, 6)."""
+    return contacts_at(body, Motion(position, quaternion, twist), SETTING)
+
+
 def contacts_from(body: Body, quaternion, depth, twist) -> _core.Contacts:
     """Contacts of `body` in the given orientations with its lowest vertex `depth` below the ground, at given twists."""
     contacts = contacts_at(body, motion_from(body, quaternion, depth, twist), SETTING)
@@ -64,7 +69,7 @@ def _onto_ground(normal: np.ndarray) -> Rotation:
 
 
 def points_of(contacts: _core.Contacts) -> tuple[np.ndarray, np.ndarray]:
-    """The contact points of all contacts (m, 3) one after another, and where those of each begin (n,)."""
+    """The contact points of all contacts (m, 3) one after another, and the index of the first one of each (n,)."""
     points = np.concatenate([contacts.points(i) for i in range(len(contacts))])
     return points, np.r_[0, np.cumsum(contacts.record["count"])[:-1]]
 

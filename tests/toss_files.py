@@ -2,22 +2,25 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from stiction import Body, State, rollout
-from stiction.fit.toss_objective import SUBSTEPS
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 
 RATE = 148.0
+GRAVITY = (0.0, 0.0, -9.81)
 BODY = Body.box((0.1, 0.1, 0.1), 0.37, com=(0.0, 0.001, 0.005), inertia=np.eye(3) * 9e-4, rounding=0.002)
-LAW = ImpactLaw(
-    BODY,
-    ImpactMaterial(restitution=0.25, friction=0.22, friction_loaded=0.17, friction_load=8.0, friction_rise=0.05),
-    timestep=1 / RATE,
-    substeps=SUBSTEPS,
-)
+
+
+def impact_law(body: Body, *, timestep=1 / RATE, substeps=4, gravity=GRAVITY, drag=0.0, **material: Any) -> ImpactLaw:
+    """A law with restitution, in as many substeps as fits have."""
+    return ImpactLaw(body, ImpactMaterial(**material), timestep=timestep, substeps=substeps, gravity=gravity, drag=drag)
+
+
+LAW = impact_law(BODY, restitution=0.25, friction=0.22, friction_loaded=0.17, friction_load=8.0, friction_rise=0.05)
 
 
 def starts(count: int, seed: int) -> State:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 PACKAGES = {"stiction": "src/stiction", "stiction_studies": "studies/src/stiction_studies"}
 ENTRIES = ("rollout", "Simulation", "identify", "train")  # public names whose imports are counted
+PUBLIC = ("stiction", *(f"stiction.{name}" for name in ("cli", "dart", "gym", "mujoco", "paper", "recordings")))
 METHOD = re.compile(r"^\s+(?:[\w:<>,&*\s\[\]]+\s)?[~\w]+\([^;{]*\)\s*(?:const)?\s*(?:noexcept|override)?\s*[;{]")
 
 
@@ -36,6 +37,9 @@ def main() -> None:
         ("C++: lines / files", f"{lines(set(core) - set(unit_tests)):,} / {len(core) - len(unit_tests)}"),
         ("tests, Python: lines / files", f"{lines(tests):,} / {len(tests)}"),
     ]
+    tested = [f for f in files if re.match(r"(tests|fuzz|studies/tests)/.*py$|conftest.py", str(f.relative_to(root)))]
+    imported = [public for file in tested for public in imports(ast.parse(file.read_text()))]
+    rows.append(("imports in tests: internal / public", f"{imported.count(False)} / {imported.count(True)}"))
     sizes = [str(closure(root, name)) for name in ENTRIES]
     rows.append((f"modules loaded by {' / '.join(ENTRIES)}", " / ".join(sizes)))
     classes = sorted(((methods(c), c.name) for tree in trees.values() for c in nodes(tree, ast.ClassDef)), reverse=True)
@@ -68,6 +72,15 @@ def lines(files) -> int:
 
 def nodes(tree: ast.AST, kind: type) -> Iterator:
     return (node for node in ast.walk(tree) if isinstance(node, kind))
+
+
+def imports(tree: ast.AST) -> Iterator[bool]:
+    """Whether each name that is imported from stiction comes from a public module; `_core` is internal."""
+    for node in nodes(tree, ast.ImportFrom):
+        if node.module and node.module.split(".")[0] == "stiction":
+            yield from (node.module in PUBLIC and not alias.name.startswith("_") for alias in node.names)
+    for node in nodes(tree, ast.Import):
+        yield from (alias.name in PUBLIC for alias in node.names if alias.name.split(".")[0] == "stiction")
 
 
 def methods(node: ast.ClassDef) -> int:

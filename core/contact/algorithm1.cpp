@@ -1,11 +1,9 @@
 #include "contact/algorithm1.hpp"
 
-#include <cmath>
-#include <limits>
 #include <numbers>
 
 #include "contact/energy.hpp"
-#include "contact/normal_impulse.hpp"
+#include "contact/frictionless_lcp.hpp"
 #include "contact/static_impulse.hpp"
 
 namespace stiction {
@@ -104,8 +102,7 @@ Mode slide_patch(Contact& c, const Friction& p_f, double compliance) {
 }
 
 Friction within_reason(const Contact& c, const Friction& f) {
-    const auto size = [](const Vector& v) { return std::fabs(v.x) + std::fabs(v.y) + std::fabs(v.z); };
-    const double speed = size(c.velocity.linear) + c.diameter * size(c.velocity.angular);
+    const double speed = sum_of_sizes(c.velocity.linear) + c.diameter * sum_of_sizes(c.velocity.angular);
     const double forces = std::fabs(f.p_x) + std::fabs(f.p_y);
     const double torques = std::fabs(f.m_z) + std::fabs(f.m_x) + std::fabs(f.m_y);
     // Momentum is speed / mobility; both sides are multiplied so that nothing is divided.

@@ -5,13 +5,6 @@
 // and the mobility in this frame, and nothing else of the body or the ground.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "geometry/hull.hpp"
 #include "math/vectors.hpp"
 #include "friction/point_friction.hpp"
@@ -236,9 +229,9 @@ class ContactMemory : public std::enable_shared_from_this<ContactMemory> {
     Contacts all() { return {contacts_.data(), size_, *this}; }
     int size() const { return size_; }
     void clear() { size_ = 0; }
-    /// The contact after the last one, to be filled; `admit` makes it one of all.
+    /// The contact after the last one, to be filled; `append` makes it one of all.
     Contact& next() { return contacts_[size_]; }
-    void admit() { ++size_; }
+    void append() { ++size_; }
     /// Memory for the numbers of the vertices that touch in the next contact.
     std::int32_t* next_touching() { return touching_.data() + std::size_t(size_) * vertices_; }
 

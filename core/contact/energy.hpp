@@ -1,9 +1,7 @@
 // The guard on energy: contact never adds energy to a motion.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
+#include "math/vectors.hpp"
 
 namespace stiction {
 

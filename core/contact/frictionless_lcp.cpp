@@ -1,6 +1,5 @@
 #include "contact/frictionless_lcp.hpp"
 
-#include <cmath>
 #include <numeric>
 
 namespace stiction {

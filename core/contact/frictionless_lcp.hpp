@@ -18,12 +18,6 @@
 // search finds s, three numbers a link, as the minimum of a convex function.
 #pragma once
 
-#include <algorithm>
-#include <limits>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "contact/contact.hpp"
 #include "math/dense.hpp"
 
@@ -257,5 +251,11 @@ void solve_frictionless(const System& system, Targets targets, double compliance
     }
     sum_loads();
 }
+
+/// FrictionlessLCP, line 10 of Algorithm 1, for one body: the normal impulse after which every touching vertex separates at its
+/// target speed or faster. Patches of one or two vertices, and faces that press as a whole, have closed forms.
+///
+/// before: twist before the normal impulse; compliance: see Law
+Normal normal_impulse(const Contact& contact, const Twist& before, double compliance = 0.0, Targets targets = {});
 
 }  // namespace stiction

@@ -1,9 +1,6 @@
 // What a recorded step was: its mode, seen in the motion as the paper does it.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-
 #include "contact/contact.hpp"
 
 namespace stiction {

@@ -1,6 +1,6 @@
-#include "contact/normal_impulse.hpp"
+// The normal impulse of one body: closed forms, and the general methods of frictionless_lcp.hpp.
+#include "contact/frictionless_lcp.hpp"
 
-#include <cmath>
 #include <optional>
 
 namespace stiction {

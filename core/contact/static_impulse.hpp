@@ -57,11 +57,9 @@ inline Wrench stop_line(const Contact& c) {
     double v[6];
     write(c.velocity, v);
     for (int r = 0; r < 5; ++r) {
-        const double* s = rows.S[r];
-        const Twist t = W * Wrench{{s[0], s[1], s[2]}, {s[3], s[4], s[5]}};
-        const double t6[6] = {t.linear.x, t.linear.y, t.linear.z, t.angular.x, t.angular.y, t.angular.z};
+        write(W * wrench_from(rows.S[r]), SW[r]);
         x[r] = 0.0;
-        for (int k = 0; k < 6; ++k) SW[r][k] = t6[k], x[r] -= s[k] * v[k];
+        for (int k = 0; k < 6; ++k) x[r] -= rows.S[r][k] * v[k];
     }
     for (int r = 0; r < 5; ++r)
         for (int k = 0; k <= r; ++k) {
@@ -73,7 +71,7 @@ inline Wrench stop_line(const Contact& c) {
     double p[6] = {};
     for (int r = 0; r < 5; ++r)
         for (int k = 0; k < 6; ++k) p[k] += rows.S[r][k] * x[r];
-    return {{p[0], p[1], p[2]}, {p[3], p[4], p[5]}};
+    return wrench_from(p);
 }
 
 /// The impulse that stops the whole body, -M v1.
@@ -82,8 +80,7 @@ inline Wrench stop_body(const Contact& c) {
     const Vector& v = c.velocity.linear;
     const Vector& w = c.velocity.angular;
     const Tensor& I = W.angular;
-    const Tensor cofactors{I.yy * I.zz - I.yz * I.yz, I.xz * I.yz - I.xy * I.zz, I.xy * I.yz - I.xz * I.yy,
-                           I.xx * I.zz - I.xz * I.xz, I.xy * I.xz - I.xx * I.yz, I.xx * I.yy - I.xy * I.xy};
+    const Tensor cofactors = cofactors_of(I);
     const double determinant = I.xx * cofactors.xx + I.xy * cofactors.xy + I.xz * cofactors.xz;
     const auto stop = [](double speed, double mobility) { return mobility > 0.0 ? -speed / mobility : 0.0; };
     return {{stop(v.x, W.linear.x), stop(v.y, W.linear.y), stop(v.z, W.linear.z)},

@@ -1,9 +1,5 @@
 #include "friction/dantzig.hpp"
 
-#include <cmath>
-#include <limits>
-#include <memory>
-
 namespace stiction {
 namespace {
 
@@ -90,7 +86,7 @@ class Dantzig {
                 w[i] = 0.0, free[i] = true;
             return false;
         }
-        if (free[event]) {  // it has met a bound
+        if (free[event]) {  // it has reached a bound
             free[event] = false;
             const bool upper = std::fabs(high[event] - x[event]) < std::fabs(low[event] - x[event]);
             x[event] = upper ? high[event] : low[event];

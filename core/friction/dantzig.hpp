@@ -9,8 +9,6 @@
 // computation for nonpenetrating rigid bodies", 1994).
 #pragma once
 
-#include <vector>
-
 #include "math/dense.hpp"
 
 namespace stiction {

@@ -6,10 +6,7 @@
 // series, S and L are cubic splines. Outside of the speeds and loads that were seen, S and L keep their last value.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
+#include "math/vectors.hpp"
 
 namespace stiction {
 

@@ -1,8 +1,5 @@
 #include "friction/point_equations.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace stiction {
 
 void PointSystem::resize(int number, int others) {
@@ -40,50 +37,54 @@ void PointSystem::add_impulse(int row, double change) {
     for (int r = 0; r < A.rows(); ++r) w_[r] += change * column[r];
 }
 
-/// One projected Gauss-Seidel sweep. Of each point first n <- max(0, n - w_z / A_zz), then f <- P(f - r w_xy), with P the
-/// projection into the limit of friction at n; then the bounded rows. Velocities follow every change.
-void PointSystem::sweep() {
+/// Of each point the normal impulse, then friction: axis by axis in a box, together in a cone. Then the bounded rows.
+template <class Visit> void PointSystem::for_blocks(Visit visit) {
     for (int k = 0; k < size(); ++k) {
-        const int z = 3 * k;
-        add_impulse(z, std::max(0.0, x[z] - w_[z] / A[z][z]) - x[z]);
-        if (map(k).cone == Cone::BOX)
-            sweep_box(k);
-        else
-            sweep_cone(k);
+        visit(SingleRow{3 * k});
+        if (map(k).cone == Cone::ROUND) {
+            visit(FrictionOf{k});
+            continue;
+        }
+        for (int row = 3 * k + 1; row < 3 * k + 3; ++row)
+            if (moves(row)) visit(SingleRow{row});
     }
-    for (std::size_t k = 0; k < bounded.size(); ++k) {
-        const int row = static_cast<int>(3 * points.size() + k);
-        add_impulse(row, std::clamp(x[row] - w_[row] / A[row][row], bounded[k].low, bounded[k].high) - x[row]);
-    }
+    for (int row = 3 * size(); row < A.rows(); ++row) visit(SingleRow{row});
 }
 
-void PointSystem::sweep_box(int k) {
-    const int z = 3 * k;
-    const double stretch[2] = {map(k).stretch_x, map(k).stretch_y};
-    for (int d = 0; d < 2; ++d) {
-        const int row = z + 1 + d;
-        if (!moves(row)) continue;
-        const double t = x[row] - w_[row] / A[row][row], along = t > 0 ? -1.0 : 1.0;  // of slip
-        const double most = stretch[d] * limit(k, x[z], d == 0 ? along : 0.0, d == 0 ? 0.0 : along).size;
-        add_impulse(row, std::min(std::max(t, -most), most) - x[row]);
-    }
+inline double PointSystem::project(SingleRow block, double impulse) const {
+    const int row = block.row, k = row / 3, axis = row % 3;
+    if (row >= 3 * size()) return std::clamp(impulse, bounded[row - 3 * size()].low, bounded[row - 3 * size()].high);
+    if (axis == 0) return std::max(0.0, impulse);
+    const double slip = impulse > 0 ? -1.0 : 1.0, stretch = axis == 1 ? map(k).stretch_x : map(k).stretch_y;
+    const double most = stretch * limit(k, x[3 * k], axis == 1 ? slip : 0.0, axis == 1 ? 0.0 : slip).size;
+    return std::min(std::max(impulse, -most), most);
 }
 
-void PointSystem::sweep_cone(int k) {
-    const int z = 3 * k;
+/// In a cone: f / stretch - r stretch w, with which an ellipse becomes a circle. A row that cannot move has no friction.
+inline Along<double> PointSystem::relaxed(FrictionOf block) const {
+    const int k = block.point, row = 3 * k + 1;
     const double r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
-    double t[2] = {};
-    for (int d = 0; d < 2; ++d)
-        if (moves(z + 1 + d)) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
-    const double size = std::sqrt(t[0] * t[0] + t[1] * t[1]);
+    const auto along = [&](int d) { return moves(row + d) ? x[row + d] / stretch[d] - r * stretch[d] * w_[row + d] : 0.0; };
+    return {along(0), along(1)};
+}
+
+inline Along<double> PointSystem::project(FrictionOf block, Along<double> t) const {
+    const int k = block.point;
+    const double size = norm(t.x, t.y);
     double share = 0.0;
     if (size > 0.0) {
-        const double most = limit(k, x[z], -t[0] / size, -t[1] / size).size;
+        const double most = limit(k, x[3 * k], -t.x / size, -t.y / size).size;
         share = size > most ? most / size : 1.0;
     }
-    const double change[2] = {share * stretch[0] * t[0] - x[z + 1], share * stretch[1] * t[1] - x[z + 2]};
-    for (int d = 0; d < 2; ++d) add_impulse(z + 1 + d, change[d]);
+    return {share * map(k).stretch_x * t.x, share * map(k).stretch_y * t.y};
 }
+
+inline void PointSystem::move(FrictionOf block, Along<double> impulse) {
+    move(SingleRow{3 * block.point + 1}, impulse.x);
+    move(SingleRow{3 * block.point + 2}, impulse.y);
+}
+
+void PointSystem::sweep() { gauss_seidel_sweep(*this); }
 
 void PointEquations::find_reference_speeds() {
     const int first = 3 * size(), n = A.rows();
@@ -155,7 +156,7 @@ void PointEquations::add_derivative(int row, double value, int by) {
 void PointEquations::equations(int k) {
     const int z = 3 * k;
     slips_[k] = 0;
-    const double pushed = x[z] - w_[z] / A[z][z];  // the normal impulse that stops the point alone
+    const double pushed = relaxed(SingleRow{z});  // the normal impulse that stops the point alone
     // While derivatives are taken, it is as it was before: open or not.
     const bool closed = deriving_ ? unknown_index_[z] >= 0 : pushed > 0.0;
     if (closed) {
@@ -179,11 +180,9 @@ void PointEquations::cone_equations(int k, double pushed) {
     const int z = 3 * k;
     const double stiff = A[z][z], r = friction_gain(k), stretch[2] = {map(k).stretch_x, map(k).stretch_y};
     const bool mobile[2] = {moves(z + 1), moves(z + 2)};
-    double t[2] = {};
-    for (int d = 0; d < 2; ++d)
-        if (mobile[d]) t[d] = x[z + 1 + d] / stretch[d] - r * stretch[d] * w_[z + 1 + d];
-    const double size = std::sqrt(t[0] * t[0] + t[1] * t[1]);
-    const double along[2] = {size > 0.0 ? t[0] / size : 1.0, size > 0.0 ? t[1] / size : 0.0};
+    const Along<double> t = relaxed(FrictionOf{k});
+    const double size = norm(t.x, t.y);
+    const double along[2] = {size > 0.0 ? t.x / size : 1.0, size > 0.0 ? t.y / size : 0.0};
     const Limit most = limit(k, pushed, -along[0], -along[1]);
     slips_[k] = size > most.size;
     const double at_n = most.size + most.by_load * (x[z] - pushed);  // the limit at n, if that is not yet solved for
@@ -218,7 +217,7 @@ void PointEquations::box_equations(int k, double pushed) {
             fix(row, 0.0);
             continue;
         }
-        const double t = x[row] - w_[row] / A[row][row], side = t > 0 ? 1.0 : -1.0;
+        const double t = relaxed(SingleRow{row}), side = t > 0 ? 1.0 : -1.0;
         const double stretch = d == 0 ? map(k).stretch_x : map(k).stretch_y;
         const Limit most = limit(k, pushed, d == 0 ? -side : 0.0, d == 0 ? 0.0 : -side);
         if (std::fabs(t) > stretch * most.size) {
@@ -234,7 +233,7 @@ void PointEquations::box_equations(int k, double pushed) {
 /// A bounded row: at one of its bounds, or w = 0.
 void PointEquations::bounded_equation(int row) {
     const Bounds& bounds = bounded[row - 3 * size()];
-    const double alone = x[row] - w_[row] / A[row][row];
+    const double alone = relaxed(SingleRow{row});
     const bool at_rest = deriving_ ? unknown_index_[row] >= 0 : alone > bounds.low && alone < bounds.high;
     if (at_rest)
         set_velocity_zero(row);

@@ -2,13 +2,34 @@
 // equations that Newton's method solves.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
 #include "math/dense.hpp"
 #include "friction/friction_map.hpp"
 
 namespace stiction {
+
+/// One projected Gauss-Seidel sweep over a contact problem (Jean, "The non-smooth contact dynamics method", 1999). The rows of
+/// each block move together to
+///
+///     x <- P(x - r w),
+///
+/// with a relaxation r and the projection P into the limits of the block, and the velocities w = A x + b follow every change.
+///
+/// System: for_blocks(visit), in the order of the sweep; relaxed(block), which is x - r w; project(block, impulses);
+/// move(block, impulses), which sets x and updates w
+template <class System> inline void gauss_seidel_sweep(System& system) {
+    system.for_blocks([&](const auto& block) { system.move(block, system.project(block, system.relaxed(block))); });
+}
+
+/// Blocks of a sweep: one row by itself; the normal impulse of a point; both components of its friction.
+struct SingleRow {
+    int row;
+};
+struct NormalOf {
+    int point;
+};
+struct FrictionOf {
+    int point;
+};
 
 /// Bounds of an impulse.
 struct Bounds {
@@ -59,11 +80,18 @@ class PointSystem {
         return slip_scale_ / std::max(along, across);
     }
 
+    double relaxed(SingleRow block) const { return x[block.row] - w_[block.row] / A[block.row][block.row]; }
+    Along<double> relaxed(FrictionOf block) const;
+
   private:
     Matrix columns_;  // A transposed, if it is not symmetric
 
-    void sweep_box(int k);
-    void sweep_cone(int k);
+    template <class System> friend void gauss_seidel_sweep(System& system);
+    template <class Visit> void for_blocks(Visit visit);
+    double project(SingleRow block, double impulse) const;
+    void move(SingleRow block, double impulse) { add_impulse(block.row, impulse - x[block.row]); }
+    Along<double> project(FrictionOf block, Along<double> impulse) const;
+    void move(FrictionOf block, Along<double> impulse);
     /// All velocities for a unit of one impulse.
     const double* column_of(int row) const { return symmetric ? A[row] : columns_[row]; }
 };

@@ -1,9 +1,5 @@
 #include "friction/point_friction.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "friction/dantzig.hpp"
 
 namespace stiction {

@@ -18,9 +18,6 @@
 // point_equations.hpp has the problem, the sweeps and the equations; here are the attempts to solve them.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "friction/point_equations.hpp"
 
 namespace stiction {

@@ -3,9 +3,8 @@
 // All of it serves one contact (T = double) and several side by side (T = Wide).
 #pragma once
 
-#include <span>
-
 #include "contact/contact.hpp"
+#include "friction/point_equations.hpp"
 #include "math/dense.hpp"
 #include "laws/law.hpp"
 
@@ -48,11 +47,6 @@ template <class Visit> void for_points(const Contact& c, double x, double y, Vis
     }
 }
 
-/// A friction or a direction along the ground.
-template <class T> struct Along {
-    T x, y;
-};
-
 /// The direction from a patch's centre towards its centre of pressure; x where the two are one.
 inline Along<double> towards_load(const Contact& c, const Normal& p) {
     constexpr double central = 1e-6;  // share of a patch's radius within which a load is in its centre
@@ -83,9 +77,9 @@ template <class T> void share_load(std::span<PatchPoint<T>> points, const Invers
     }
     T weight[MAX_SHARING];
     for (int j = 0; j < k; ++j) {
-        const Vec3<T>& p = points[j].place;
-        weight[j] = T(1.0) / (W.linear.z + p.y * (W.angular.xx * p.y - W.angular.xy * p.x) -
-                              p.x * (W.angular.xy * p.y - W.angular.yy * p.x));
+        const auto [x, y, z] = points[j].place;
+        const Symmetric3<T>& I = W.angular;
+        weight[j] = T(1.0) / (W.linear.z + y * (I.xx * y - I.xy * x) - x * (I.xy * y - I.yy * x));
     }
     for (int round = 0; round < k; ++round) {
         Symmetric3<T> A{nothing, nothing, nothing, nothing, nothing, nothing};
@@ -142,41 +136,65 @@ template <class T> Along<T> limited(const Along<T>& f, const T& most_x, const T&
     return {f.x * scale, f.y * scale};
 }
 
-/// Coulomb's law at points by over-relaxed projected Gauss-Seidel sweeps, friction before load:
-///     f <- P(f - r w_xy),   n <- max(0, n - r_z w_z)       with P the projection into the limits of friction
-/// It is an input of trained networks, so that its order and its rounding must stay: PointFriction sweeps load first.
+/// Coulomb's law at points by over-relaxed Gauss-Seidel sweeps (gauss_seidel_sweep), friction before load. Networks were
+/// trained with their result as an input, so that order and rounding must stay.
 template <class T> class FrictionSweep {
   public:
-    /// points: with velocity, impulse and relax; velocity (3 k) and response (3 k, 3 k) of all points side by side
+    /// points: with impulse and relax; velocity (3 k) and response (3 k, 3 k) of all points side by side
     FrictionSweep(std::span<PatchPoint<T>> points, T* velocity, const T* response, CoulombFriction friction)
         : points_(points), velocity_(velocity), response_(response), friction_(friction) {}
 
     /// Whether the first sweep would change any impulse.
     auto moves() const {
         auto changed = T(0.0) > T(0.0);
-        for (int j = 0; j < static_cast<int>(points_.size()); ++j) {
-            const auto [x, y] = along(j);
-            const T z = upward(j, velocity_[3 * j + 2]);
-            changed = either(changed, either(either(x != T(0.0), y != T(0.0)), z != T(0.0)));
+        for (int j = 0; j < size(); ++j) {
+            const Vec3<T>& f = points_[j].impulse;
+            const auto [x, y] = project(FrictionOf{j}, relaxed(FrictionOf{j}));
+            const T z = project(NormalOf{j}, relaxed_load(j, velocity_[3 * j + 2]));
+            changed = either(changed, either(either(x != f.x, y != f.y), z != f.z));
         }
         return changed;
     }
 
-    void sweep() {
-        const int k = static_cast<int>(points_.size()), n = 3 * k;
-        for (int j = 0; j < k; ++j) {
-            const auto [x, y] = along(j);
-            const T* row = response_ + 3 * n * j;  // of all velocities to a unit along x, then y, then z
-            T speed = multiply_add(row[n + 3 * j + 2], y, velocity_[3 * j + 2]);
-            speed = multiply_add(row[3 * j + 2], x, speed);
-            const T z = upward(j, speed);
-            Vec3<T>& f = points_[j].impulse;
-            f.x += x, f.y += y, f.z += z;
-            for (int m = 0; m < n; ++m) {
-                T u = multiply_add(row[n + m], y, velocity_[m]);
-                u = multiply_add(row[m], x, u);
-                velocity_[m] = multiply_add(row[2 * n + m], z, u);
-            }
+    template <class Visit> void for_blocks(Visit visit) {
+        for (int j = 0; j < size(); ++j) visit(FrictionOf{j}), visit(NormalOf{j});
+    }
+
+    Along<T> relaxed(FrictionOf block) const {
+        const int j = block.point;
+        const PatchPoint<T>& p = points_[j];
+        return {multiply_add(velocity_[3 * j], p.relax.x, p.impulse.x),
+                multiply_add(velocity_[3 * j + 1], p.relax.y, p.impulse.y)};
+    }
+    /// A box is limited by the load without friction, a cone by the present one.
+    Along<T> project(FrictionOf block, const Along<T>& f) const {
+        const PatchPoint<T>& p = points_[block.point];
+        const T load = friction_.round ? p.impulse.z : p.load;
+        return limited(f, T(friction_.mu_x) * load, T(friction_.mu_y) * load, friction_.round);
+    }
+    /// The velocities follow together with those of the normal impulse, in one pass.
+    void move(FrictionOf block, const Along<T>& f) {
+        const Vec3<T>& now = points_[block.point].impulse;
+        change_ = {f.x - now.x, f.y - now.y};
+    }
+
+    T relaxed(NormalOf block) const {
+        const int j = block.point, n = 3 * size();
+        const T* row = response_ + 3 * n * j;
+        const T speed = multiply_add(row[n + 3 * j + 2], change_.y, velocity_[3 * j + 2]);
+        return relaxed_load(j, multiply_add(row[3 * j + 2], change_.x, speed));
+    }
+    T project(NormalOf, const T& load) const { return select(load > T(0.0), load, T(0.0)); }
+    void move(NormalOf block, const T& load) {
+        const int j = block.point, n = 3 * size();
+        const T* row = response_ + 3 * n * j;  // of all velocities to a unit along x, then y, then z
+        Vec3<T>& f = points_[j].impulse;
+        const T x = change_.x, y = change_.y, z = load - f.z;
+        f.x += x, f.y += y, f.z += z;
+        for (int m = 0; m < n; ++m) {
+            T u = multiply_add(row[n + m], y, velocity_[m]);
+            u = multiply_add(row[m], x, u);
+            velocity_[m] = multiply_add(row[2 * n + m], z, u);
         }
     }
 
@@ -185,24 +203,10 @@ template <class T> class FrictionSweep {
     T* velocity_;
     const T* response_;
     CoulombFriction friction_;
+    Along<T> change_;  // of the friction of the present point
 
-    /// By how much friction changes: to what would stop the point, a little beyond, brought into its limits. A box is
-    /// limited by the load without friction, a cone by the present one.
-    Along<T> along(int j) const {
-        const PatchPoint<T>& p = points_[j];
-        const Along<T> stop{multiply_add(velocity_[3 * j], p.relax.x, p.impulse.x),
-                            multiply_add(velocity_[3 * j + 1], p.relax.y, p.impulse.y)};
-        const T load = friction_.round ? p.impulse.z : p.load;
-        const auto [x, y] = limited(stop, T(friction_.mu_x) * load, T(friction_.mu_y) * load, friction_.round);
-        return {x - p.impulse.x, y - p.impulse.y};
-    }
-
-    /// By how much the normal impulse of a point with upward velocity `speed` changes; it never becomes a pull.
-    T upward(int j, T speed) const {
-        const PatchPoint<T>& p = points_[j];
-        const T f = multiply_add(speed, p.relax.z, p.impulse.z);
-        return select(f > T(0.0), f, T(0.0)) - p.impulse.z;
-    }
+    int size() const { return static_cast<int>(points_.size()); }
+    T relaxed_load(int j, const T& speed) const { return multiply_add(speed, points_[j].relax.z, points_[j].impulse.z); }
 };
 
 }  // namespace stiction

@@ -1,8 +1,6 @@
 #include "geometry/hull.hpp"
 
-#include <algorithm>
 #include <set>
-#include <utility>
 
 namespace stiction {
 namespace {
@@ -18,11 +16,9 @@ Vector normal_of(const std::vector<Vector>& vertices, const std::vector<int>& lo
 }
 
 Tensor inverse_of(const Tensor& A) {
-    const double xx = A.yy * A.zz - A.yz * A.yz, xy = A.xz * A.yz - A.xy * A.zz, xz = A.xy * A.yz - A.xz * A.yy;
-    const double determinant = A.xx * xx + A.xy * xy + A.xz * xz;
-    return {xx / determinant, xy / determinant, xz / determinant,
-            (A.xx * A.zz - A.xz * A.xz) / determinant, (A.xy * A.xz - A.xx * A.yz) / determinant,
-            (A.xx * A.yy - A.xy * A.xy) / determinant};
+    const Tensor C = cofactors_of(A);
+    const double d = A.xx * C.xx + A.xy * C.xy + A.xz * C.xz;
+    return {C.xx / d, C.xy / d, C.xz / d, C.yy / d, C.yz / d, C.zz / d};
 }
 
 }  // namespace

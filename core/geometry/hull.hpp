@@ -7,12 +7,6 @@
 //   edges, which rise along a loop, give its extreme vertex: a table leads from a heading to the few edges near it.
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <vector>
-
 #include "math/vectors.hpp"
 
 namespace stiction {

@@ -1,8 +1,5 @@
 #include "geometry/patch.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace stiction {
 namespace {
 

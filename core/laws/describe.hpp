@@ -5,8 +5,6 @@
 // q = -C^-1 u the friction that would stop the patch. Impulses are divided by N0 and squeezed by a / (1 + |a|).
 #pragma once
 
-#include <memory>
-
 #include "contact/contact.hpp"
 #include "friction/points.hpp"
 

@@ -1,35 +1,101 @@
 #include "laws/impact.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <utility>
-
 #include "contact/algorithm1.hpp"
-#include "contact/normal_impulse.hpp"
-#include "friction/dissipation.hpp"
+#include "contact/frictionless_lcp.hpp"
 
 namespace stiction {
+
+/// How a patch slides at its centre of pressure.
+struct Sliding {
+    Tensor response;  ///< of the slip to an impulse
+    Vector slip;      ///< before the contact
+    Vector push;      ///< what the normal impulse adds to it, and in a system, what the system does
+
+    /// at: the centre of pressure, relative to the centre of mass
+    Sliding(const Contact& c, const Vector& at, const Normal& normal) {
+        const InverseInertia& W = c.inverse_inertia;
+        // Torques of unit impulses; no force turns the body and no torque moves it.
+        const Vector along_x{0.0, at.z, -at.y}, along_y{-at.z, 0.0, at.x}, spin{0.0, 0.0, 1.0};
+        const Vector x = W.angular * along_x, y = W.angular * along_y, s = W.angular * spin;
+        response = {W.linear.x + dot(along_x, x), dot(along_x, y), dot(along_x, s),
+                    W.linear.y + dot(along_y, y), dot(along_y, s), dot(spin, s)};
+        const Twist& before = c.in_system ? c.free : c.velocity;
+        const Vector v = before.at(at);
+        slip = {v.x, v.y, before.angular.z};
+        const Vector turned = W.angular * Vector{normal.m_x, normal.m_y, 0.0};
+        push = {dot(along_x, turned), dot(along_y, turned), dot(spin, turned)};
+        if (c.in_system) {  // what the system does about the contact comes with the impact
+            const Twist answer = c.velocity - c.free;
+            const Vector more = answer.at(at);
+            push += Vector{more.x, more.y, answer.angular.z};
+        }
+    }
+};
+
 namespace {
 
-constexpr int SWEEPS = 4;               // of normal impulse and friction, one after the other
-constexpr double CONVERGED = 1e-4;         // relative change of the normal impulse at which the sweeps have converged
-constexpr double SLOWEST = 0.02;        // [m/s] slip speeds below it count as this one in the coefficient of friction
-constexpr double SLIP_SPEED = 0.3;      // [m/s] at which the coefficient of friction is stated
-constexpr double IMPACT_TIME = 1.7e-3;  // [s] over which the normal impulse of an impact acts, as far as friction cares
-constexpr double LEAST_SPIN = 1e-3;     // [m] radius of friction against spinning of a patch that is a point
-constexpr double STILL = 2e-3;          // [m/s] a surface that sticks at less than this speed is stopped exactly
+constexpr struct {
+    int max_rounds = 4;            // of normal impulse and friction, one after the other
+    double converged = 1e-4;       // relative change of the normal impulse that ends them
+    double slowest = 0.02;         // [m/s] slip speeds below it count as this one in the coefficient of friction
+    double slip_speed = 0.3;       // [m/s] at which the coefficient of friction is stated
+    double impact_time = 1.7e-3;   // [s] over which the normal impulse of an impact acts, as far as friction cares
+    double min_spin_radius = 1e-3; // [m] radius of friction against spinning of a patch that is a point
+    double still = 2e-3;           // [m/s] a surface that sticks at less than this speed is stopped exactly
+} SETTINGS;
 
 /// Whether a body moves no faster than one that has just come to rest. A link is pushed by its system while it rests.
 bool is_slow(const Contact& c) {
-    const auto size = [](const Vector& v) { return std::fabs(v.x) + std::fabs(v.y) + std::fabs(v.z); };
     const Twist& v = c.in_system ? c.before : c.velocity;
-    return size(v.linear) + size(v.angular) * c.diameter < STILL + 2 * c.fall;
+    return sum_of_sizes(v.linear) + sum_of_sizes(v.angular) * c.diameter < SETTINGS.still + 2 * c.fall;
 }
 
 /// How much of the answer to a push at the patch's centre is turning: 0 below the centre of mass, towards 1 far from it.
 double turning_share(const Contact& c) {
     const double x = c.centre.x, y = c.centre.y, whole = c.inverse_inertia.normal_response(x, y, x, y);
     return whole > 0.0 ? 1.0 - c.inverse_inertia.linear.z / whole : 0.0;
+}
+
+// Friction of greatest dissipation: of all impulses that a patch can give as a whole, the one that leaves the least energy to
+// its sliding. Vectors are (x, y, spin about the vertical) at the centre of pressure: slip in [m/s, rad/s], impulses in
+// [N s, N m s].
+
+/// An impulse as a share of its limits, |y| <= 1, and whether it stops the slip.
+struct Dissipated {
+    Vector y;
+    bool sticks;
+};
+
+/// The y for which the impulse (limit, limit, spin_limit) y leaves the least energy to a slip.
+///
+/// With response B and slip b in coordinates scaled by the limits: minimise b . y + y . B y / 2 over |y| <= 1, a trust-region
+/// problem (More and Sorensen, "Computing a trust region step", 1983). Its conditions: (B + t) y = -b with t >= 0 and |y| = 1,
+/// or t = 0. As a function of t, 1 / |y| is concave and rises: Newton's method from below never overshoots.
+Dissipated dissipate(const Tensor& response, const Vector& slip, double limit, double spin_limit) {
+    const Vector b{slip.x * limit, slip.y * limit, slip.z * spin_limit};
+    const double size = length(b);
+    if (!(size > 0.0)) return {{}, true};
+    const Tensor& A = response;
+    const Tensor B{A.xx * limit * limit, A.xy * limit * limit,      A.xz * limit * spin_limit,
+                   A.yy * limit * limit, A.yz * limit * spin_limit, A.zz * spin_limit * spin_limit};
+    const double trace = B.xx + B.yy + B.zz, least = 1e-12 * trace;
+    double t = std::max(least, size - trace), norm = 0.0;
+    Vector y;
+    for (int k = 0; k < 60; ++k) {
+        // By cofactors: a triangular factorisation would wait for one division after the other.
+        const Tensor C = cofactors_of({B.xx + t, B.xy, B.xz, B.yy + t, B.yz, B.zz + t});
+        const double inverse = 1.0 / ((B.xx + t) * C.xx + B.xy * C.xy + B.xz * C.xz);
+        y = -inverse * (C * b);
+        norm = length(y);
+        if (norm <= 1.0 + 1e-9) {
+            if (k == 0 && t <= least) return {y, true};
+            break;
+        }
+        const double steep = inverse * dot(y, C * y);  // y . (B + t)^-1 y
+        t += steep > 0.0 ? (norm - 1.0) * norm * norm / steep : size;
+    }
+    if (norm > 0.0) y = (1.0 / norm) * y;
+    return {y, false};
 }
 
 }  // namespace
@@ -55,24 +121,25 @@ Mode ImpactLaw::solve(Contact& c) const {
     const bool impact = c.is_impact = approach > c.restitution.threshold;
     const double turn = impact ? each_.turn(c.index, c.impacts + 1) : 0.0;
     const bool planar = c.inverse_inertia.linear.y == 0.0;  // then friction cannot turn: its size differs instead
-    Load load{.duration = impact ? IMPACT_TIME : c.timestep,
+    Load load{.duration = impact ? SETTINGS.impact_time : c.timestep,
               .parts = impact ? material_.parts : 1,
               .factor = each_.friction(c.index) * (planar ? std::exp(turn) : 1.0),
               .turn = planar ? 0.0 : turn};
 
-    // The normal impulse depends on friction and friction on it: found one after the other, they soon agree.
+    // The normal impulse depends on friction and friction on it: found one after the other, they soon converge.
     bool sticks = false;
-    for (int sweep = 0; sweep < SWEEPS && normal.p_z > 0.0; ++sweep) {
+    for (int round = 0; round < SETTINGS.max_rounds && normal.p_z > 0.0; ++round) {
         load.normal = normal.p_z;
         const Vector pressure{-normal.m_y / load.normal, normal.m_x / load.normal, c.centre.z};
         const double x = pressure.x - c.centre.x, y = pressure.y - c.centre.y;
-        load.radius = material_.spin * std::sqrt(std::max(0.0, c.radius * c.radius - (x * x + y * y))) + LEAST_SPIN;
+        const double spread = std::sqrt(std::max(0.0, c.radius * c.radius - (x * x + y * y)));
+        load.radius = material_.spin * spread + SETTINGS.min_spin_radius;
         const BuiltUp built = build_up(Sliding(c, pressure, normal), load);
         const Vector& f = built.friction;
         sticks = built.sticks;
         c.found = {f.x, f.y, f.z + x * f.y - y * f.x};
         normal = normal_impulse(c, c.after(friction_wrench(pressure, {f.x, f.y, f.z})));
-        if (std::fabs(normal.p_z - load.normal) < CONVERGED * load.normal) break;
+        if (std::fabs(normal.p_z - load.normal) < SETTINGS.converged * load.normal) break;
     }
     const bool rests = sticks && c.is_maximal() && !impact && is_slow(c);
     return rests ? Mode::STATIC : Mode::DYNAMIC;
@@ -89,8 +156,8 @@ ImpactLaw::BuiltUp ImpactLaw::build_up(const Sliding& sliding, const Load& load)
         const double done = load.parts == 1 ? 1.0 : std::max(0.0, (k + 1.0) / load.parts - m.lag);
         const Vector slip = sliding.slip + done * sliding.push + sliding.response * built.friction;
         const double spin = load.radius * slip.z;
-        const double speed = std::max(SLOWEST, std::sqrt(slip.x * slip.x + slip.y * slip.y + spin * spin));
-        const double light = m.friction * (1.0 + m.friction_rise * std::log10(speed / SLIP_SPEED));
+        const double speed = std::max(SETTINGS.slowest, std::sqrt(slip.x * slip.x + slip.y * slip.y + spin * spin));
+        const double light = m.friction * (1.0 + m.friction_rise * std::log10(speed / SETTINGS.slip_speed));
         const double factor = load.factor * residual_.of_friction(slip, speed, load.normal, load.duration);
         const double mu = factor * (m.friction_loaded + (light - m.friction_loaded) * unloaded);
         const double limit = std::max(0.0, mu) * share;

@@ -4,12 +4,6 @@
 // the friction of greatest dissipation of the patch as a whole.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <utility>
-#include <vector>
-
 #include "laws/law.hpp"
 #include "friction/friction_map.hpp"
 #include "math/vectors.hpp"
@@ -38,7 +32,6 @@ class BodyFactors {
     BodyFactors(std::vector<double> values, int columns)
         : values_(std::move(values)), columns_(columns), rows_(static_cast<int>(values_.size()) / columns) {}
 
-    int rows() const { return rows_; }
     double friction(std::int64_t body) const { return row(body)[0]; }
     double restitution(std::int64_t body) const { return row(body)[1]; }
     /// By how much friction is turned in a body's impact of this number [rad]; one turn alone stands for none.

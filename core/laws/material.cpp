@@ -1,12 +1,6 @@
 #include "laws/material.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <limits>
-#include <span>
-
-#include "contact/normal_impulse.hpp"
+#include "contact/frictionless_lcp.hpp"
 #include "contact/static_impulse.hpp"
 #include "friction/dantzig.hpp"
 #include "friction/points.hpp"
@@ -29,7 +23,7 @@ Friction friction_of(const Contact& c, std::span<const PointImpulse> points) {
 
 /// Whether the impulses leave all points at rest, but for the compliance of their problem.
 ///
-/// A soft contact yields, and so does not stop; but a slow body that rests on a surface is stopped, as by a rigid one.
+/// A compliant contact does not stop exactly; but a slow body that rests on a surface is stopped, as by a rigid one.
 bool stops(const Contact& c, std::span<const PointImpulse> points, double compliance) {
     constexpr double still = 1e-7;  // a point that keeps less than this share of the greatest speed has stopped
     constexpr double slow = 0.1;    // [m/s] below this speed, a body that comes to rest on a soft surface is stopped
@@ -37,11 +31,10 @@ bool stops(const Contact& c, std::span<const PointImpulse> points, double compli
     Wrench p;
     for (const auto& [place, impulse] : points) p = p + Wrench::at(place, impulse);
     const Twist after = c.after(p);
-    const auto greatest = [](const Vector& v) { return std::max({std::fabs(v.x), std::fabs(v.y), std::fabs(v.z)}); };
     double fast_before = 0.0, fast_after = 0.0;
     for (const auto& point : points) {
-        fast_before = std::max(fast_before, greatest(c.velocity.at(point.place)));
-        fast_after = std::max(fast_after, greatest(after.at(point.place)));
+        fast_before = std::max(fast_before, greatest_size(c.velocity.at(point.place)));
+        fast_after = std::max(fast_after, greatest_size(after.at(point.place)));
     }
     if (compliance > 0.0 && fast_before > slow) return false;
     return fast_after <= std::max(still, 20 * compliance) * fast_before;
@@ -91,8 +84,8 @@ void share(const Contact& c, const Wrench& p, std::span<PointImpulse> points) {
         if (r % 3 == 1) J[3] = -z, J[5] = x;
         if (r % 3 == 2) J[3] = y, J[4] = -x;
         const Vector own = own_response(c.inverse_inertia, points[r / 3].place);
-        const double yields = r % 3 == 2 ? own.z : 0.5 * (own.x + own.y);
-        weight[r] = yields > 0.0 ? 1 / yields : 0.0;
+        const double response = r % 3 == 2 ? own.z : 0.5 * (own.x + own.y);
+        weight[r] = response > 0.0 ? 1 / response : 0.0;
         for (int i = 0; i < 6; ++i)
             for (int k = 0; k <= i; ++k) A[i][k] += weight[r] * J[i] * J[k];
     }

@@ -3,10 +3,7 @@
 // It belongs to two surfaces that touch, not to a body: the same map holds for every shape, mass and time step.
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <cstdint>
-#include <span>
 
 #include "laws/law.hpp"
 #include "friction/point_friction.hpp"

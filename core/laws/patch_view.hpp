@@ -3,10 +3,6 @@
 // One template for one contact (T = double) and for several of one kind side by side (T = Wide).
 #pragma once
 
-#include <algorithm>
-#include <limits>
-#include <span>
-
 #include "laws/describe.hpp"
 #include "friction/points.hpp"
 
@@ -97,8 +93,8 @@ template <class T> class PatchView {
 
     /// The tangent velocity (x, y, L yaw) of the centre.
     Vec3<T> tangent(const TwistOf<T>& v) const {
-        return {v.linear.x + centre.z * v.angular.y - centre.y * v.angular.z,
-                v.linear.y - centre.z * v.angular.x + centre.x * v.angular.z, length * v.angular.z};
+        const Vec3<T> u = v.at(centre);
+        return {u.x, u.y, length * v.angular.z};
     }
 
     /// Note C, how the tangent velocity of the centre responds to friction while the loaded points stay down, and S.
@@ -204,7 +200,7 @@ template <class T> class PatchView {
         FrictionSweep<T> sweeps(std::span(points, k), velocity, responses, friction);
         if (!any(sweeps.moves())) return;
         set_responses();
-        for (int s = 0; s < SWEEPS; ++s) sweeps.sweep();
+        for (int s = 0; s < SWEEPS; ++s) gauss_seidel_sweep(sweeps);
     }
 
     /// Note how fast all points move for a unit impulse on each of them.

@@ -5,12 +5,6 @@
 //     B <- B + (s - B y) s^T B / (s^T B y)      with the step s in x and the change y in F.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <span>
-#include <vector>
-
 #include "math/dense.hpp"
 
 namespace stiction {
@@ -21,7 +15,7 @@ class Broyden {
     std::vector<double> x, F;
 
     /// Start a search with this number of unknowns.
-    void begin(int size) {
+    void start(int size) {
         for (auto* vector : {&x, &F, &last_x_, &last_F_, &best_x_, &best_F_, &step_, &change_, &By_})
             vector->resize(size);
         best_ = std::numeric_limits<double>::infinity();

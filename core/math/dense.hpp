@@ -1,13 +1,6 @@
 // Small dense linear systems, solved where they stand.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "math/vectors.hpp"
 #include "math/simd.hpp"
 
@@ -29,7 +22,6 @@ class Matrix {
     int columns() const { return columns_; }
     double* operator[](int row) { return values_.data() + static_cast<std::size_t>(row) * columns_; }
     const double* operator[](int row) const { return values_.data() + static_cast<std::size_t>(row) * columns_; }
-    void clear() { values_.assign(values_.size(), 0.0); }
 
   private:
     int rows_ = 0, columns_ = 0;
@@ -43,15 +35,6 @@ inline void multiply(const Matrix& A, const double* x, double* out) {
         for (int k = 0; k < A.columns(); ++k) total += A[r][k] * x[k];
         out[r] = total;
     }
-}
-
-/// out = A B
-inline void multiply(const Matrix& A, const Matrix& B, Matrix& out) {
-    out.clear();
-    for (int r = 0; r < A.rows(); ++r)
-        for (int k = 0; k < A.columns(); ++k)
-            if (const double a = A[r][k]; a != 0.0)
-                for (int c = 0; c < B.columns(); ++c) out[r][c] += a * B[k][c];
 }
 
 /// Solve a symmetric positive semidefinite system of three unknowns; directions without mobility get nothing.

@@ -3,15 +3,32 @@
 // Types that are templates serve one body (T = double) and several side by side (T = Wide, see simd.hpp) with the
 // same formulas in the same order, so that both give the same bits. Twists and wrenches are taken at the centre of
 // mass in world axes.
+//
+// Nearly all files of the core include this one, directly or not, and with it the standard headers that most of them use.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace stiction {
 
 /// The length of the vector (a, b). Plain, unlike std::hypot: it is exact to a rounding error between 1e-150 and 1e150,
 /// and becomes 0 or infinite far beyond. The C library's function would tie the core to the newest versions of it.
 inline double norm(double a, double b) { return std::sqrt(a * a + b * b); }
+
+/// A friction or a direction along the ground.
+template <class T> struct Along {
+    T x, y;
+};
 
 /// A vector of three components.
 template <class T> struct Vec3 {
@@ -31,6 +48,10 @@ template <class T> inline Vec3<T> cross(const Vec3<T>& a, const Vec3<T>& b) {
 }
 
 inline double length(const Vector& a) { return std::sqrt(dot(a, a)); }
+/// |x| + |y| + |z|
+inline double sum_of_sizes(const Vector& a) { return std::fabs(a.x) + std::fabs(a.y) + std::fabs(a.z); }
+/// The greatest of |x|, |y| and |z|.
+inline double greatest_size(const Vector& a) { return std::max({std::fabs(a.x), std::fabs(a.y), std::fabs(a.z)}); }
 
 /// A symmetric 3 x 3 matrix.
 template <class T> struct Symmetric3 {
@@ -42,6 +63,12 @@ template <class T> struct Symmetric3 {
     }
 };
 using Tensor = Symmetric3<double>;
+
+/// The cofactors of a tensor: its inverse times its determinant, which is the product of their first rows.
+inline Tensor cofactors_of(const Tensor& A) {
+    return {A.yy * A.zz - A.yz * A.yz, A.xz * A.yz - A.xy * A.zz, A.xy * A.yz - A.xz * A.yy,
+            A.xx * A.zz - A.xz * A.xz, A.xy * A.xz - A.xx * A.yz, A.xx * A.yy - A.xy * A.xy};
+}
 
 /// A rotation matrix, body to world, by its rows.
 struct Rotation {
@@ -158,6 +185,21 @@ template <class T> struct InverseInertiaOf {
     }
 };
 using InverseInertia = InverseInertiaOf<double>;
+
+/// The inverse inertia as a matrix (6, 6).
+class Dense6 {
+  public:
+    explicit Dense6(const InverseInertia& W) {
+        const Symmetric3<double>& I = W.angular;
+        const double angular[3][3] = {{I.xx, I.xy, I.xz}, {I.xy, I.yy, I.yz}, {I.xz, I.yz, I.zz}};
+        rows_[0][0] = W.linear.x, rows_[1][1] = W.linear.y, rows_[2][2] = W.linear.z;
+        for (int k = 0; k < 3; ++k) std::copy_n(angular[k], 3, rows_[3 + k] + 3);
+    }
+    const double* operator[](int row) const { return rows_[row]; }
+
+  private:
+    double rows_[6][6] = {};
+};
 
 // Numbers side by side in memory, as arrays have them: 3 for a vector, 6 for a twist or a wrench, linear part first.
 inline Vector vector_from(const double* x) { return {x[0], x[1], x[2]}; }

@@ -1,14 +1,13 @@
-// Which law holds between two geoms, and a point where they touch.
+// Which law holds between two geoms, a point where they touch, and the impulses of the last step, where the next one starts.
 #pragma once
 
-#include <algorithm>
 #include <map>
-#include <utility>
-#include <vector>
+#include <optional>
 
 #include "contact/contact.hpp"
 #include "friction/friction_map.hpp"
 #include "math/vectors.hpp"
+#include "mujoco/engine.hpp"
 
 namespace stiction::mujoco {
 
@@ -70,5 +69,61 @@ inline void set_axes(ContactPoint& point, const Vector& reference, const Vector&
     point.x = (1 / std::sqrt(dot(x, x))) * x;
     point.y = cross(point.z, point.x);
 }
+
+/// The impulse at one point: numbers only, so that it can be saved.
+struct RememberedImpulse {
+    double geom1, geom2;
+    Vector position;     ///< in the frame of the first body, from its centre of mass [m]
+    Vector impulse;      ///< world axes [N s]
+
+    bool is_between(const ContactPoint& point) const { return geom1 == point.geom1 && geom2 == point.geom2; }
+};
+
+/// The impulses of the last step.
+class PointMemory {
+  public:
+    explicit PointMemory(const Engine& engine) : engine_(engine) {}
+
+    std::vector<RememberedImpulse> impulses;
+
+    /// Remember the impulses of the points that press.
+    void store(std::span<const ContactPoint> points) {
+        impulses.clear();
+        for (const ContactPoint& point : points) {
+            if (!point.presses()) continue;
+            impulses.push_back({static_cast<double>(point.geom1), static_cast<double>(point.geom2), in_body(point),
+                                point.world_impulse()});
+        }
+    }
+
+    /// Whether the geoms of a point pressed against each other in the last step.
+    bool has_pressed(const ContactPoint& point) const {
+        return std::any_of(impulses.begin(), impulses.end(), [&](const RememberedImpulse& old) { return old.is_between(point); });
+    }
+
+    /// The last impulse between the geoms of a point, at the nearest position: (n, f_x, f_y).
+    std::optional<Vector> nearest(const ContactPoint& point) const {
+        const Vector here = in_body(point);
+        const RememberedImpulse* nearest = nullptr;
+        double least = std::numeric_limits<double>::infinity();
+        for (const RememberedImpulse& old : impulses) {
+            if (!old.is_between(point)) continue;
+            const Vector apart = here - old.position;
+            if (const double squared = dot(apart, apart); squared < least) least = squared, nearest = &old;
+        }
+        if (!nearest) return std::nullopt;
+        const Vector& impulse = nearest->impulse;
+        return Vector{std::max(0.0, dot(impulse, point.z)), dot(impulse, point.x), dot(impulse, point.y)};
+    }
+
+  private:
+    const Engine& engine_;
+
+    /// The position of a point in the frame of its first body, from the centre of mass [m].
+    Vector in_body(const ContactPoint& point) const {
+        const Vector r = point.position - vector_from(*engine_.data.xipos + 3 * point.body1);
+        return rotation_from(*engine_.data.xmat + 9 * point.body1).inverse(r);
+    }
+};
 
 }  // namespace stiction::mujoco

@@ -1,17 +1,11 @@
 #include "mujoco/engine.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <csetjmp>
 #include <cstring>
 #include <mutex>
 
 namespace stiction::mujoco {
 namespace {
-
-template <class Function> Function function(const Addresses& all, const char* name) {
-    return reinterpret_cast<Function>(named(all, name));
-}
 
 // MuJoCo calls its log handler when it cannot continue, and expects it not to return. This one jumps back to the call of
 // MuJoCo; all other messages go to the handler that was installed before.
@@ -46,60 +40,16 @@ bool runs(Stage stage, const void* model, void* data) {
 
 }  // namespace
 
-Functions::Functions(const Addresses& all) {
-    const auto stage = [&](const char* name) { return function<Stage>(all, name); };
-    fwdKinematics = stage("mj_fwdKinematics"), makeM = stage("mj_makeM"), factorM = stage("mj_factorM");
-    collision = stage("mj_collision"), makeConstraint = stage("mj_makeConstraint"), island = stage("mj_island");
-    projectConstraint = stage("mj_projectConstraint"), transmission = stage("mj_transmission");
-    sensorPos = stage("mj_sensorPos"), energyPos = stage("mj_energyPos"), fwdVelocity = stage("mj_fwdVelocity");
-    sensorVel = stage("mj_sensorVel"), energyVel = stage("mj_energyVel"), fwdActuation = stage("mj_fwdActuation");
-    fwdAcceleration = stage("mj_fwdAcceleration"), Euler = stage("mj_Euler"), implicit = stage("mj_implicit");
-    step2 = stage("mj_step2"), rnePostConstraint = stage("mj_rnePostConstraint"), resetData = stage("mj_resetData");
+Functions::Functions(const Addresses& all) : at(all) {
     static std::once_flag once;
-    std::call_once(once, [&] { previous_handler = function<Handler (*)(Handler)>(all, "mju_setLogHandler")(&handle); });
-    control = function<const Stage*>(all, "mjcb_control");
-    getState = function<decltype(getState)>(all, "mj_getState");
-    setState = function<decltype(setState)>(all, "mj_setState");
-    integratePos = function<decltype(integratePos)>(all, "mj_integratePos");
-    rayGeom = function<decltype(rayGeom)>(all, "mju_rayGeom");
-    mulM = function<decltype(mulM)>(all, "mj_mulM");
-    isSparse = function<decltype(isSparse)>(all, "mj_isSparse");
+    std::call_once(once, [&] {
+        Handler (*const set_handler)(Handler) = at("mju_setLogHandler");
+        previous_handler = set_handler(&handle);
+    });
 }
 
-Data::Data(void* data, const Offsets& offsets) {
-    char* base = static_cast<char*>(data);
-    const auto at = [&]<class T>(T*& field, const char* name) { field = reinterpret_cast<T*>(base + named(offsets, name)); };
-    at(ncon, "ncon"), at(nefc, "nefc"), at(time, "time"), at(warning, "warning"), at(contact, "contact");
-    at(qpos, "qpos"), at(qvel, "qvel"), at(qacc, "qacc"), at(qacc_warmstart, "qacc_warmstart");
-    at(qacc_smooth, "qacc_smooth"), at(qfrc_smooth, "qfrc_smooth"), at(qfrc_constraint, "qfrc_constraint");
-    at(xfrc_applied, "xfrc_applied"), at(site_xpos, "site_xpos"), at(site_xmat, "site_xmat"), at(xpos, "xpos");
-    at(xquat, "xquat"), at(xipos, "xipos"), at(xmat, "xmat"), at(subtree_com, "subtree_com");
-    at(cdof, "cdof"), at(M, "M"), at(qLD, "qLD"), at(qLDiagInv, "qLDiagInv"), at(qH, "qH");
-    at(qHDiagInv, "qHDiagInv"), at(qDeriv, "qDeriv"), at(efc_J, "efc_J"), at(efc_R, "efc_R"), at(efc_D, "efc_D");
-    at(efc_aref, "efc_aref"), at(efc_frictionloss, "efc_frictionloss"), at(efc_type, "efc_type"), at(efc_state, "efc_state"), at(efc_id, "efc_id");
-    at(efc_J_rownnz, "efc_J_rownnz"), at(efc_J_rowadr, "efc_J_rowadr"), at(efc_J_colind, "efc_J_colind");
-    at(sensordata, "sensordata");
-}
-
-Model::Model(const void* model, const Offsets& offsets, const Offsets& counts) {
-    const char* base = static_cast<const char*>(model);
-    const auto at = [&]<class T>(T*& field, const char* name) {
-        field = reinterpret_cast<T*>(const_cast<char*>(base) + named(offsets, name));
-    };
-    const auto size = [&](const char* name) {
-        return static_cast<int>(*reinterpret_cast<const std::int64_t*>(base + named(offsets, name)));
-    };
-    nq = size("nq"), nv = size("nv"), nbody = size("nbody"), ngeom = size("ngeom"), ntree = size("ntree");
-    at(timestep, "opt.timestep"), at(integrator, "opt.integrator");
-    at(disableflags, "opt.disableflags"), at(enableflags, "opt.enableflags");
-    at(geom_bodyid, "geom_bodyid"), at(body_rootid, "body_rootid"), at(body_mocapid, "body_mocapid");
-    at(dof_parentid, "dof_parentid"), at(dof_treeid, "dof_treeid"), at(body_dofadr, "body_dofadr");
-    at(body_dofnum, "body_dofnum"), at(body_parentid, "body_parentid"), at(M_rowadr, "M_rowadr"), at(M_rownnz, "M_rownnz");
-    at(M_colind, "M_colind"), at(mapD2M, "mapD2M"), at(dof_damping, "dof_damping"), at(site_size, "site_size");
-    for (const auto& [name, count] : counts) {
-        nonlinear_damping.push_back({nullptr, count});
-        at(nonlinear_damping.back().first, name.c_str());
-    }
+Model::Model(const void* model, const Addresses& offsets, const Addresses& counts) : at(offsets, model) {
+    for (const auto& [name, count] : counts) nonlinear_damping.push_back({at(name), count});
 }
 
 bool Model::has_nonlinear_damping() const {
@@ -108,7 +58,7 @@ bool Model::has_nonlinear_damping() const {
     return false;
 }
 
-ContactOffsets::ContactOffsets(const Offsets& offsets)
+ContactOffsets::ContactOffsets(const Addresses& offsets)
     : size(named(offsets, "size")), dist(named(offsets, "dist")), pos(named(offsets, "pos")), frame(named(offsets, "frame")),
       includemargin(named(offsets, "includemargin")), surfacevel(named(offsets, "surfacevel")),
       geom(named(offsets, "geom")), exclude(named(offsets, "exclude")), dim(named(offsets, "dim")), mu(named(offsets, "mu")),

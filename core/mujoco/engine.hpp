@@ -4,24 +4,20 @@
 // the core needs no header of MuJoCo. Everything here is a view: all memory belongs to MuJoCo.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "math/vectors.hpp"
 
 namespace stiction::mujoco {
 
 using Stage = void (*)(const void* model, void* data);
+using Doubles = double* const*;  ///< where a pointer to an array of MuJoCo's stands: some arrays move
+using Ints = int* const*;
 
-/// Addresses of functions, and offsets of fields in their structs [bytes], by name.
+/// Addresses of functions, or offsets of fields in their structs [bytes], by name.
 using Addresses = std::map<std::string, std::uintptr_t>;
-using Offsets = std::map<std::string, std::size_t>;
 
 /// Result of a time step.
 enum class Outcome { DONE, NOT_FINITE, RESET, UNSUPPORTED_INTEGRATOR, BAD_TIMESTEP, SLEEP, BAD_CONTROL, OVERFLOW };
@@ -32,19 +28,46 @@ template <class Value> const Value& named(const std::map<std::string, Value>& al
     return found->second;
 }
 
+/// Functions, or the fields of a struct, by name: each becomes a pointer of the type that is wanted.
+class Lookup {
+  public:
+    struct Place {
+        std::uintptr_t address;
+        template <class T> operator T*() const { return reinterpret_cast<T*>(address); }
+    };
+
+    explicit Lookup(Addresses places, const void* base = nullptr)
+        : places_(std::move(places)), base_(reinterpret_cast<std::uintptr_t>(base)) {}
+    Place operator()(const std::string& name) const { return {base_ + named(places_, name)}; }
+    /// One of MuJoCo's sizes.
+    int size(const char* name) const {
+        const std::int64_t* const place = (*this)(name);
+        return static_cast<int>(*place);
+    }
+
+  private:
+    Addresses places_;
+    std::uintptr_t base_;
+};
+
 /// MuJoCo's functions, by their own names without "mj_".
 struct Functions {
-    Stage fwdKinematics, makeM, factorM, collision, makeConstraint, island, projectConstraint, transmission, sensorPos,
-        energyPos, fwdVelocity, sensorVel, energyVel, fwdActuation, fwdAcceleration, Euler, implicit, step2,
-        rnePostConstraint, resetData;
-    const Stage* control;  ///< mjcb_control, the user's callback, or null
-    void (*getState)(const void* model, const void* data, double* state, int what);
-    void (*setState)(const void* model, void* data, const double* state, int what);
-    void (*integratePos)(const void* model, double* qpos, const double* qvel, double time);
+    Lookup at;
+    Stage fwdKinematics = at("mj_fwdKinematics"), makeM = at("mj_makeM"), factorM = at("mj_factorM"),
+        collision = at("mj_collision"), makeConstraint = at("mj_makeConstraint"), island = at("mj_island"),
+        projectConstraint = at("mj_projectConstraint"), transmission = at("mj_transmission"), sensorPos = at("mj_sensorPos"),
+        energyPos = at("mj_energyPos"), fwdVelocity = at("mj_fwdVelocity"), sensorVel = at("mj_sensorVel"),
+        energyVel = at("mj_energyVel"), fwdActuation = at("mj_fwdActuation"), fwdAcceleration = at("mj_fwdAcceleration"),
+        Euler = at("mj_Euler"), implicit = at("mj_implicit"), step2 = at("mj_step2"),
+        rnePostConstraint = at("mj_rnePostConstraint"), resetData = at("mj_resetData");
+    const Stage* control = at("mjcb_control");  ///< the user's callback, or null
+    void (*getState)(const void* model, const void* data, double* state, int what) = at("mj_getState");
+    void (*setState)(const void* model, void* data, const double* state, int what) = at("mj_setState");
+    void (*integratePos)(const void* model, double* qpos, const double* qvel, double time) = at("mj_integratePos");
     double (*rayGeom)(const double* pos, const double* mat, const double* size, const double* point, const double* ray,
-                      int type, double* normal);
-    void (*mulM)(const void* model, const void* data, double* out, const double* v);
-    int (*isSparse)(const void* model);  ///< whether the rows of efc_J are stored sparsely
+                      int type, double* normal) = at("mju_rayGeom");
+    void (*mulM)(const void* model, const void* data, double* out, const double* v) = at("mj_mulM");
+    int (*isSparse)(const void* model) = at("mj_isSparse");  ///< whether the rows of efc_J are stored sparsely
 
     explicit Functions(const Addresses& all);
 };
@@ -59,60 +82,68 @@ struct Constants {
     int warnings[6];     ///< bad positions, velocities, accelerations, controls; too many contacts, constraints
 };
 
-/// The fields that the core reads or writes. Fields that are arrays are pointers to MuJoCo's pointers: some arrays move.
+/// The fields that the core reads or writes.
 struct Data {
-    const int *ncon, *nefc;
-    double* const *qpos, *const *qvel, *const *qacc, *const *qacc_warmstart, *const *qacc_smooth, *const *qfrc_smooth,
-        *const *qfrc_constraint, *const *xfrc_applied, *const *xpos, *const *xquat, *const *site_xpos,
-        *const *site_xmat, *const *xipos, *const *xmat, *const *subtree_com, *const *cdof, *const *M, *const *qLD,
-        *const *qLDiagInv, *const *qH, *const *qHDiagInv, *const *qDeriv, *const *efc_J, *const *efc_R, *const *efc_D,
-        *const *efc_aref, *const *efc_frictionloss, *const *sensordata;
-    int *const *efc_type, *const *efc_state, *const *efc_id, *const *efc_J_rownnz, *const *efc_J_rowadr, *const *efc_J_colind;
-    char* const* contact;
-    const double* time;
-    const int* warning;  ///< pairs of numbers; the second is the count
+    Lookup at;
+    const int *ncon = at("ncon"), *nefc = at("nefc");
+    Doubles qpos = at("qpos"), qvel = at("qvel"), qacc = at("qacc"), qacc_warmstart = at("qacc_warmstart"),
+        qacc_smooth = at("qacc_smooth"), qfrc_smooth = at("qfrc_smooth"), qfrc_constraint = at("qfrc_constraint"),
+        xfrc_applied = at("xfrc_applied"), xpos = at("xpos"), xquat = at("xquat"), site_xpos = at("site_xpos"),
+        site_xmat = at("site_xmat"), xipos = at("xipos"), xmat = at("xmat"), subtree_com = at("subtree_com"), cdof = at("cdof"),
+        M = at("M"), qLD = at("qLD"), qLDiagInv = at("qLDiagInv"), qH = at("qH"), qHDiagInv = at("qHDiagInv"),
+        qDeriv = at("qDeriv"), efc_J = at("efc_J"), efc_R = at("efc_R"), efc_D = at("efc_D"), efc_aref = at("efc_aref"),
+        efc_frictionloss = at("efc_frictionloss"), sensordata = at("sensordata");
+    Ints efc_type = at("efc_type"), efc_state = at("efc_state"), efc_id = at("efc_id"), efc_J_rownnz = at("efc_J_rownnz"),
+        efc_J_rowadr = at("efc_J_rowadr"), efc_J_colind = at("efc_J_colind");
+    char* const* contact = at("contact");
+    const double* time = at("time");
+    const int* warning = at("warning");  ///< pairs of numbers; the second is the count
 
-    Data(void* data, const Offsets& offsets);
+    Data(void* data, const Addresses& offsets) : at(offsets, data) {}
 };
 
 struct Model {
-    double* timestep;
-    const int *integrator, *disableflags, *enableflags;
-    int nq, nv, nbody, ngeom, ntree;
-    int *const *geom_bodyid, *const *body_rootid, *const *body_mocapid, *const *dof_parentid, *const *dof_treeid,
-        *const *body_dofadr, *const *body_dofnum, *const *body_parentid, *const *M_rowadr, *const *M_rownnz,
-        *const *M_colind, *const *mapD2M;
-    double *const *dof_damping, *const *site_size;
-    std::vector<std::pair<double* const*, std::size_t>> nonlinear_damping;  ///< damping that is not linear in the velocity; sizes
+    Lookup at;
+    double* timestep = at("opt.timestep");
+    const int *integrator = at("opt.integrator"), *disableflags = at("opt.disableflags"), *enableflags = at("opt.enableflags");
+    int nq = at.size("nq"), nv = at.size("nv"), nbody = at.size("nbody"), ngeom = at.size("ngeom"), ntree = at.size("ntree");
+    Ints geom_bodyid = at("geom_bodyid"), body_rootid = at("body_rootid"), body_mocapid = at("body_mocapid"),
+        dof_parentid = at("dof_parentid"), dof_treeid = at("dof_treeid"), body_dofadr = at("body_dofadr"),
+        body_dofnum = at("body_dofnum"), body_parentid = at("body_parentid"), M_rowadr = at("M_rowadr"),
+        M_rownnz = at("M_rownnz"), M_colind = at("M_colind"), mapD2M = at("mapD2M");
+    Doubles dof_damping = at("dof_damping"), site_size = at("site_size");
+    std::vector<std::pair<Doubles, std::size_t>> nonlinear_damping;  ///< damping not linear in the velocity; sizes
 
-    Model(const void* model, const Offsets& offsets, const Offsets& counts);
+    Model(const void* model, const Addresses& offsets, const Addresses& counts);
     bool has_nonlinear_damping() const;
 };
 
 /// Offsets of the fields of a contact, and its size [bytes].
 struct ContactOffsets {
     std::size_t size, dist, pos, frame, includemargin, surfacevel, geom, exclude, dim, mu, friction;
-    explicit ContactOffsets(const Offsets& offsets);
+    explicit ContactOffsets(const Addresses& offsets);
 };
 
 /// One of MuJoCo's contacts.
 class EngineContact {
   public:
     EngineContact(char* at, const ContactOffsets& offsets) : at_(at), offsets_(&offsets) {}
-    double dist() const { return *reinterpret_cast<const double*>(at_ + offsets_->dist); }
-    double includemargin() const { return *reinterpret_cast<const double*>(at_ + offsets_->includemargin); }
-    const double* pos() const { return reinterpret_cast<const double*>(at_ + offsets_->pos); }
-    const double* frame() const { return reinterpret_cast<const double*>(at_ + offsets_->frame); }
-    const double* surfacevel() const { return reinterpret_cast<const double*>(at_ + offsets_->surfacevel); }
-    const int* geom() const { return reinterpret_cast<const int*>(at_ + offsets_->geom); }
-    int dim() const { return *reinterpret_cast<const int*>(at_ + offsets_->dim); }
-    double mu() const { return *reinterpret_cast<const double*>(at_ + offsets_->mu); }
-    const double* friction() const { return reinterpret_cast<const double*>(at_ + offsets_->friction); }
-    int& exclude() const { return *reinterpret_cast<int*>(at_ + offsets_->exclude); }
+    double dist() const { return *field<double>(offsets_->dist); }
+    double includemargin() const { return *field<double>(offsets_->includemargin); }
+    double mu() const { return *field<double>(offsets_->mu); }
+    int dim() const { return *field<int>(offsets_->dim); }
+    int& exclude() const { return *field<int>(offsets_->exclude); }
+    const double* pos() const { return field<double>(offsets_->pos); }
+    const double* frame() const { return field<double>(offsets_->frame); }
+    const double* surfacevel() const { return field<double>(offsets_->surfacevel); }
+    const double* friction() const { return field<double>(offsets_->friction); }
+    const int* geom() const { return field<int>(offsets_->geom); }
 
   private:
     char* at_;
     const ContactOffsets* offsets_;
+
+    template <class T> T* field(std::size_t offset) const { return reinterpret_cast<T*>(at_ + offset); }
 };
 
 /// A model and its data, with the stages of MuJoCo's step.

@@ -1,9 +1,5 @@
 #include "mujoco/link_contacts.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 namespace stiction::mujoco {
 
 LinkContacts::LinkContacts(const PointContext& context, const std::vector<ContactPoint>& points, LinkSetup setup)

@@ -1,13 +1,6 @@
 // Contacts of links that have a learned law with the fixed ground, by Algorithm 2 (multibody/algorithm2.hpp).
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <vector>
-
 #include "multibody/ground.hpp"
 #include "multibody/links.hpp"
 #include "mujoco/contact_set.hpp"

@@ -1,12 +1,47 @@
 #include "mujoco/point_contacts.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "mujoco/point_solver.hpp"
+#include <numeric>
 
 namespace stiction::mujoco {
+namespace {
+
+/// Groups of kinematic trees that a contact or a constraint connects (union-find). At first each tree is a group.
+class TreeGroups {
+  public:
+    explicit TreeGroups(int n_trees) : parent_(n_trees) { std::iota(parent_.begin(), parent_.end(), 0); }
+
+    /// The tree that represents the group of this one.
+    int group(int tree) {
+        while (parent_[tree] != tree) tree = parent_[tree] = parent_[parent_[tree]];
+        return tree;
+    }
+
+    /// Make the groups of two trees one.
+    void connect(int a, int b) { parent_[group(a)] = group(b); }
+
+  private:
+    std::vector<int> parent_;
+};
+
+/// MuJoCo's touch sensors measure only contacts that MuJoCo solves: add the forces of contacts with laws.
+void add_to_touch_sensors(const std::vector<TouchSensor>& sensors, const std::vector<ContactPoint>& points,
+                          const Engine& engine) {
+    for (const TouchSensor& sensor : sensors) {
+        double& value = (*engine.data.sensordata)[sensor.address];
+        const double *position = *engine.data.site_xpos + 3 * sensor.site, *axes = *engine.data.site_xmat + 9 * sensor.site;
+        const double* size = *engine.model.site_size + 3 * sensor.site;
+        for (const ContactPoint& point : points) {
+            if (!point.presses() || (point.body1 != sensor.body && point.body2 != sensor.body)) continue;
+            const Vector out = (point.body1 == sensor.body ? -1.0 : 1.0) * point.z;
+            const double at[3] = {point.position.x, point.position.y, point.position.z}, ray[3] = {out.x, out.y, out.z};
+            if (engine.functions.rayGeom(position, axes, size, at, ray, sensor.shape, nullptr) >= 0.0)
+                value += point.impulse.x / *engine.model.timestep;
+        }
+        if (sensor.cutoff > 0.0) value = std::min(value, sensor.cutoff);
+    }
+}
+
+}  // namespace
 
 PointContacts::PointContacts(const Engine& engine, const Kinematics& kinematics, const FreeMotion& free_motion,
                              std::vector<PairLaw> laws, PairTable table, const Settings& settings, std::function<void()> repeat)
@@ -50,25 +85,25 @@ void PointContacts::form_groups(PointFinder::Choice choice) {
         return std::max(kinematics_.tree(point.body1), kinematics_.tree(point.body2));
     };
     const int n_trees = engine_.model.ntree, n_rows = *engine_.data.nefc;
-    trees_.reset(n_trees);
-    for (const std::vector<ContactPoint>* some : {&choice.pressing, &choice.waiting})
+    TreeGroups trees(n_trees);
+    for (const std::vector<ContactPoint>* some : {&choice.active, &choice.inactive})
         for (const ContactPoint& point : *some)
             if (const int a = kinematics_.tree(point.body1), b = kinematics_.tree(point.body2); a >= 0 && b >= 0)
-                trees_.connect(a, b);
+                trees.connect(a, b);
     std::vector<int> row_tree(n_rows, n_trees > 0 ? 0 : -1);
     for (int k = 0; n_trees > 1 && k < n_rows; ++k) {
         int tree = -1;
         engine_.visit_row(k, [&](int dof, double) {
             const int next = (*engine_.model.dof_treeid)[dof];
-            if (tree >= 0 && next != tree) trees_.connect(tree, next);
+            if (tree >= 0 && next != tree) trees.connect(tree, next);
             tree = next;
         });
         row_tree[k] = tree;
     }
     n_groups_ = 0;
     std::vector<int> number(n_trees, -1);  // of the group, by the tree that represents it
-    for (const ContactPoint& point : choice.pressing) {
-        int& group = number[trees_.group(tree_of(point))];
+    for (const ContactPoint& point : choice.active) {
+        int& group = number[trees.group(tree_of(point))];
         if (group < 0) {
             group = n_groups_++;
             if (n_groups_ > static_cast<int>(groups_.size()))
@@ -77,10 +112,10 @@ void PointContacts::form_groups(PointFinder::Choice choice) {
         }
         groups_[group]->points.push_back(point);
     }
-    for (const ContactPoint& point : choice.waiting)
-        if (const int group = number[trees_.group(tree_of(point))]; group >= 0) groups_[group]->waiting.push_back(point);
+    for (const ContactPoint& point : choice.inactive)
+        if (const int group = number[trees.group(tree_of(point))]; group >= 0) groups_[group]->inactive.push_back(point);
     for (int k = 0; k < n_rows; ++k) {
-        const int group = row_tree[k] < 0 ? -1 : number[trees_.group(row_tree[k])];
+        const int group = row_tree[k] < 0 ? -1 : number[trees.group(row_tree[k])];
         if (group < 0) continue;  // it does not act on points
         groups_[group]->is_constrained = true;
         const bool is_cone = (*engine_.data.efc_type)[k] == engine_.constants.elliptic;  // left to the convergence loop
@@ -97,7 +132,7 @@ void PointContacts::solve() {
         PointProblem& group = *groups_[k];
         const int before = group.n_newton;
         if (is_new) group.write();
-        const bool solved = PointSolver(group, settings_).solve();
+        const bool solved = solve_points(group, settings_);
         newton_steps += group.n_newton - before;
         is_solved_ = is_solved_ && solved;
         work_ += group.energy_gained(group.friction.x);
@@ -192,9 +227,7 @@ void PointContacts::add_statistics() {
         if (!point.presses()) continue;
         PairStatistics& one = statistics[point.law];
         ++one.n_pressing, one.n_slipping += point.slips, pressed[point.law] = 1;
-        const Vector p = point.world_impulse(), moment = cross(point.position, p);
-        one.force[0] += p.x, one.force[1] += p.y, one.force[2] += p.z;
-        one.moment[0] += moment.x, one.moment[1] += moment.y, one.moment[2] += moment.z;
+        one.force += point.world_impulse(), one.moment += cross(point.position, point.world_impulse());
         if (point.outside) outside[point.law] = 1;
     }
     count_once(was_unsolved_, !is_solved_, unsolved);

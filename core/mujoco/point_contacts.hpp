@@ -1,23 +1,16 @@
 // Contacts at MuJoCo's own contact points, between geoms whose pairs have a material.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <vector>
-
 #include "mujoco/contact_set.hpp"
-#include "mujoco/kinematic_trees.hpp"
 #include "mujoco/point_finder.hpp"
 #include "mujoco/point_problem.hpp"
-#include "mujoco/touch_sensors.hpp"
 
 namespace stiction::mujoco {
 
 /// Statistics of the contacts of one law: of the last step, then counts since the start.
 struct PairStatistics {
     std::int64_t n_pressing = 0, n_slipping = 0;  ///< points that press; those of them that slip
-    double force[3] = {}, moment[3] = {};         ///< impulse on the first body, its moment about the world's origin
+    Vector force, moment;                         ///< impulse on the first body, its moment about the world's origin
     std::int64_t steps = 0, unsolved = 0, outside = 0;
     bool has_pressed = false, is_unsolved = false, is_outside = false;  ///< in any sub-step of this step
 
@@ -25,9 +18,16 @@ struct PairStatistics {
     void start(bool is_first) {
         n_pressing = n_slipping = 0;
         if (!is_first) return;
-        std::fill_n(force, 3, 0.0), std::fill_n(moment, 3, 0.0);
+        force = moment = {};
         has_pressed = is_unsolved = is_outside = false;
     }
+};
+
+/// A sensor that sums the normal forces of all contacts of its body whose normal meets its site.
+struct TouchSensor {
+    int address;  ///< of its value in sensordata
+    int site, body, shape;
+    double cutoff;  ///< [N]; 0 is none
 };
 
 class PointContacts final : public ContactSet {
@@ -75,7 +75,6 @@ class PointContacts final : public ContactSet {
     std::vector<ContactPoint> found_;         // all points with laws
     std::vector<std::unique_ptr<PointProblem>> groups_;  // the first n_groups_ are in use
     int n_groups_ = 0;
-    Trees trees_;
     std::vector<RememberedImpulse> memory_at_start_;
     bool is_pending_ = false;                 // whether impulses were not compared with the motion yet
     bool is_solved_ = true;                   // whether the impulses fulfil all laws

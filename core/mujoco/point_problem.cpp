@@ -1,8 +1,5 @@
 #include "mujoco/point_problem.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "stepping/step.hpp"
@@ -23,7 +20,7 @@ void limit_speeds(const Model& model, std::vector<double>& velocities) {
 }  // namespace
 
 void PointProblem::clear() {
-    points.clear(), waiting.clear(), constraints.clear();
+    points.clear(), inactive.clear(), constraints.clear();
     is_constrained = false;
     n_newton = 0;
 }
@@ -258,8 +255,8 @@ bool PointProblem::limit_friction(double share) {
     return was_beyond;
 }
 
-bool PointProblem::admit_waiting(bool all) {
-    if (waiting.empty()) return false;
+bool PointProblem::activate(bool all) {
+    if (inactive.empty()) return false;
     std::vector<double> v(context_.engine.model.nv, 0.0);
     for (int row = 0; row < rows_.size(); ++row) rows_.add_to(v.data(), row, friction.x[row]);
     context_.free_motion.effective_inertia().solve(v.data());
@@ -268,10 +265,10 @@ bool PointProblem::admit_waiting(bool all) {
         const double speed = dot(context_.kinematics.velocity(point, v.data()), point.z);
         return !all && point.distance + timestep() * speed >= -context_.settings.sinking;
     };
-    const auto first = std::stable_partition(waiting.begin(), waiting.end(), stays_apart);
-    if (first == waiting.end()) return false;
-    points.insert(points.end(), first, waiting.end());
-    waiting.erase(first, waiting.end());
+    const auto first = std::stable_partition(inactive.begin(), inactive.end(), stays_apart);
+    if (first == inactive.end()) return false;
+    points.insert(points.end(), first, inactive.end());
+    inactive.erase(first, inactive.end());
     write();
     return true;
 }
@@ -305,7 +302,7 @@ PointProblem::PredictionError PointProblem::compare(const double* velocities) {
         ContactPoint& point = points[k];
         const Vector w = context_.kinematics.velocity(point, velocities);
         const Vector d = Vector{dot(w, point.z), dot(w, point.x), dot(w, point.y)} - point.predicted;
-        found.error = std::max({found.error, std::fabs(d.x), std::fabs(d.y), std::fabs(d.z)});
+        found.error = std::max(found.error, greatest_size(d));
         found.change = std::max(found.change, point.change);
         point.prediction_error += d;
         w_free_[3 * k] += d.x, w_free_[3 * k + 1] += d.y, w_free_[3 * k + 2] += d.z;

@@ -12,12 +12,9 @@
 // ways are unique, a proximal term, a small share of the diagonal of A, draws x to the impulses of the last step.
 #pragma once
 
-#include <vector>
-
 #include "friction/point_friction.hpp"
 #include "mujoco/free_motion.hpp"
 #include "mujoco/kinematics.hpp"
-#include "mujoco/point_memory.hpp"
 #include "mujoco/settings.hpp"
 
 namespace stiction::mujoco {
@@ -38,7 +35,7 @@ class PointProblem {
   public:
     explicit PointProblem(const PointContext& context) : context_(context) {}
 
-    std::vector<ContactPoint> points, waiting;  ///< that are solved for; that may have to be added
+    std::vector<ContactPoint> points, inactive; ///< that are solved for; that may have to be activated
     std::vector<int> constraints;               ///< numbers of MuJoCo's constraints that are solved for, too
     bool is_constrained = false;                ///< by these or by MuJoCo's elliptic cones
     int n_newton = 0, max_newton = 0;           ///< Newton steps so far in this time step, and at most
@@ -72,8 +69,8 @@ class PointProblem {
     bool limit_friction(double share);
     /// Solve for the normal impulses with the friction of x.
     void find_normal_impulses();
-    /// Add points that would penetrate with the impulses of x, or all that wait; whether there are any.
-    bool admit_waiting(bool all);
+    /// Activate points that would penetrate with the impulses of x, or all; whether there are any.
+    bool activate(bool all);
     /// Write the solution, and the velocities that it predicts, to the points.
     void store_solution(bool is_solved);
     /// Take the velocities that were obtained into account: relative prediction error of the points.
@@ -99,5 +96,9 @@ class PointProblem {
     bool solve_normals(const std::vector<double>& b);
     double compliance(int row) const { return proximal_[row] + context_.settings.softness * diagonal_[row]; }
 };
+
+/// Solve for the impulses, and store them in the points; activate points that would penetrate, and solve again. False where not
+/// all laws are fulfilled: then the impulses keep the limits of friction and add no energy. See point_solver.cpp.
+bool solve_points(PointProblem& problem, const Settings& settings);
 
 }  // namespace stiction::mujoco

@@ -1,180 +1,195 @@
+// Solves the contact problem of a group of points (point_problem.hpp): exactly where it can, else by guards.
+//
 // Methods, in the order in which they are tried:
 //   few rows    Newton's method from the impulses of the last step, with a small proximal term; from rest, with a large one
 //               that is refined; from the guards' solution.
 //   many rows   a sequence of decreasing proximal terms, each centred on the solution before.
 //   impacts     the solution without restitution, then with it; a mixture of both that gains no energy.
 //   guards      as much friction as dissipates energy, under normal impulses that keep the bodies apart.
-#include "mujoco/point_solver.hpp"
-
-#include <algorithm>
-#include <cmath>
+#include "mujoco/point_problem.hpp"
 
 namespace stiction::mujoco {
+namespace {
 
-bool PointSolver::solve() {
-    bool solved = solve_points();
-    for (int pass = 1; pass <= settings_.max_admissions && solved; ++pass) {
-        if (!problem_.admit_waiting(pass == settings_.max_admissions)) break;
-        solved = solve_points();
+class PointSolver {
+  public:
+    PointSolver(PointProblem& problem, const Settings& settings) : problem_(problem), settings_(settings) {}
+
+    bool solve() {
+        bool solved = solve_active();
+        for (int pass = 1; pass <= settings_.max_activations && solved; ++pass) {
+            if (!problem_.activate(pass == settings_.max_activations)) break;
+            solved = solve_active();
+        }
+        return solved;
     }
-    return solved;
-}
 
-bool PointSolver::solve_points() {
-    const bool bounces = problem_.n_sub_impacts() > 0;
-    const bool solved = problem_.point_rows() >= settings_.many_rows && !bounces ? solve_many() : solve_few();
-    // The residual may exceed the limit of friction of a light load. Sub-impacts are limited one by one.
-    if (!bounces || problem_.n_sub_impacts() == 1) problem_.limit_friction(1.0);
-    problem_.store_solution(solved);
-    return solved;
-}
+  private:
+    PointProblem& problem_;
+    const Settings& settings_;
 
-bool PointSolver::run_newton(int max_steps, bool compliant) {
-    PointFriction& friction = problem_.friction;
-    friction.max_newton_steps = max_steps, friction.compliant = compliant;
-    const bool solved = friction.solve();
-    problem_.n_newton += friction.steps();
-    return solved;
-}
+    std::vector<double>& x() { return problem_.friction.x; }
 
-/// Run Newton's method with this share of the steps that are left in this time step, or a few.
-bool PointSolver::run_newton_with(double share) {
-    const int left = problem_.max_newton - problem_.n_newton;
-    return run_newton(std::max(static_cast<int>(share * left), settings_.few_newton));
-}
-
-/// Whether the impulses gain no energy and are not far too great.
-bool PointSolver::is_safe() { return problem_.energy_gained(x()) <= 0.0 && problem_.is_moderate(); }
-
-/// Whether the best impulses will do, though not to the last digits, as where links are jammed in many ways.
-bool PointSolver::is_acceptable() {
-    if (problem_.friction.error() > settings_.acceptable) return false;
-    problem_.limit_friction(1.0);
-    return is_safe();
-}
-
-/// Solve for a large group, such as a pile: hard with a small proximal term, easy with a large one, which is centred first
-/// on the impulses of the last step, then on the solution so far.
-bool PointSolver::solve_many() {
-    std::vector<double> found;
-    for (const double share : settings_.many_proximal) {
-        problem_.set_proximal(share);
-        if (!run_newton(settings_.few_newton, true)) break;
-        found = x();
-        std::copy_n(found.begin(), problem_.point_rows(), problem_.previous.begin());
-        problem_.set_proximal(settings_.fine);
-        if (problem_.friction.measure() <= settings_.close) break;
+    bool solve_active() {
+        const bool bounces = problem_.n_sub_impacts() > 0;
+        const bool solved = problem_.point_rows() >= settings_.many_rows && !bounces ? solve_many() : solve_few();
+        // The residual may exceed the limit of friction of a light load. Sub-impacts are limited one by one.
+        if (!bounces || problem_.n_sub_impacts() == 1) problem_.limit_friction(1.0);
+        problem_.store_solution(solved);
+        return solved;
     }
-    if (!found.empty()) {
-        problem_.set_proximal(settings_.fine);
-        if (run_newton(settings_.few_newton / 2, true)) return true;
-        x() = found;
-        problem_.friction.measure();
-        if (is_acceptable()) return true;
+
+    bool run_newton(int max_steps, bool compliant = false) {
+        PointFriction& friction = problem_.friction;
+        friction.max_newton_steps = max_steps, friction.compliant = compliant;
+        const bool solved = friction.solve();
+        problem_.n_newton += friction.steps();
+        return solved;
+    }
+
+    /// Run Newton's method with this share of the steps that are left in this time step, or a few.
+    bool run_newton_with(double share) {
+        const int left = problem_.max_newton - problem_.n_newton;
+        return run_newton(std::max(static_cast<int>(share * left), settings_.few_newton));
+    }
+
+    /// Whether the impulses gain no energy and are not far too great.
+    bool is_safe() { return problem_.energy_gained(x()) <= 0.0 && problem_.is_moderate(); }
+
+    /// Whether the best impulses will do, though not to the last digits, as where links are jammed in many ways.
+    bool is_acceptable() {
+        if (problem_.friction.error() > settings_.acceptable) return false;
         problem_.limit_friction(1.0);
-        if (is_safe()) return false;  // still better than the guards' impulses
+        return is_safe();
     }
-    guard();
-    return false;
-}
 
-/// Solve for a smaller group, or for one that bounces.
-bool PointSolver::solve_few() {
-    problem_.set_proximal(settings_.fine);
-    const bool bounces = problem_.n_sub_impacts() > 0;
-    bool solved = bounces ? solve_with_rebound() : run_newton_with(0.5), coarse = false;
-    if (!solved && !bounces) {
-        // Start from rest: the impulses of the last step may press bodies together harder than friction can now hold.
-        std::fill(problem_.previous.begin(), problem_.previous.end(), 0.0);
-        problem_.set_proximal(settings_.coarse);
-        solved = run_newton_with(1.0) || is_acceptable();
-        coarse = true;
-    }
-    if (!solved) {
-        problem_.set_right_side();  // the guards know no restitution
-        guard();
-        // The guards' impulses are near enough to a solution that Newton's method mostly finds it from there.
-        const std::vector<double> guarded = x();
-        solved = !bounces && run_newton_with(1.0);
-        if (!solved) x() = guarded;
-    }
-    if (solved && !bounces) refine(coarse);
-    return solved;
-}
-
-/// Solve again with the proximal term centred on the solution so far: once where it was large, and where all points stick
-/// until it has no effect.
-void PointSolver::refine(bool coarse) {
-    PointFriction& friction = problem_.friction;
-    for (int time = 0; time < settings_.max_refinements && problem_.n_newton < problem_.max_newton; ++time) {
-        bool slips = false;
-        for (int k = 0; k < friction.size(); ++k) slips = slips || (friction.slips(k) && friction.x[3 * k] > 0.0);
-        if (problem_.proximal_speed() < settings_.exact_speed || (slips && !(coarse && time == 0))) return;
-        const std::vector<double> found = x();
-        std::copy_n(found.begin(), problem_.point_rows(), problem_.previous.begin());
-        problem_.set_proximal(settings_.fine);
-        if (!run_newton_with(1.0)) {
+    /// Solve for a large group, such as a pile: hard with a small proximal term, easy with a large one, which is centred first
+    /// on the impulses of the last step, then on the solution so far.
+    bool solve_many() {
+        std::vector<double> found;
+        for (const double share : settings_.many_proximal) {
+            problem_.set_proximal(share);
+            if (!run_newton(settings_.few_newton, true)) break;
+            found = x();
+            std::copy_n(found.begin(), problem_.point_rows(), problem_.previous.begin());
+            problem_.set_proximal(settings_.fine);
+            if (problem_.friction.measure() <= settings_.close) break;
+        }
+        if (!found.empty()) {
+            problem_.set_proximal(settings_.fine);
+            if (run_newton(settings_.few_newton / 2, true)) return true;
             x() = found;
-            return;
+            problem_.friction.measure();
+            if (is_acceptable()) return true;
+            problem_.limit_friction(1.0);
+            if (is_safe()) return false;  // still better than the guards' impulses
+        }
+        guard();
+        return false;
+    }
+
+    /// Solve for a smaller group, or for one that bounces.
+    bool solve_few() {
+        problem_.set_proximal(settings_.fine);
+        const bool bounces = problem_.n_sub_impacts() > 0;
+        bool solved = bounces ? solve_with_rebound() : run_newton_with(0.5), coarse = false;
+        if (!solved && !bounces) {
+            // Start from rest: the impulses of the last step may press bodies together harder than friction can now hold.
+            std::fill(problem_.previous.begin(), problem_.previous.end(), 0.0);
+            problem_.set_proximal(settings_.coarse);
+            solved = run_newton_with(1.0) || is_acceptable();
+            coarse = true;
+        }
+        if (!solved) {
+            problem_.set_right_side();  // the guards know no restitution
+            guard();
+            // The guards' impulses are near enough to a solution that Newton's method mostly finds it from there.
+            const std::vector<double> guarded = x();
+            solved = !bounces && run_newton_with(1.0);
+            if (!solved) x() = guarded;
+        }
+        if (solved && !bounces) refine(coarse);
+        return solved;
+    }
+
+    /// Solve again with the proximal term centred on the solution so far: once where it was large, and where all points stick
+    /// until it has no effect.
+    void refine(bool coarse) {
+        PointFriction& friction = problem_.friction;
+        for (int time = 0; time < settings_.max_refinements && problem_.n_newton < problem_.max_newton; ++time) {
+            bool slips = false;
+            for (int k = 0; k < friction.size(); ++k) slips = slips || (friction.slips(k) && friction.x[3 * k] > 0.0);
+            if (problem_.proximal_speed() < settings_.exact_speed || (slips && !(coarse && time == 0))) return;
+            const std::vector<double> found = x();
+            std::copy_n(found.begin(), problem_.point_rows(), problem_.previous.begin());
+            problem_.set_proximal(settings_.fine);
+            if (!run_newton_with(1.0)) {
+                x() = found;
+                return;
+            }
         }
     }
-}
 
-/// Bounce as far as that gains no energy: somewhere between no restitution and all of it.
-bool PointSolver::solve_with_rebound() {
-    bool solved = run_newton_with(1.0);
-    const std::vector<double> still = x();
-    problem_.set_right_side(true);
-    const int count = problem_.n_sub_impacts();
-    solved = (count > 1 ? solve_sub_impacts(count) : run_newton_with(1.0)) && solved;
-    if (problem_.energy_gained(x()) <= 0.0) return solved;
-    const std::vector<double> all = x();
-    double share = 0.0;
-    for (double part = 0.5; part > 1e-3; part *= 0.5) {
-        std::vector<double> mixed = still;
-        for (int r = 0; r < problem_.point_rows(); ++r) mixed[r] += (share + part) * (all[r] - still[r]);
-        if (problem_.energy_gained(mixed) <= 0.0) share += part;
-    }
-    for (std::size_t r = 0; r < still.size(); ++r) x()[r] = still[r] + share * (all[r] - still[r]);
-    return solved;
-}
-
-/// Divide an impact into sub-impacts. Each brings the normal velocities an equal share nearer to the wanted ones; its friction
-/// is limited by its own loads, with the coefficient of the slip that the ones before have left, and opposes the slip after it.
-bool PointSolver::solve_sub_impacts(int count) {
-    const PointFriction whole = problem_.friction;
-    std::vector<double> total(x().size(), 0.0);
-    bool solved = true;
-    for (int number = 1; number <= count; ++number) {
-        problem_.write_sub_impact(number, count, total, whole);
-        std::fill(x().begin(), x().end(), 0.0);
-        solved = run_newton_with(0.5) && solved;
-        problem_.limit_friction(1.0);
-        for (std::size_t row = 0; row < total.size(); ++row) total[row] += x()[row];
-    }
-    problem_.friction.timestep = whole.timestep, problem_.friction.b = whole.b;
-    problem_.friction.bounded = whole.bounded, problem_.friction.points = whole.points;
-    x() = total;
-    return solved;
-}
-
-/// Where no solution was found: as much of the best friction as dissipates energy, under normal impulses that keep the
-/// bodies apart.
-void PointSolver::guard() {
-    const std::vector<double> best = x();
-    for (const double share : {1.0, 0.3, 0.0}) {
-        x() = best;
-        problem_.limit_friction(share);
-        for (int pass = 0; pass < 2; ++pass) {  // the second for loads that the first has changed
-            problem_.find_normal_impulses();
-            if (!problem_.limit_friction(1.0)) break;
+    /// Bounce as far as that gains no energy: somewhere between no restitution and all of it.
+    bool solve_with_rebound() {
+        bool solved = run_newton_with(1.0);
+        const std::vector<double> still = x();
+        problem_.set_right_side(true);
+        const int count = problem_.n_sub_impacts();
+        solved = (count > 1 ? solve_sub_impacts(count) : run_newton_with(1.0)) && solved;
+        if (problem_.energy_gained(x()) <= 0.0) return solved;
+        const std::vector<double> all = x();
+        double share = 0.0;
+        for (double part = 0.5; part > 1e-3; part *= 0.5) {
+            std::vector<double> mixed = still;
+            for (int r = 0; r < problem_.point_rows(); ++r) mixed[r] += (share + part) * (all[r] - still[r]);
+            if (problem_.energy_gained(mixed) <= 0.0) share += part;
         }
-        if (is_safe()) return;
+        for (std::size_t r = 0; r < still.size(); ++r) x()[r] = still[r] + share * (all[r] - still[r]);
+        return solved;
     }
-    // Not even the normal impulses were found: as much of them as gains no energy.
-    const std::vector<double> all = x();
-    for (double share = 0.5; !is_safe(); share = share > 1e-3 ? 0.5 * share : 0.0)
-        for (int r = 0; r < problem_.point_rows(); ++r) x()[r] = share * all[r];
-}
+
+    /// Divide an impact into sub-impacts. Each brings the normal velocities an equal share nearer to the wanted ones; its
+    /// friction is limited by its own loads, with the coefficient of the slip after those before, and opposes the slip after it.
+    bool solve_sub_impacts(int count) {
+        const PointFriction whole = problem_.friction;
+        std::vector<double> total(x().size(), 0.0);
+        bool solved = true;
+        for (int number = 1; number <= count; ++number) {
+            problem_.write_sub_impact(number, count, total, whole);
+            std::fill(x().begin(), x().end(), 0.0);
+            solved = run_newton_with(0.5) && solved;
+            problem_.limit_friction(1.0);
+            for (std::size_t row = 0; row < total.size(); ++row) total[row] += x()[row];
+        }
+        problem_.friction.timestep = whole.timestep, problem_.friction.b = whole.b;
+        problem_.friction.bounded = whole.bounded, problem_.friction.points = whole.points;
+        x() = total;
+        return solved;
+    }
+
+    /// Where no solution was found: as much of the best friction as dissipates energy, under normal impulses that keep the
+    /// bodies apart.
+    void guard() {
+        const std::vector<double> best = x();
+        for (const double share : {1.0, 0.3, 0.0}) {
+            x() = best;
+            problem_.limit_friction(share);
+            for (int pass = 0; pass < 2; ++pass) {  // the second for loads that the first has changed
+                problem_.find_normal_impulses();
+                if (!problem_.limit_friction(1.0)) break;
+            }
+            if (is_safe()) return;
+        }
+        // Not even the normal impulses were found: as much of them as gains no energy.
+        const std::vector<double> all = x();
+        for (double share = 0.5; !is_safe(); share = share > 1e-3 ? 0.5 * share : 0.0)
+            for (int r = 0; r < problem_.point_rows(); ++r) x()[r] = share * all[r];
+    }
+};
+
+}  // namespace
+
+bool solve_points(PointProblem& problem, const Settings& settings) { return PointSolver(problem, settings).solve(); }
 
 }  // namespace stiction::mujoco

@@ -1,11 +1,6 @@
 // Many motions of one model, in threads: each worker has its own data.
 #pragma once
 
-#include <algorithm>
-#include <functional>
-#include <mutex>
-#include <vector>
-
 #include "stepping/threads.hpp"
 #include "mujoco/step.hpp"
 
@@ -53,31 +48,10 @@ inline void run_motion(const Motions& all, int k, Step& worker, const std::funct
     }
 }
 
-/// Run all motions; results do not depend on which worker takes which.
-template <class Check> void run_motions(const Motions& all, std::vector<Step*> workers, Check check) {
-    std::mutex guard;
-    const int threads = static_cast<int>(workers.size());
-    share_out(
-        all.count, threads,
-        [&](int k, const std::function<void()>& pause) {
-            Step* worker;
-            {
-                const std::lock_guard lock(guard);
-                worker = workers.back();
-                workers.pop_back();
-            }
-            struct Return {
-                std::mutex& guard;
-                std::vector<Step*>& workers;
-                Step* worker;
-                ~Return() {
-                    const std::lock_guard lock(guard);
-                    workers.push_back(worker);
-                }
-            } back{guard, workers, worker};
-            run_motion(all, k, *worker, pause);
-        },
-        check);
+/// Run all motions, in one thread for each worker; results do not depend on which worker takes which.
+template <class Check> void run_motions(const Motions& all, const std::vector<Step*>& workers, Check check) {
+    const auto work = [&](int k, int thread, const std::function<void()>& pause) { run_motion(all, k, *workers[thread], pause); };
+    share_out(all.count, static_cast<int>(workers.size()), work, check);
 }
 
 }  // namespace stiction::mujoco

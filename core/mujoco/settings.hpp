@@ -18,7 +18,7 @@ struct Settings {
 
     // Finding contact points.
     double touching = 1e-4;               ///< [m] bodies at rest may be this far apart
-    double sinking = 1e-12;               ///< [m] by which a point that was left out may penetrate
+    double sinking = 1e-12;               ///< [m] by which an inactive point may penetrate
     double same_position = 1e-6;          ///< [m] within which two points are one, found twice
     double same_normal = 1e-3;            ///< [rad] likewise
 
@@ -34,7 +34,7 @@ struct Settings {
     double many_proximal[3] = {0.03, 3e-3, 1e-3};
     double close = 1e-9;                  ///< relative residual that ends this sequence
     double at_rest = 1e-9;                ///< [m/s] a slower point sticks
-    int max_admissions = 4;               ///< passes in which points that were left out may be added
+    int max_activations = 4;              ///< passes in which inactive points may be activated
 };
 
 }  // namespace stiction::mujoco

@@ -1,8 +1,5 @@
 #include "mujoco/step.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace stiction::mujoco {
 
 Step::Step(Engine engine_, Settings settings_, std::vector<PairLaw> laws, PairTable table, LinkSetup setup)

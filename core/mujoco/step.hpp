@@ -4,10 +4,7 @@
 // they enter as applied forces. See Step::advance.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <optional>
-#include <vector>
 
 #include "mujoco/link_contacts.hpp"
 #include "mujoco/point_contacts.hpp"

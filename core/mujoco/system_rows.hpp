@@ -1,10 +1,6 @@
 // Sparse rows of a Jacobian on kinematic trees, and their products through an inverse inertia.
 #pragma once
 
-#include <algorithm>
-#include <span>
-#include <vector>
-
 #include "math/dense.hpp"
 #include "mujoco/tree_factor.hpp"
 

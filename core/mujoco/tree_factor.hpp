@@ -2,10 +2,7 @@
 // Dynamics Algorithms", 2008, section 6.5): row r of L is zero except for the dofs on the way from dof r to the root.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-#include <vector>
+#include "math/vectors.hpp"
 
 namespace stiction::mujoco {
 

@@ -5,10 +5,6 @@
 // than the last time is at rest, and so is one that jumps.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "math/vectors.hpp"
 #include "mujoco/engine.hpp"
 
@@ -20,21 +16,20 @@ struct UserMovedBody {
     static constexpr double MAX_SPEED = 20.0;  ///< [m/s], [rad/s]: a faster one jumps
 
     double body;
-    double position[3], quaternion[4];
+    Vector position;
+    double quaternion[4];
     double since, period;  ///< steps since it was moved last; steps between its moves, or 0 where it is at rest
-    double linear[3], angular[3];
+    Vector linear, angular;
 
     /// Velocity of its point at a position in the world [m/s].
-    Vector velocity_at(const Vector& at) const {
-        const Vector w{angular[0], angular[1], angular[2]};
-        return Vector{linear[0], linear[1], linear[2]} + cross(w, at - Vector{position[0], position[1], position[2]});
-    }
+    Vector velocity_at(const Vector& at) const { return linear + cross(angular, at - position); }
 
     /// Estimate its velocity from its present pose in the world.
-    void update(const double* now, const double* turned, double timestep) {
+    void update(const Vector& now, const double* turned, double timestep) {
         if (since == UNSEEN) return set_pose(now, turned);
         since += 1.0;
-        if (std::equal(now, now + 3, position) && std::equal(turned, turned + 4, quaternion)) {
+        const Vector way = now - position;
+        if (way.x == 0.0 && way.y == 0.0 && way.z == 0.0 && std::equal(turned, turned + 4, quaternion)) {
             if (since >= period) stop();
             return;
         }
@@ -44,11 +39,9 @@ struct UserMovedBody {
                           q[3] * p[0] - q[0] * p[3] - q[1] * p[2] + q[2] * p[1]};  // of half the angle, along its axis
         const double size = length(sine), angle = 2 * std::atan2(size, std::fabs(w));
         const Vector spin = size > 0.0 ? (std::copysign(angle, w) * per_time / size) * sine : Vector{};
-        const Vector speed = per_time * Vector{now[0] - position[0], now[1] - position[1], now[2] - position[2]};
+        const Vector speed = per_time * way;
         if (length(speed) < MAX_SPEED && length(spin) < MAX_SPEED) {
-            period = since;
-            linear[0] = speed.x, linear[1] = speed.y, linear[2] = speed.z;
-            angular[0] = spin.x, angular[1] = spin.y, angular[2] = spin.z;
+            period = since, linear = speed, angular = spin;
         } else {
             stop();
         }
@@ -56,13 +49,10 @@ struct UserMovedBody {
     }
 
   private:
-    void stop() {
-        period = 0.0;
-        std::fill_n(linear, 3, 0.0), std::fill_n(angular, 3, 0.0);
-    }
-    void set_pose(const double* now, const double* turned) {
-        std::copy_n(now, 3, position), std::copy_n(turned, 4, quaternion);
-        since = 0.0;
+    void stop() { period = 0.0, linear = angular = {}; }
+    void set_pose(const Vector& now, const double* turned) {
+        position = now, since = 0.0;
+        std::copy_n(turned, 4, quaternion);
     }
 };
 
@@ -81,7 +71,7 @@ class UserMovedBodies {
     void update(const Engine& engine) {
         for (UserMovedBody& one : all) {
             const int body = static_cast<int>(one.body);
-            one.update(*engine.data.xpos + 3 * body, *engine.data.xquat + 4 * body, engine.timestep());
+            one.update(vector_from(*engine.data.xpos + 3 * body), *engine.data.xquat + 4 * body, engine.timestep());
         }
     }
     /// The moving one that carries this body, or null.

@@ -14,9 +14,6 @@
 // Several links are stacked, V_free (6 n,) and L (6 n, 6 n), so that they feel each other.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "math/broyden.hpp"
 #include "contact/contact.hpp"
 #include "multibody/coupled.hpp"
@@ -59,7 +56,7 @@ class Algorithm2 {
                           const Matrix& L, double tolerance);
 
     /// For another solver: take the system; false if nothing is pressed, so that p = 0.
-    bool begin(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free, const Matrix& L);
+    bool start(std::span<const LawOfRun> laws, const Contacts& contacts, const double* V_free, const Matrix& L);
     /// Its start: impulses as if all links that approach the ground stuck.
     void stop_pressed() { balance_links(); }
     /// H(V1) for the impulses p (6 n,): Algorithm 1 for every link, evaluated at V1 = V_free + (L - M_b^-1) p.

@@ -1,8 +1,5 @@
 #include "multibody/coupled.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "contact/algorithm1.hpp"
 #include "contact/static_impulse.hpp"
 
@@ -12,17 +9,11 @@ namespace {
 constexpr double STIFFENING = 1e-8;  // share of a link's own inverse inertia that regularises L
 constexpr double IMMOBILE = 1e-9;    // a direction with less than this share of the free link's inverse inertia is immobile
 
-/// Entry k of the diagonal of M_b^-1.
-double own_inverse_inertia(const InverseInertia& W, int k) {
-    const double diagonal[6] = {W.linear.x, W.linear.y, W.linear.z, W.angular.xx, W.angular.yy, W.angular.zz};
-    return diagonal[k];
-}
-
 /// Whether links can move in all directions: whether A, a copy of L, has a Cholesky factor, into which it is changed.
 bool can_move_freely(const Contacts& contacts, Matrix& A) {
     const int n = A.rows();
     for (int k = 0; k < n; ++k) {
-        if (!(A[k][k] > IMMOBILE * own_inverse_inertia(contacts[k / 6].inverse_inertia, k % 6))) return false;
+        if (!(A[k][k] > IMMOBILE * Dense6(contacts[k / 6].inverse_inertia)[k % 6][k % 6])) return false;
         const double root = std::sqrt(A[k][k]);
         double* pivot = A[k];  // its part right of the diagonal holds the column below it: A is symmetric
         for (int c = k + 1; c < n; ++c) pivot[c] /= root;
@@ -163,7 +154,7 @@ void StaticPatches::add_impulses(const double* v, double* p) {
 
 Balance::Balance(int most_links) : lcp_{ActiveSet(MAX_ACTIVE * most_links), {}} {}
 
-void Balance::begin(const Contacts& contacts, const double* V_free, const Matrix& L, double compliance) {
+void Balance::start(const Contacts& contacts, const double* V_free, const Matrix& L, double compliance) {
     const std::size_t n = static_cast<std::size_t>(contacts.size());
     contacts_ = contacts, V_free_ = V_free, L_ = &L, compliance_ = compliance;
     for (auto* vector : {&before_, &now_, &freed_}) vector->resize(6 * n);
@@ -186,14 +177,10 @@ void Balance::stiffen() {
     regularised_ = *L_;
     share_ = STIFFENING;
     for (int i = 0; i < contacts_.size(); ++i) {
-        const InverseInertia& W = contacts_[i].inverse_inertia;
-        const double linear[3] = {W.linear.x, W.linear.y, W.linear.z};
-        const Tensor& I = W.angular;
-        const double angular[3][3] = {{I.xx, I.xy, I.xz}, {I.xy, I.yy, I.yz}, {I.xz, I.yz, I.zz}};
-        for (int k = 0; k < 3; ++k) {
-            regularised_[6 * i + k][6 * i + k] += share_ * linear[k];
-            for (int m = 0; m < 3; ++m) regularised_[6 * i + 3 + k][6 * i + 3 + m] += share_ * angular[k][m];
-        }
+        const Dense6 W(contacts_[i].inverse_inertia);
+        for (int r = 0; r < 6; ++r)
+            for (int c = 0; c < 6; ++c)
+                if (W[r][c] != 0.0) regularised_[6 * i + r][6 * i + c] += share_ * W[r][c];
     }
 }
 

@@ -5,9 +5,6 @@
 // twists by L p. M_b^-1, the inverse inertia of each link on its own, stands in its contact.
 #pragma once
 
-#include <span>
-#include <vector>
-
 #include "contact/contact.hpp"
 #include "math/dense.hpp"
 #include "contact/frictionless_lcp.hpp"
@@ -69,7 +66,7 @@ class Balance {
     /// Start a step.
     /// V_free: twists after a step without contact, (6 n,)
     /// compliance: share of its own response by which a loaded vertex yields
-    void begin(const Contacts& contacts, const double* V_free, const Matrix& L, double compliance);
+    void start(const Contacts& contacts, const double* V_free, const Matrix& L, double compliance);
 
     /// Share of M_b^-1 that was added to L since links cannot move in all directions: 0 if they can.
     ///

@@ -1,9 +1,6 @@
 // The links of a multibody system that have a contact law: which of them touch, and Algorithm 2 for those.
 #pragma once
 
-#include <memory>
-#include <vector>
-
 #include "multibody/algorithm2.hpp"
 #include "contact/contact.hpp"
 #include "laws/law.hpp"
@@ -40,7 +37,7 @@ class Links {
     /// Find the links that touch the ground z = 0; returns their number.
     /// position, rotation: of a link, by its number: of its centre of mass [m], and body to world
     template <class Position, class RotationOf> int touch(Position position, RotationOf rotation) {
-        has_begun_ = false;
+        is_started_ = false;
         memory_->clear();
         for (std::size_t g = 0; g < groups_.size(); ++g) {
             asked_[g].first = memory_->size();
@@ -58,16 +55,16 @@ class Links {
 
     /// Contact impulses of the links that touch: see Algorithm2.
     const Solution& solve(const double* V_free, const Matrix& L, double tolerance) {
-        has_begun_ = true;
+        is_started_ = true;
         return algorithm2_.solve(asked_, contacts(), V_free, L, tolerance);
     }
     /// The start of another solver: see Algorithm2.
-    bool begin(const double* V_free, const Matrix& L) {
-        has_begun_ = true;
-        return algorithm2_.begin(asked_, contacts(), V_free, L);
+    bool start(const double* V_free, const Matrix& L) {
+        is_started_ = true;
+        return algorithm2_.start(asked_, contacts(), V_free, L);
     }
     /// Whether Algorithm 2 was started since the last `touch`.
-    bool has_begun() const { return has_begun_; }
+    bool is_started() const { return is_started_; }
     Algorithm2& algorithm2() { return algorithm2_; }
 
   private:
@@ -79,7 +76,7 @@ class Links {
     std::vector<std::shared_ptr<Law>> laws_;
     std::vector<std::shared_ptr<Hull>> hulls_;
     double timestep_;
-    bool has_begun_ = false;
+    bool is_started_ = false;
     std::shared_ptr<ContactMemory> memory_;
     std::vector<Group> groups_;
     std::vector<LawOfRun> asked_;

@@ -3,12 +3,10 @@
 // The law of a light foot of a heavy robot sees only the foot's small momentum, so that its friction moves in small steps.
 // Coulomb's law for the whole system does not have this problem, and starts the search near its end.
 //
-// One sweep, of each point: n <- max(0, n - w_z / A_zz), then f <- P(f - w_xy / A_xy) within the limits at n. It works on
+// Unknowns: of each point a normal impulse n and a friction f; the conditions are those of friction/point_friction.hpp, with
+// limits of friction mu n. A sweep takes n <- max(0, n - w_z / A_zz), then f <- P(f - w_xy / A_xy) at each point. It works on
 // the twists of the links instead of all points' velocities, which PointFriction does: there are fewer of them.
 #pragma once
-
-#include <span>
-#include <vector>
 
 #include "contact/contact.hpp"
 #include "multibody/coupled.hpp"
@@ -39,6 +37,7 @@ class StartingPoint {
         Vector impulse;
         double *x, *y, *z;    // how all twists follow a unit impulse along x, y and z
     };
+    template <int Size> struct Sweep;
     struct Fastest {
         double up = 0.0, along = 0.0;
     };
@@ -49,9 +48,9 @@ class StartingPoint {
     std::vector<Friction> friction_;
 
     void add_point(int link, const Vector& place, const Matrix& L);
-    Vector velocity(const Point& point, const double* twists) const;
-    template <int Size>
-    bool sweep(std::span<const CoulombFriction> coulomb_estimate, std::span<const SlipProjection> slip_projection);
+    static Vector velocity(const Point& point, const double* twists) {
+        return twist_from(twists + 6 * point.link).at(point.place);
+    }
     Fastest fastest(double least) const;
 };
 

@@ -4,19 +4,16 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <algorithm>
 #include <cstring>
-#include <memory>
-#include <span>
 #include <stdexcept>
 #include <type_traits>
-#include <vector>
 
 #include "math/vectors.hpp"
 
 namespace stiction {
 
 namespace nb = nanobind;
+using namespace nb::literals;  // "name"_a is an argument of that name
 
 /// An array of numbers from Python, of any number of axes; it is converted where it must be, and only read.
 template <class T, int... Shape>
@@ -81,10 +78,10 @@ template <class Item> nb::ndarray<nb::numpy, double> rows_of(std::size_t n, std:
     return result;
 }
 
-/// A wrench or a twist as a new array (6,).
-template <class Six> auto six_of(const Six& value) {
+/// A vector as a new array (3,), a wrench or a twist as one (6,).
+template <class Value> auto array_of(const Value& value) {
     double* out;
-    auto result = new_array<double>({6}, &out);
+    auto result = new_array<double>({sizeof(Value) / sizeof(double)}, &out);
     write(value, out);
     return result;
 }
@@ -95,19 +92,23 @@ struct Refusal : std::runtime_error {
 };
 
 /// The fields of a struct that Python sees, as a NumPy dtype.
-class Fields {
+template <class Struct> class Fields {
   public:
-    Fields& add(const char* name, const char* format, std::size_t offset) {
-        names_.append(name), formats_.append(format), offsets_.append(offset);
+    /// example: one of these structs, in whose fields the offsets are found
+    explicit Fields(const Struct& example) : start_(reinterpret_cast<const char*>(&example)) {}
+
+    template <class Field> Fields& add(const char* name, const char* format, const Field& field) {
+        names_.append(name), formats_.append(format), offsets_.append(reinterpret_cast<const char*>(&field) - start_);
         return *this;
     }
-    nb::object dtype(std::size_t itemsize) const {
+    nb::object dtype() const {
         nb::dict all;
-        all["names"] = names_, all["formats"] = formats_, all["offsets"] = offsets_, all["itemsize"] = itemsize;
+        all["names"] = names_, all["formats"] = formats_, all["offsets"] = offsets_, all["itemsize"] = sizeof(Struct);
         return nb::module_::import_("numpy").attr("dtype")(all);
     }
 
   private:
+    const char* start_;
     nb::list names_, formats_, offsets_;
 };
 

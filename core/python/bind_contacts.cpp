@@ -2,16 +2,13 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <string>
 
 #include "contact/algorithm1.hpp"
 #include "python/arrays.hpp"
 #include "python/owned_contacts.hpp"
 #include "contact/labels.hpp"
-#include "contact/normal_impulse.hpp"
+#include "contact/frictionless_lcp.hpp"
 #include "geometry/patch.hpp"
 #include "contact/static_impulse.hpp"
 #include "stepping/step.hpp"
@@ -19,41 +16,21 @@
 namespace stiction {
 namespace {
 
-/// Offset of a field in a contact, which has base classes.
-template <class Field, class Part> std::size_t offset(Field Part::* field) {
-    static const Contact contact;
-    return static_cast<std::size_t>(reinterpret_cast<const char*>(&(contact.*field)) - reinterpret_cast<const char*>(&contact));
-}
-
 /// The fields of a Contact that Python sees, as a NumPy dtype.
 nb::object contact_dtype() {
-    Fields fields;
-    fields.add("index", "i8", offset(&Contact::index));
-    fields.add("rotation", "(3,3)f8", offset(&Contact::rotation));
-    fields.add("height", "f8", offset(&Contact::height));
-    fields.add("velocity", "6f8", offset(&Contact::velocity));
-    fields.add("before", "6f8", offset(&Contact::before));
-    fields.add("inverse_mass", "3f8", offset(&Contact::inverse_inertia));
-    fields.add("kind", "i8", offset(&Contact::kind));
-    fields.add("depth", "f8", offset(&Contact::depth));
-    fields.add("count", "i8", offset(&Contact::count));
-    fields.add("centre", "3f8", offset(&Contact::centre));
-    fields.add("axis", "3f8", offset(&Contact::axis));
-    fields.add("radius", "f8", offset(&Contact::radius));
-    fields.add("diameter", "f8", offset(&Contact::diameter));
-    fields.add("timestep", "f8", offset(&Contact::timestep));
-    fields.add("fall", "f8", offset(&Contact::fall));
-    fields.add("restitution", "3f8", offset(&Contact::restitution));
-    fields.add("mode", "i8", offset(&Contact::mode));
-    fields.add("friction", "5f8", offset(&Contact::friction));
-    fields.add("impulse", "6f8", offset(&Contact::impulse));
-    const std::size_t notes = offset(&Contact::description);
-    fields.add("features", (std::to_string(MAX_FEATURES) + "f8").c_str(), notes + offsetof(Description, features));
-    fields.add("guess", "3f8", notes + offsetof(Description, guess));
-    fields.add("unit_impulse", "f8", notes + offsetof(Description, unit_impulse));
-    fields.add("unit_length", "f8", notes + offsetof(Description, unit_length));
-    fields.add("turn", "4f8", notes + offsetof(Description, turn));
-    return fields.dtype(sizeof(Contact));
+    static const Contact c;
+    const Description& d = c.description;
+    const std::string features = std::to_string(MAX_FEATURES) + "f8";
+    return Fields(c)
+        .add("index", "i8", c.index).add("rotation", "(3,3)f8", c.rotation).add("height", "f8", c.height)
+        .add("velocity", "6f8", c.velocity).add("before", "6f8", c.before).add("inverse_mass", "3f8", c.inverse_inertia)
+        .add("kind", "i8", c.kind).add("depth", "f8", c.depth).add("count", "i8", c.count).add("centre", "3f8", c.centre)
+        .add("axis", "3f8", c.axis).add("radius", "f8", c.radius).add("diameter", "f8", c.diameter)
+        .add("timestep", "f8", c.timestep).add("fall", "f8", c.fall).add("restitution", "3f8", c.restitution)
+        .add("mode", "i8", c.mode).add("friction", "5f8", c.friction).add("impulse", "6f8", c.impulse)
+        .add("features", features.c_str(), d.features).add("guess", "3f8", d.guess)
+        .add("unit_impulse", "f8", d.unit_impulse).add("unit_length", "f8", d.unit_length).add("turn", "4f8", d.turn)
+        .dtype();
 }
 
 /// All contacts as one structured array, a view. It can only be read: the core relies on what is in it.
@@ -69,14 +46,9 @@ nb::object record_of(const OwnedContacts& contacts) {
 auto inverse_inertia(const OwnedContacts& contacts) {
     double* out;
     auto result = new_array<double>({std::size_t(contacts.size()), 6, 6}, &out);
-    std::fill(out, out + 36 * contacts.size(), 0.0);
     for (const Contact& c : contacts) {
-        const InverseInertia& W = c.inverse_inertia;
-        const double angular[9] = {W.angular.xx, W.angular.xy, W.angular.xz, W.angular.xy, W.angular.yy,
-                                   W.angular.yz, W.angular.xz, W.angular.yz, W.angular.zz};
-        out[0] = W.linear.x, out[7] = W.linear.y, out[14] = W.linear.z;
-        for (int k = 0; k < 9; ++k) out[6 * (3 + k / 3) + 3 + k % 3] = angular[k];
-        out += 36;
+        const Dense6 W(c.inverse_inertia);
+        out = std::copy_n(W[0], 36, out);
     }
     return result;
 }
@@ -138,19 +110,15 @@ nb::tuple to_centre_of_mass(Input<double, 3> com, Input<double, -1, 3> position,
                             Input<double, -1, 3> velocity, Input<double, -1, 3> spin) {
     const std::size_t n = position.shape(0);
     check_rows(n, quaternion, velocity, spin);
-    double *x, *q, *v;
-    auto positions = new_array<double>({n, 3}, &x);
-    auto quaternions = new_array<double>({n, 4}, &q);
-    auto twists = new_array<double>({n, 6}, &v);
-    const Vector centre = vector_from(com.data());
+    std::vector<BodyState> states(n);
     for (std::size_t i = 0; i < n; ++i) {
-        const Quaternion turn = quaternion_from(quaternion.data() + 4 * i);
-        const Vector arm = turn.matrix() * centre, w = vector_from(spin.data() + 3 * i);
-        write(vector_from(position.data() + 3 * i) + arm, x + 3 * i);
-        write(turn, q + 4 * i);
-        write(Twist{vector_from(velocity.data() + 3 * i) + cross(w, arm), w}, v + 6 * i);
+        BodyState& state = states[i];
+        state.quaternion = quaternion_from(quaternion.data() + 4 * i);
+        const Vector arm = state.quaternion.matrix() * vector_from(com.data()), w = vector_from(spin.data() + 3 * i);
+        state.position = vector_from(position.data() + 3 * i) + arm;
+        state.twist = {vector_from(velocity.data() + 3 * i) + cross(w, arm), w};
     }
-    return nb::make_tuple(positions, quaternions, twists);
+    return as_tuple(states);
 }
 
 /// The inverse: positions, velocities and spins of the body frames.
@@ -209,16 +177,13 @@ void set_friction(const OwnedContacts& contacts, Input<std::int64_t, -1> numbers
     }
 }
 
-/// Write the impulses (n, 6) that a law of whole impulses has found.
-void set_impulse(const OwnedContacts& contacts, Input<double, -1, 6> impulse) {
-    check_rows(contacts.size(), impulse);
-    for (int i = 0; i < contacts.size(); ++i) contacts[i].impulse = wrench_from(impulse.data() + 6 * i);
-}
-
-/// Ask about other twists v1 (n, 6) of the same contacts.
-void set_velocity(const OwnedContacts& contacts, Input<double, -1, 6> twist) {
-    check_rows(contacts.size(), twist);
-    for (int i = 0; i < contacts.size(); ++i) contacts[i].velocity = twist_from(twist.data() + 6 * i);
+/// Write a twist or a wrench of each contact, (n, 6).
+template <auto Field> void set_six(const OwnedContacts& contacts, Input<double, -1, 6> rows) {
+    check_rows(contacts.size(), rows);
+    for (int i = 0; i < contacts.size(); ++i) {
+        const double* six = rows.data() + 6 * i;
+        contacts[i].*Field = {vector_from(six), vector_from(six + 3)};
+    }
 }
 
 }  // namespace
@@ -251,15 +216,15 @@ void bind_contacts(nb::module_& m) {
                  const Normal n = normal_impulse(all.at(i), twist_from(twist.data()), compliance, {rate, cap});
                  return nb::make_tuple(n.p_z, n.m_x, n.m_y);
              },
-             nb::arg("i"), nb::arg("twist"), nb::arg("softness") = 0.0, nb::arg("rate") = 0.0, nb::arg("cap") = 0.0,
+             "i"_a, "twist"_a, "softness"_a = 0.0, "rate"_a = 0.0, "cap"_a = 0.0,
              "The frictionless normal impulse (p_z, m_x, m_y) of contact i for a twist before it.")
         .def("static_impulse",
-             [](const OwnedContacts& all, int i) { return six_of(static_impulse(all.at(i))); },
+             [](const OwnedContacts& all, int i) { return array_of(static_impulse(all.at(i))); },
              "The impulse (6,) that stops the patch of contact i.")
         .def("set_mode", &set_mode, "Write the mode of each contact, (n,).")
         .def("set_friction", &set_friction, "Write the friction (k, 5) of the contacts with these numbers (k,).")
-        .def("set_impulse", &set_impulse, "Write the impulse of each contact, (n, 6).")
-        .def("set_velocity", &set_velocity, "Ask about other twists v1 of the same contacts, (n, 6).")
+        .def("set_impulse", &set_six<&Contact::impulse>, "Write the impulse of each contact, (n, 6).")
+        .def("set_velocity", &set_six<&Contact::velocity>, "Ask about other twists v1 of the same contacts, (n, 6).")
         .def("tilt",
              [](const OwnedContacts& all) {
                  for (Contact& c : all)
@@ -268,8 +233,8 @@ void bind_contacts(nb::module_& m) {
              "Add the torques that the spin of each dynamic contact's friction has where its ends lie at unequal depths.")
         .def("observe", &observe, "Impulses (n, 6) and modes (n,) of contacts, from the twists after the step (n, 6).");
 
-    m.def("touching", &touching, nb::arg("hull"), nb::arg("position"), nb::arg("quaternion"), nb::arg("twist"),
-          nb::arg("timestep"), nb::arg("gravity"), nb::arg("touch") = TOUCH,
+    m.def("touching", &touching, "hull"_a, "position"_a, "quaternion"_a, "twist"_a, "timestep"_a, "gravity"_a,
+          "touch"_a = TOUCH,
           "The contacts of bodies at the start of a step, with v1; states are at the centre of mass.");
     m.def("to_centre_of_mass", &to_centre_of_mass,
           "States of body frames as those of their centres of mass: position, quaternion, twist.");

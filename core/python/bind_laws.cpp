@@ -77,6 +77,43 @@ Approximator network(Input<float, -1> mean, Input<float, -1> scale, const std::v
     return {numbers_of(mean), numbers_of(scale), std::move(layers)};
 }
 
+Approximator kernel_machine(Input<float, -1> mean, Input<float, -1> scale, Input<float, -1, -1> centres,
+                            Input<float, -1, -1> weights, Input<float, -1> gamma, Input<float, -1> bias) {
+    const std::size_t inputs = mean.shape(0), outputs = bias.shape(0), examples = centres.shape(0);
+    if (scale.shape(0) != inputs || centres.shape(1) != inputs || weights.shape(0) != examples ||
+        weights.shape(1) != outputs || gamma.shape(0) != outputs)
+        throw nb::value_error("The parts of a kernel machine do not fit together.");
+    check_sizes(inputs, outputs);
+    return {numbers_of(mean), numbers_of(scale),
+            KernelMachine(static_cast<int>(inputs), numbers_of(centres), numbers_of(weights), numbers_of(gamma),
+                          numbers_of(bias))};
+}
+
+Approximator trees(Input<float, -1> mean, Input<float, -1> scale, Input<float, -1> bias,
+                   Input<std::int32_t, -1> roots, Input<std::int32_t, -1> output, Input<std::int32_t, -1> feature,
+                   Input<float, -1> threshold, Input<std::int32_t, -1> left) {
+    const std::size_t inputs = mean.shape(0), outputs = bias.shape(0), count = feature.shape(0);
+    if (scale.shape(0) != inputs || roots.shape(0) != output.shape(0) || threshold.shape(0) != count ||
+        left.shape(0) != count)
+        throw nb::value_error("The parts of the trees do not fit together.");
+    check_sizes(inputs, outputs);
+    for (std::size_t t = 0; t < roots.shape(0); ++t)
+        if (roots.data()[t] < 0 || std::size_t(roots.data()[t]) >= count || output.data()[t] < 0 ||
+            std::size_t(output.data()[t]) >= outputs)
+            throw nb::value_error("A tree starts at no node, or adds to no output.");
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::int64_t input = feature.data()[k], next = left.data()[k];
+        if (input == Trees::LEAF) continue;
+        if (input < 0 || input >= std::int64_t(inputs) || next <= std::int64_t(k) || next + 1 >= std::int64_t(count))
+            throw nb::value_error("A node looks at no input, or leads nowhere.");
+    }
+    std::vector<Trees::Node> nodes;
+    for (std::size_t k = 0; k < count; ++k)
+        nodes.push_back({feature.data()[k], threshold.data()[k], left.data()[k]});
+    return {numbers_of(mean), numbers_of(scale),
+            Trees(numbers_of(bias), numbers_of(roots), numbers_of(output), std::move(nodes))};
+}
+
 ByKind by_kind(const std::vector<Approximator>& all, int outputs) {
     if (all.size() != 3) throw nb::value_error("One approximator for each kind of patch is needed.");
     for (const Approximator& one : all)
@@ -136,9 +173,8 @@ void bind_laws(nb::module_& m) {
                  new (self) Recipe{fold,   {mu_x, mu_y, round}, guess, scaled, inputs, centre, slip, mass,
                                    absolute, std::move(material)};
              },
-             nb::kw_only(), nb::arg("fold"), nb::arg("mu_x"), nb::arg("mu_y"), nb::arg("round"), nb::arg("guess"),
-             nb::arg("scaled"), nb::arg("inputs"), nb::arg("centre"), nb::arg("slip"), nb::arg("mass"),
-             nb::arg("absolute") = false, nb::arg("material").none() = nb::none());
+             nb::kw_only(), "fold"_a, "mu_x"_a, "mu_y"_a, "round"_a, "guess"_a, "scaled"_a, "inputs"_a, "centre"_a, "slip"_a,
+             "mass"_a, "absolute"_a = false, "material"_a.none() = nb::none());
     const auto of_kinds = [](int (*of)(Kind)) {
         return nb::make_tuple(of(Kind::POINT), of(Kind::LINE), of(Kind::SURFACE));
     };
@@ -155,7 +191,7 @@ void bind_laws(nb::module_& m) {
           "The friction (p_x, p_y, m_z) of contact i for what a regressor adds to its guess.");
     m.def("impulse_from",
           [](const OwnedContacts& contacts, int i, Input<double, 6> output) {
-              return six_of(impulse_from(contacts.at(i), output.data()));
+              return array_of(impulse_from(contacts.at(i), output.data()));
           },
           "The impulse (6,) of contact i from its standard form.");
 
@@ -186,6 +222,11 @@ void bind_laws(nb::module_& m) {
     m.attr("WIDEST") = WIDEST;
     m.attr("FARTHEST") = FARTHEST;
     m.def("network", &network, "A network from the mean and scale of its inputs, its weights and its biases.");
+    m.def("kernel_machine", &kernel_machine, "mean"_a, "scale"_a, "centres"_a, "weights"_a, "gamma"_a, "bias"_a,
+          "A kernel machine from the arrays of laws.kernels.KernelMachine.");
+    m.def("trees", &trees, "mean"_a, "scale"_a, "bias"_a, "roots"_a, "output"_a, "feature"_a, "threshold"_a, "left"_a,
+          "Trees from the arrays of laws.trees.Trees, which must lead to leaves.");
+    m.attr("LEAF") = int(Trees::LEAF);
 
     nb::class_<AugmentedLaw, Law>(m, "AugmentedLaw", "The data-augmented law of the paper.")
         .def("__init__",
@@ -193,7 +234,7 @@ void bind_laws(nb::module_& m) {
                 const std::vector<Approximator>& regressors, std::array<bool, 3> classifies, std::array<bool, 3> corrects) {
                  new (self) AugmentedLaw(recipe, by_kind(classifiers, 3), by_kind(regressors, 2), classifies, corrects);
              },
-             nb::arg("recipe"), nb::arg("classifiers"), nb::arg("regressors"), nb::arg("classifies"), nb::arg("corrects"));
+             "recipe"_a, "classifiers"_a, "regressors"_a, "classifies"_a, "corrects"_a);
     nb::class_<StatisticalLaw, Law>(m, "StatisticalLaw", "The purely data-driven baseline of the paper.")
         .def("__init__", [](StatisticalLaw* self, const Recipe& recipe, const std::vector<Approximator>& impulses) {
             new (self) StatisticalLaw(recipe, by_kind(impulses, MAX_OUTPUTS));

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "python/owned_contacts.hpp"
-#include "python/python_links.hpp"
 
 namespace stiction {
 namespace {
@@ -21,7 +20,7 @@ auto touch(PythonLinks& links, Input<double, -1, 3> position, Input<double, -1, 
                 [&](int i) { return rotation_from(rotation.data() + 9 * i); });
     for (Contact& c : links.contacts())
         if (before) c.before = twist_from(before->data() + 6 * c.index);
-    return touching(links);
+    return touching_links(links);
 }
 
 /// (impulse (n, 6), mode (n,), outside (n,), evaluations, solved)
@@ -33,7 +32,7 @@ nb::tuple as_tuple(const Solution& s) {
 
 /// Take the solution of another solver, at which H was evaluated last.
 void accept(PythonLinks& links, Input<double, -1> p, int evaluations, bool solved) {
-    links.check_begun();
+    links.check_started();
     Solution& s = links.algorithm2().solution();
     if (p.shape(0) != s.impulse.size()) throw nb::value_error("Six numbers for each touching link are needed.");
     std::copy_n(p.data(), p.shape(0), s.impulse.begin());
@@ -57,9 +56,9 @@ void bind_links(nb::module_& m) {
                      throw nb::value_error("A link needs a law and a hull, got None.");
                  new (self) PythonLinks(laws, hulls, timestep);
              },
-             nb::arg("laws"), nb::arg("hulls"), nb::arg("timestep") = 0.002)
+             "laws"_a, "hulls"_a, "timestep"_a = 0.002)
         .def("__len__", [](const PythonLinks& links) { return links.size(); })
-        .def("touch", &touch, nb::arg("position"), nb::arg("rotation"), nb::arg("before") = nb::none(),
+        .def("touch", &touch, "position"_a, "rotation"_a, "before"_a = nb::none(),
              "Numbers of the links that touch the ground, in the order in which `solve` wants them.")
         .def_prop_ro("contacts", [](const PythonLinks& links) { return OwnedContacts(links.contacts()); },
                      "Contacts of the last `touch`; the index of each is its link's number.")
@@ -68,21 +67,21 @@ void bind_links(nb::module_& m) {
                  links.take_system(V_free, L);
                  return as_tuple(links.solve(links.V_free.data(), links.L, tolerance));
              },
-             nb::arg("V_free"), nb::arg("L"), nb::arg("tolerance"),
+             "V_free"_a, "L"_a, "tolerance"_a,
              "Algorithm 2: (impulse (n, 6), mode (n,), outside (n,), evaluations, solved).")
         .def("begin",
              [](PythonLinks& links, const Input<double, -1>& V_free, const Input<double, -1, -1>& L) -> nb::object {
                  links.take_system(V_free, L);
                  Algorithm2& algorithm = links.algorithm2();
-                 if (!links.begin(links.V_free.data(), links.L)) return nb::none();
+                 if (!links.start(links.V_free.data(), links.L)) return nb::none();
                  algorithm.stop_pressed();
                  return nb::cast(copy_of(algorithm.solution().impulse));
              },
-             nb::arg("V_free"), nb::arg("L"),
+             "V_free"_a, "L"_a,
              "For another solver: impulses (6 n,) as if all that is pressed were to stick; None if nothing is.")
         .def("ask",
              [](PythonLinks& links, const Input<double, -1>& p) {
-                 links.check_begun();
+                 links.check_started();
                  if (p.shape(0) != links.V_free.size())
                      throw nb::value_error("Six numbers for each touching link are needed.");
                  links.algorithm2().handle(p.data());
@@ -90,8 +89,8 @@ void bind_links(nb::module_& m) {
                  for (int i = 0; i < links.contacts().size(); ++i) write(links.contacts()[i].impulse, &impulses[6 * i]);
                  return copy_of(impulses);
              },
-             nb::arg("p"), "H(V1) for impulses p (6 n,), V1 = V_free + (L - M_b^-1) p: Algorithm 1 for each link.")
-        .def("accept", &accept, nb::arg("p"), nb::arg("evaluations"), nb::arg("solved"),
+             "p"_a, "H(V1) for impulses p (6 n,), V1 = V_free + (L - M_b^-1) p: Algorithm 1 for each link.")
+        .def("accept", &accept, "p"_a, "evaluations"_a, "solved"_a,
              "Take the impulses p (6 n,) of another solver, at which H was evaluated last, as the solution.")
         .def_prop_ro("solution", [](PythonLinks& links) { return as_tuple(links.algorithm2().solution()); },
                      "What `solve` gave last.");

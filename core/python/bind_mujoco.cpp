@@ -8,12 +8,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstddef>
 #include <optional>
 
 #include "mujoco/rollouts.hpp"
-#include "python/arrays.hpp"
-#include "python/python_links.hpp"
+#include "python/owned_contacts.hpp"
 
 namespace stiction {
 namespace {
@@ -22,13 +20,12 @@ using namespace mujoco;
 
 /// MuJoCo's functions, constants and struct layouts, as Python has looked them up: see src/stiction/mujoco/engine.py.
 struct EngineLayout {
-    Addresses functions;
+    Addresses functions, model, data, contact;
     std::map<std::string, int> constants;
-    Offsets model, data, contact;
 };
 
 /// damping: sizes of the model's arrays of damping that is not linear
-Engine engine_of(const EngineLayout& layout, std::uintptr_t model, std::uintptr_t data, const Offsets& damping, int state_size) {
+Engine engine_of(const EngineLayout& layout, std::uintptr_t model, std::uintptr_t data, const Addresses& damping, int state_size) {
     const auto constant = [&](const char* name) { return named(layout.constants, name); };
     Constants c{};
     c.euler = constant("mjINT_EULER"), c.implicit = constant("mjINT_IMPLICIT"), c.implicitfast = constant("mjINT_IMPLICITFAST");
@@ -138,7 +135,7 @@ void new_step(Step* self, const Engine& engine, const std::vector<const PairLaw*
     new (self) Step(engine, settings, std::move(copies), table, links);
 }
 
-/// The outcome of the last of so many steps, and how many were completed; after OVERFLOW they go on.
+/// The last outcome of `count` steps, and how many were completed; after OVERFLOW they go on.
 std::pair<Outcome, int> steps_of(Step& self, int count) {
     Outcome all = Outcome::DONE;
     int done = 0;
@@ -155,25 +152,23 @@ std::pair<Outcome, int> steps_of(Step& self, int count) {
 
 nb::object pair_statistics_of(const Step& self, int law) {
     const PairStatistics& one = self.points.statistics.at(law);
-    const auto three_of = [](const double* v) { return copy_of(std::vector<double>(v, v + 3)); };
-    return nb::make_tuple(one.n_pressing, one.n_slipping, three_of(one.force), three_of(one.moment), one.steps, one.unsolved,
+    return nb::make_tuple(one.n_pressing, one.n_slipping, array_of(one.force), array_of(one.moment), one.steps, one.unsolved,
                           one.outside);
 }
 
 /// Statistics of each link as a structured NumPy array, a view.
 nb::object link_statistics_of(nb::handle_t<Step> self) {
     auto& all = nb::cast<Step&>(self).links.statistics;
-    Fields fields;
-    fields.add("mode", "i8", offsetof(LinkStatistics, mode)).add("kind", "i8", offsetof(LinkStatistics, kind));
-    fields.add("evaluations", "i8", offsetof(LinkStatistics, evaluations)).add("steps", "i8", offsetof(LinkStatistics, steps));
-    fields.add("all_evaluations", "i8", offsetof(LinkStatistics, all_evaluations));
-    fields.add("unsolved", "i8", offsetof(LinkStatistics, unsolved)).add("outside", "i8", offsetof(LinkStatistics, outside));
-    fields.add("uncovered", "i8", offsetof(LinkStatistics, uncovered));
-    fields.add("impulse", "6f8", offsetof(LinkStatistics, impulse));
-    fields.add("last_query", "6f8", offsetof(LinkStatistics, last_query));
+    const LinkStatistics s;
+    const nb::object dtype =
+        Fields(s)
+            .add("mode", "i8", s.mode).add("kind", "i8", s.kind).add("evaluations", "i8", s.evaluations)
+            .add("steps", "i8", s.steps).add("all_evaluations", "i8", s.all_evaluations).add("unsolved", "i8", s.unsolved)
+            .add("outside", "i8", s.outside).add("uncovered", "i8", s.uncovered).add("impulse", "6f8", s.impulse)
+            .add("last_query", "6f8", s.last_query).dtype();
     const std::size_t shape[1] = {all.size() * sizeof(LinkStatistics)};
     nb::ndarray<nb::numpy, std::uint8_t> bytes(reinterpret_cast<std::uint8_t*>(all.data()), 1, shape, self);
-    return nb::cast(bytes).attr("view")(fields.dtype(sizeof(LinkStatistics)));
+    return nb::cast(bytes).attr("view")(dtype);
 }
 
 /// Points of the last step that press: laws, positions, normals, impulses in the world, whether they slip, distances.
@@ -273,24 +268,18 @@ void bind_setup(nb::module_& m) {
     nb::class_<Engine>(m, "Engine", "A model and its data, which must outlive it.");
     nb::class_<EngineLayout>(m, "EngineLayout", "Addresses of MuJoCo's functions, and offsets of the fields of its structs.")
         .def("__init__",
-             [](EngineLayout* self, Addresses functions, std::map<std::string, int> constants, Offsets model, Offsets data,
-                Offsets contact) {
-                 new (self) EngineLayout{std::move(functions), std::move(constants), std::move(model), std::move(data),
-                                         std::move(contact)};
+             [](EngineLayout* self, const Addresses& functions, const std::map<std::string, int>& constants,
+                const Addresses& model, const Addresses& data, const Addresses& contact) {
+                 new (self) EngineLayout{functions, model, data, contact, constants};
              },
-             nb::kw_only(), nb::arg("functions"), nb::arg("constants"), nb::arg("model"), nb::arg("data"), nb::arg("contact"))
-        .def("engine", &engine_of, nb::arg("model"), nb::arg("data"), nb::arg("damping"), nb::arg("state_size"),
+             nb::kw_only(), "functions"_a, "constants"_a, "model"_a, "data"_a, "contact"_a)
+        .def("engine", &engine_of, "model"_a, "data"_a, "damping"_a, "state_size"_a,
              "The engine of the structs at these addresses.");
 
     nb::enum_<Outcome>(m, "Outcome", "Result of a time step: see core/mujoco/step.hpp.")
-        .value("DONE", Outcome::DONE)
-        .value("NOT_FINITE", Outcome::NOT_FINITE)
-        .value("RESET", Outcome::RESET)
-        .value("UNSUPPORTED_INTEGRATOR", Outcome::UNSUPPORTED_INTEGRATOR)
-        .value("BAD_TIMESTEP", Outcome::BAD_TIMESTEP)
-        .value("SLEEP", Outcome::SLEEP)
-        .value("BAD_CONTROL", Outcome::BAD_CONTROL)
-        .value("OVERFLOW", Outcome::OVERFLOW);
+        .value("DONE", Outcome::DONE).value("NOT_FINITE", Outcome::NOT_FINITE).value("RESET", Outcome::RESET)
+        .value("UNSUPPORTED_INTEGRATOR", Outcome::UNSUPPORTED_INTEGRATOR).value("BAD_TIMESTEP", Outcome::BAD_TIMESTEP)
+        .value("SLEEP", Outcome::SLEEP).value("BAD_CONTROL", Outcome::BAD_CONTROL).value("OVERFLOW", Outcome::OVERFLOW);
 
     nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
         .def("__init__",
@@ -298,8 +287,7 @@ void bind_setup(nb::module_& m) {
                 int n_sub_impacts) {
                  new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts};
              },
-             nb::kw_only(), nb::arg("map"), nb::arg("e0"), nb::arg("fall"), nb::arg("threshold"), nb::arg("body_axes"),
-             nb::arg("n_sub_impacts"));
+             nb::kw_only(), "map"_a, "e0"_a, "fall"_a, "threshold"_a, "body_axes"_a, "n_sub_impacts"_a);
     nb::class_<PairTable>(m, "PairTable", "The law of each pair of geoms: see core/mujoco/contact_point.hpp.")
         .def(nb::init<>())
         .def("__init__",
@@ -308,36 +296,33 @@ void bind_setup(nb::module_& m) {
                  new (self) PairTable{std::move(class_of), n_classes, n_unnamed, std::move(laws), std::move(gaps), {}};
                  for (const auto& [first, second, gap] : pair_gaps) self->pair_gaps[std::minmax(first, second)] = gap;
              },
-             nb::kw_only(), nb::arg("class_of"), nb::arg("n_classes"), nb::arg("n_unnamed"), nb::arg("laws"), nb::arg("gaps"),
-             nb::arg("pair_gaps"));
+             nb::kw_only(), "class_of"_a, "n_classes"_a, "n_unnamed"_a, "laws"_a, "gaps"_a, "pair_gaps"_a);
 
     nb::class_<Ground>(m, "Ground", "Planes and boxes that do not move, on which links stand.")
-        .def("__init__", &new_ground, nb::kw_only(), nb::arg("axes"), nb::arg("height"), nb::arg("support"),
-             nb::arg("endless"),
+        .def("__init__", &new_ground, nb::kw_only(), "axes"_a, "height"_a, "support"_a, "endless"_a,
              "axes: of each plane, rows x, y and normal, (p, 3, 3); height: along its normal [m], (p,); support: cosine of its "
              "normal with up, (p,); endless: whether a plane carries a link by more than faces of boxes, (n, p)")
-        .def("add_box", &add_box, nb::kw_only(), nb::arg("centre"), nb::arg("axes"), nb::arg("half"), nb::arg("faces"),
-             nb::arg("meets"),
+        .def("add_box", &add_box, nb::kw_only(), "centre"_a, "axes"_a, "half"_a, "faces"_a, "meets"_a,
              "centre (3,), axes in rows (3, 3), half edges (3,); faces: planes of +x, -x, +y ..., (6,); meets: whether each "
              "link may touch it, (n,)");
     nb::class_<LinkSetup>(m, "LinkSetup", "The links of a model that have a learned law, and their ground.")
         .def(nb::init<>())
-        .def("__init__", &new_link_setup, nb::kw_only(), nb::arg("links"), nb::arg("bodies"), nb::arg("frames"), nb::arg("ground"), nb::arg("plane_geoms"),
-             nb::arg("spins"), nb::arg("solver").none());
+        .def("__init__", &new_link_setup, nb::kw_only(), "links"_a, "bodies"_a, "frames"_a, "ground"_a, "plane_geoms"_a,
+             "spins"_a, "solver"_a.none());
 }
 
 void bind_steps(nb::module_& m) {
     nb::class_<Step>(m, "Step", "Steps of MuJoCo in which chosen contacts follow laws.")
-        .def("__init__", &new_step, nb::kw_only(), nb::arg("engine"), nb::arg("laws"), nb::arg("table"), nb::arg("links"),
-             nb::arg("softness"), nb::arg("tolerance"), nb::arg("max_substep"))
-        .def("steps", &steps_of, nb::arg("count"),
-             "So many steps, or fewer if one cannot be completed: the last outcome, and how many were completed.")
+        .def("__init__", &new_step, nb::kw_only(), "engine"_a, "laws"_a, "table"_a, "links"_a, "softness"_a, "tolerance"_a,
+             "max_substep"_a)
+        .def("steps", &steps_of, "count"_a,
+             "Take `count` steps, or fewer if one cannot be completed: the last outcome, and how many were completed.")
         .def("reset", &Step::reset, "Forget what is remembered of the last step.")
         .def("reset_counts", &Step::reset_counts)
-        .def("pair_statistics", &pair_statistics_of, nb::arg("law"))
+        .def("pair_statistics", &pair_statistics_of, "law"_a)
         .def_prop_ro("link_statistics", &link_statistics_of, "Statistics of each link, a view.")
         .def("points", &points_of)
-        .def("link_points", &link_points_of, nb::arg("link"),
+        .def("link_points", &link_points_of, "link"_a,
              "Contact points of a link at the start of the last step, world axes [m], (k, 3).")
         .def("problem", &problem_of, "The last group of points that was solved: A, b, x, bounds and coefficients.")
         .def_prop_rw("memory", &memory_of, &set_memory, "What the next step must know of the last, (n, 8).")
@@ -351,18 +336,15 @@ void bind_steps(nb::module_& m) {
         .def_prop_ro("V_free", [](const Step& s) { return copy_of(s.links.V_free); }, nb::rv_policy::automatic,
                      "The same without their contact impulses.")
         .def("centre",
-             [](const Step& self, int body) {
-                 const double* centre = *self.engine.data.xipos + 3 * body;
-                 return copy_of(std::vector<double>(centre, centre + 3));
-             },
-             nb::arg("body"), "Centre of mass of a body at the start of the last step [m], (3,).")
+             [](const Step& self, int body) { return array_of(vector_from(*self.engine.data.xipos + 3 * body)); },
+             "body"_a, "Centre of mass of a body at the start of the last step [m], (3,).")
         .def("set_touch_sensors",
              [](Step& self, const std::vector<std::tuple<int, int, int, int, double>>& sensors) {
                  self.points.touch_sensors.clear();
                  for (const auto& [address, site, body, shape, cutoff] : sensors)
                      self.points.touch_sensors.push_back({address, site, body, shape, cutoff});
              },
-             nb::arg("sensors"), "Addresses in sensordata, sites, bodies, shapes of sites and cutoffs of touch sensors.")
+             "sensors"_a, "Addresses in sensordata, sites, bodies, shapes of sites and cutoffs of touch sensors.")
         .def_rw("forces_wanted", &Step::forces_wanted)
         .def_ro("unsolved", &Step::unsolved, "Steps without an exact solution.")
         .def_ro("rounds", &Step::rounds, "Integrations in all steps.")
@@ -381,10 +363,10 @@ void bind_steps(nb::module_& m) {
         .def_prop_ro("work", [](const Step& self) { return self.points.work(); },
                      "Kinetic energy that contact at points added in the last step [J].");
 
-    m.def("substeps_of", &substeps_of, nb::arg("timestep"), nb::arg("max_substep"),
+    m.def("substeps_of", &substeps_of, "timestep"_a, "max_substep"_a,
           "Into how many equal sub-steps a step is divided.");
     m.def("run_motions",
-          [](std::vector<Step*> workers, Input<double, -1, -1> initial, Input<double, -1, -1> warmstart,
+          [](const std::vector<Step*>& workers, Input<double, -1, -1> initial, Input<double, -1, -1> warmstart,
              Input<double, -1, -1, -1> control, Output<double, -1, -1, -1> state, Output<double, -1, -1, -1> sensors,
              int state_kind, int control_kind) {
               Motions all{};
@@ -395,10 +377,10 @@ void bind_steps(nb::module_& m) {
               all.control_kind = control_kind;
               all.sensor_size = static_cast<int>(sensors.shape(2));
               all.initial = initial.data(), all.state = state.data(), all.sensors = sensors.data();
-              without_lock([&] { run_motions(all, std::move(workers), &check_for_interrupts); });
+              without_lock([&] { run_motions(all, workers, &check_for_interrupts); });
           },
-          nb::arg("workers"), nb::arg("initial"), nb::arg("warmstart").none(), nb::arg("control").none(), nb::arg("state"),
-          nb::arg("sensors"), nb::kw_only(), nb::arg("state_kind"), nb::arg("control_kind"),
+          "workers"_a, "initial"_a, "warmstart"_a.none(), "control"_a.none(), "state"_a, "sensors"_a, nb::kw_only(),
+          "state_kind"_a, "control_kind"_a,
           "Run motions (n, steps) in as many threads as there are workers; state and sensors are written.");
 }
 

@@ -2,7 +2,6 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <atomic>
 
 #include "python/arrays.hpp"
@@ -46,7 +45,7 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     {
         nb::gil_scoped_release unlocked;
         const int size = chunk_size(static_cast<int>(n), threads), chunks = (static_cast<int>(n) + size - 1) / size;
-        const auto work = [&](int k, const std::function<void()>& pause) {
+        const auto work = [&](int k, int, const std::function<void()>& pause) {
             const std::size_t first = std::size_t(k) * size, count = std::min<std::size_t>(size, n - first);
             auto memory = std::make_shared<ContactMemory>(static_cast<int>(count),
                                                           static_cast<int>(hull->vertices.size()), hull);
@@ -104,12 +103,7 @@ class Stepper {
         outcome_.assign(bodies_.size(), {});
     }
 
-    nb::tuple state() const {
-        const auto of = [&](std::size_t width, auto part) {
-            return rows_of(bodies_.size(), width, [&](int i) { return bodies_[i].*part; });
-        };
-        return nb::make_tuple(of(3, &BodyState::position), of(4, &BodyState::quaternion), of(6, &BodyState::twist));
-    }
+    nb::tuple state() const { return as_tuple(bodies_); }
 
     /// Take over the outcome of the last step, and the impacts so far, from another stepper.
     void remember(Input<double, -1, 6> impulse, Input<std::int8_t, -1> mode, Input<std::int8_t, -1> kind,
@@ -150,9 +144,8 @@ class Stepper {
 }  // namespace
 
 void bind_step(nb::module_& m) {
-    m.def("rollout", &rollout, nb::arg("law"), nb::arg("hull"), nb::arg("com"), nb::arg("position"), nb::arg("quaternion"),
-          nb::arg("twist"), nb::arg("timestep"), nb::arg("gravity"), nb::arg("substeps"), nb::arg("steps"),
-          nb::arg("every"), nb::arg("threads"),
+    m.def("rollout", &rollout, "law"_a, "hull"_a, "com"_a, "position"_a, "quaternion"_a, "twist"_a, "timestep"_a, "gravity"_a,
+          "substeps"_a, "steps"_a, "every"_a, "threads"_a,
           "Motions of bodies from states at their centres of mass, which lie at `com` in their frames: position, "
           "quaternion, velocity and spin of the frames, impulse, mode, kind.");
     nb::class_<Stepper>(m, "Stepper", "Bodies that move by one time step a call.")

@@ -11,8 +11,6 @@ namespace nb = nanobind;
 namespace stiction {
 void bind_contacts(nb::module_& module);
 void bind_laws(nb::module_& module);
-void bind_estimators(nb::module_& module);
-void bind_impact(nb::module_& module);
 void bind_material(nb::module_& module);
 void bind_links(nb::module_& module);
 void bind_mujoco(nb::module_& module);
@@ -51,8 +49,6 @@ NB_MODULE(STICTION_MODULE, module) {
     module.def("has_avx2", &has_avx2, "Whether this processor has AVX2 and fused multiply-add.");
     stiction::bind_contacts(module);
     stiction::bind_laws(module);
-    stiction::bind_estimators(module);
-    stiction::bind_impact(module);
     stiction::bind_material(module);
     stiction::bind_links(module);
     stiction::bind_mujoco(module);

@@ -1,9 +1,9 @@
-// Bodies and contacts as Python holds them. The memory of contacts is released with its last view.
+// Bodies, contacts and links of a multibody system as Python holds them. The memory of contacts is released with its last view.
 #pragma once
 
-#include <memory>
 #include <stdexcept>
 
+#include "multibody/links.hpp"
 #include "python/arrays.hpp"
 #include "stepping/step.hpp"
 
@@ -31,6 +31,43 @@ inline std::vector<BodyState> states_from(const Input<double, -1, 3>& position, 
         states[i] = {vector_from(position.data() + 3 * i), quaternion_from(quaternion.data() + 4 * i),
                      twist_from(twist.data() + 6 * i)};
     return states;
+}
+
+/// The inverse: position (n, 3), quaternion (n, 4), twist (n, 6).
+inline nb::tuple as_tuple(const std::vector<BodyState>& states) {
+    const auto of = [&](std::size_t width, auto part) {
+        return rows_of(states.size(), width, [&](int i) { return states[i].*part; });
+    };
+    return nb::make_tuple(of(3, &BodyState::position), of(4, &BodyState::quaternion), of(6, &BodyState::twist));
+}
+
+/// Links with copies of V_free and L, which the core only refers to.
+class PythonLinks : public Links {
+  public:
+    using Links::Links;
+
+    std::vector<double> V_free;
+    Matrix L;
+
+    /// Raise unless Algorithm 2 was started with this system since the last touch: others do not fit the contacts.
+    void check_started() const {
+        if (!is_started()) throw nb::value_error("Call begin or solve first, after each touch.");
+    }
+
+    void take_system(const Input<double, -1>& twists, const Input<double, -1, -1>& mobility) {
+        const std::size_t size = 6 * std::size_t(contacts().size());
+        if (twists.shape(0) != size || mobility.shape(0) != size || mobility.shape(1) != size)
+            throw nb::value_error("V_free must have six numbers for each touching link, L as many rows and columns.");
+        V_free.assign(twists.data(), twists.data() + size);
+        L.resize(static_cast<int>(size), static_cast<int>(size));
+        if (size > 0) std::copy_n(mobility.data(), size * size, L[0]);
+    }
+};
+
+/// Numbers (n,) of the links that touch.
+inline auto touching_links(const Links& links) {
+    const Contacts contacts = links.contacts();
+    return values_of<std::int64_t>(contacts.size(), [&](int i) { return contacts[i].index; });
 }
 
 }  // namespace stiction

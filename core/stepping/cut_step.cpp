@@ -1,11 +1,8 @@
 // Time steps in parts that end where a corner reaches the ground: a law may ask for them, the paper does not.
-#include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "contact/energy.hpp"
 #include "contact/labels.hpp"
-#include "contact/normal_impulse.hpp"
+#include "contact/frictionless_lcp.hpp"
 #include "stepping/step.hpp"
 
 namespace stiction {
@@ -172,7 +169,7 @@ class PartwiseBody {
 
 /// Whether a time step has left a body where it was: at rest, it will stay there.
 bool has_settled(const BodyState& before, const BodyState& now) {
-    const auto within = [](const Vector& v, double bound) {
+    const auto within = [](const Vector& v, double bound) {  // false for NaN
         return std::fabs(v.x) <= bound && std::fabs(v.y) <= bound && std::fabs(v.z) <= bound;
     };
     const Quaternion &p = before.quaternion, &q = now.quaternion;

@@ -1,11 +1,9 @@
 #include "stepping/step.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "contact/labels.hpp"
-#include "contact/normal_impulse.hpp"
+#include "contact/frictionless_lcp.hpp"
 #include "geometry/patch.hpp"
 
 namespace stiction {
@@ -55,7 +53,7 @@ bool append_contact(ContactMemory& memory, const Hull& hull, int index, double t
     c.impacts = 0;
     c.in_system = false;
     c.reset_response();
-    memory.admit();
+    memory.append();
     return true;
 }
 

@@ -4,10 +4,6 @@
 // velocity and a penetration recovery, which moves the pose only and never enters the velocity.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <span>
-
 #include "contact/contact.hpp"
 #include "laws/law.hpp"
 

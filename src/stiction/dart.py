@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +29,8 @@ except ImportError as error:
 
 __all__ = ["SOLVERS", "throw"]
 
-SOLVERS = ("dantzig", "nsgs")
+Solver = Literal["dantzig", "nsgs"]
+SOLVERS: tuple[Solver, ...] = get_args(Solver)
 
 
 def throw(
@@ -37,7 +39,7 @@ def throw(
     steps: int = 800,
     *,
     friction: float = 0.5,
-    solver: str = "dantzig",
+    solver: Solver = "dantzig",
     timestep: float = 0.002,
     gravity: ArrayLike = GRAVITY,
     finite: bool = True,

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from typing import Any, Unpack
 
 from stiction.basics import checks
 from stiction.basics.environment import needs
-from stiction.mujoco import body_fit
-from stiction.mujoco.links import TOLERANCE
-from stiction.mujoco.simulation import Simulation
+from stiction.mujoco.simulation import Simulation, SimulationOptions
 
 try:
     import gymnasium
@@ -26,36 +24,22 @@ class LearnedFeet(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     env: an environment made on Gymnasium's MujocoEnv
     laws: as `stiction.mujoco.Simulation` takes them. The time step of a learned law must be the model's (not the
         environment's, which is several of them).
-    softness, gap, method, tolerance, fit: of stiction.mujoco.Simulation
+    options: of `stiction.mujoco.Simulation`, such as softness
 
     A model that asks for the integrator RK4, as many of Gymnasium's do, is stepped by Euler's method instead. Contact
     forces in observations (`cfrc_ext`) include those of the laws.
     `contacts` reports the contacts of each key; its counts start again with each episode.
     """
 
-    def __init__(
-        self,
-        env: gymnasium.Env,
-        *,
-        laws: Mapping[Any, Any],
-        softness: float = 0.0,
-        gap: float | None = None,
-        method: str = "modes",
-        tolerance: float = TOLERANCE,
-        fit: float = body_fit.TOLERANCE,
-    ) -> None:
-        gymnasium.utils.RecordConstructorArgs.__init__(
-            self, laws=laws, softness=softness, gap=gap, method=method, tolerance=tolerance, fit=fit
-        )
+    def __init__(self, env: gymnasium.Env, *, laws: Mapping[Any, Any], **options: Unpack[SimulationOptions]) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(self, laws=laws, **options)
         gymnasium.Wrapper.__init__(self, env)
         inner: Any = env.unwrapped
         if not hasattr(inner, "_step_mujoco_simulation"):
             raise checks.InputError(
                 f"LearnedFeet needs an environment made on Gymnasium's MujocoEnv, got {type(inner).__name__}."
             )
-        self.simulation = Simulation(
-            inner.model, inner.data, laws=laws, softness=softness, gap=gap, method=method, tolerance=tolerance, fit=fit
-        )
+        self.simulation = Simulation(inner.model, inner.data, laws=laws, **options)
         self.simulation.core.forces_wanted = True  # as MujocoEnv: its observations may use them
         inner._step_mujoco_simulation = self._steps
 

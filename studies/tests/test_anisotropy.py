@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from stiction import CoulombLaw, rollout
-from stiction.bodies.rotations import rotation_matrices
 from stiction_studies.paper import anisotropy
 
 MU, G = np.array([0.75, 1.5]), 9.81
@@ -12,7 +12,7 @@ MU, G = np.array([0.75, 1.5]), 9.81
 
 def test_the_box_starts_flat_with_its_longest_edge_ahead(box):
     start = anisotropy.starts(box, 0.3)
-    R = rotation_matrices(start.quaternion)
+    R = Rotation.from_quat(start.quaternion, scalar_first=True).as_matrix()
     ahead = start.velocity / anisotropy.SPEED
     np.testing.assert_allclose(R[:, :, 2], ahead, atol=1e-12)  # body z is the longest edge
     np.testing.assert_allclose(np.abs(R[:, 2, 0]), 1.0)  # body x, the shortest, is upright

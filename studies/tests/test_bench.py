@@ -11,33 +11,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from stiction.basics.checks import InputError
-from stiction.bodies.state import State
+from stiction import InputError, State, load, rollout
 from stiction.cli import main
-from stiction.laws.modelfile import load
-from stiction.simulation.rollout import rollout
 from stiction_studies import timing
 from stiction_studies.speed import bench_run, bench_throws, fresh_processes
-from stiction_studies.speed.bench_results import Measured, spread, table
-from stiction_studies.speed.bench_worlds import (
-    BULLET,
-    CONTACT,
-    DART,
-    FLIGHT,
-    MUJOCO,
-    MUJOCO_ROLLED,
-    ROLLED,
-    SCALES,
-    STEPPED,
-    WHOLE,
-    friction_of,
-)
+from stiction_studies.speed.bench_case import SCALES, Measured, Phase, Who, friction_of, spread, table
 from stiction_studies.study import markdown
 
 SMALLEST = replace(
     SCALES["quick"], repeats=1, rounds=1, throws=2, batch=4, limit=0.05, steps=150, swing_steps=600, points=(4, 16)
 )
-PEERS = {"mujoco": (MUJOCO, MUJOCO_ROLLED), "dartpy": (DART,), "pybullet": (BULLET,)}
+PEERS = {"mujoco": (Who.MUJOCO, Who.MUJOCO_ROLLED), "dartpy": (Who.DART,), "pybullet": (Who.BULLET,)}
 
 
 def progress(what: str, turns: int):
@@ -63,13 +47,13 @@ def test_thrown_box_has_costs_of_flight_and_contact_and_ratios():
     for package in PEERS:
         pytest.importorskip(package)
     found = bench_throws.run_one(SMALLEST, 0, progress)
-    assert set(found.figures) == {STEPPED, ROLLED, MUJOCO, MUJOCO_ROLLED, DART, BULLET}
-    for name in (STEPPED, MUJOCO, DART, BULLET):
-        assert set(found.figures[name]) == {FLIGHT, CONTACT, WHOLE}
+    assert set(found.figures) == {Who.STEPPED, Who.ROLLED, Who.MUJOCO, Who.MUJOCO_ROLLED, Who.DART, Who.BULLET}
+    for name in (Who.STEPPED, Who.MUJOCO, Who.DART, Who.BULLET):
+        assert set(found.figures[name]) == {Phase.FLIGHT, Phase.CONTACT, Phase.WHOLE}
     assert all(0 < value < 1e5 for value in all_figures(found))
     assert all(0.1 < share < 0.9 for share in found.extra["contact_share"].values())
-    assert found.ratio(MUJOCO_ROLLED, WHOLE) == pytest.approx(
-        found.figures[MUJOCO_ROLLED][WHOLE] / found.figures[ROLLED][WHOLE]
+    assert found.ratio(Who.MUJOCO_ROLLED, Phase.WHOLE) == pytest.approx(
+        found.figures[Who.MUJOCO_ROLLED][Phase.WHOLE] / found.figures[Who.ROLLED][Phase.WHOLE]
     )
 
 
@@ -77,7 +61,7 @@ def test_thrown_box_has_costs_of_flight_and_contact_and_ratios():
 def test_an_engine_that_is_not_installed_is_left_out_with_a_word(package, monkeypatch):
     hide(monkeypatch, package)
     found = bench_throws.run_one(replace(SMALLEST, steps=5), 0, progress)
-    assert not set(PEERS[package]) & set(found.figures) and STEPPED in found.figures
+    assert not set(PEERS[package]) & set(found.figures) and Who.STEPPED in found.figures
     assert f"{PEERS[package][0].partition(',')[0]} is not installed and was left out." in found.notes
 
 
@@ -108,7 +92,7 @@ def test_body_steps_that_repeat_the_one_before_are_counted():
     assert bench_throws.repeated_share(rollout(law, lying, 10)) == 9 / 20  # the second one flies
 
 
-def test_fresh_processes_tell_their_time_and_memory():
+def test_fresh_processes_report_their_time_and_memory():
     once = replace(SMALLEST, rounds=0, bodies=(300,))
     seconds = fresh_processes.start(once, 0, progress).figures
     works = fresh_processes.ANALYTIC, fresh_processes.LEARNED, fresh_processes.ROBOT

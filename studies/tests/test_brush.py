@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from conftest import random_states
+from contact_states import SETTING
 from stiction import InputError, Mode, State, rollout
-from stiction.simulation.motion import Setting
 from stiction_studies.materials.brush import Brush
 from stiction_studies.materials.grounds import ground
 from stiction_studies.paper import metrics
@@ -18,9 +18,8 @@ SLOPE = 9.81 * np.array([np.sin(0.2), 0.0, -np.cos(0.2)])  # tan 0.2 = 0.203, be
 def test_throws_obey_mechanics(box, brush):
     law = brush.on(box)
     run = rollout(law, random_states(np.random.default_rng(3), 12), 400)
-    setting = Setting(0.002, np.array([0.0, 0.0, -9.81]))
     assert law.unsolved <= 0.001 * (run.kind > 0).sum() and (run.kind > 0).sum() > 1000
-    assert metrics.energy_gains(box, run, setting).max() < 1e-9
+    assert metrics.energy_gains(box, run, SETTING).max() < 1e-9
     assert (run.impulse[..., 2] >= 0).all()
     sinking = metrics.vertex_heights(box, run).min(axis=2)
     assert sinking.min() > -0.02  # what a fast corner sinks in within one step

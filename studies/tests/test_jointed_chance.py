@@ -28,7 +28,7 @@ def model(ready):
 
 
 def test_tosses_of_one_material_ask_for_that_material(ready, model):
-    chosen, lowest = jointed_chance.own_numbers(ready.fitted, model)
+    chosen, lowest = jointed_chance.best_parameters(ready.fitted, model)
     for factors in chosen.values():
         assert abs(np.median(np.log(factors))) < 0.35
     assert np.median(lowest["position"]) < 2.0

@@ -5,12 +5,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from conftest import random_states
+from contact_states import SETTING
 from stiction import CoulombLaw, State, Trajectory, rollout
-from stiction.laws.law import GRAVITY
-from stiction.simulation.motion import Setting
 from stiction_studies.paper import metrics
-
-SETTING = Setting(0.002, np.array(GRAVITY))
+from stiction_studies.study import bootstrap_interval
 
 
 def resting(body, quaternion, count=3, steps=4, shift=(0.0, 0.0, 0.0)) -> Trajectory:
@@ -99,8 +97,8 @@ def test_energy_gained_is_the_work_of_contact(box):
 
 def test_bootstrap_is_seeded_and_covers_the_mean():
     values = np.random.default_rng(0).exponential(2.0, 400)
-    low, high = metrics.bootstrap_interval(values, 3)
-    assert (low, high) == metrics.bootstrap_interval(values, 3) != metrics.bootstrap_interval(values, 4)
+    low, high = bootstrap_interval(values, 3)
+    assert (low, high) == bootstrap_interval(values, 3) != bootstrap_interval(values, 4)
     assert low < values.mean() < high and high - low == pytest.approx(2 * 1.96 * 2.0 / 20, rel=0.2)
 
 

@@ -7,7 +7,7 @@ from stiction import Body, State
 
 pytest.importorskip("tabulate")
 pytest.importorskip("mujoco")
-from stiction.recordings.tosses import Toss, Tosses
+from stiction.recordings import Toss, Tosses
 from stiction.simulation.motion import Setting
 from stiction_studies.engines.mujoco_engine import MujocoEngine
 from stiction_studies.recordings.fitted_simulators import SysidRival

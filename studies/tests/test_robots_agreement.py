@@ -7,10 +7,9 @@ pytest.importorskip("dartpy")
 pytest.importorskip("mujoco")
 pytest.importorskip("rich")
 
+from contact_states import SETTING
 from stiction import Body, Material, State, load
-from stiction.laws.law import GRAVITY
-from stiction.mujoco.simulation import Simulation
-from stiction.simulation.motion import Setting
+from stiction.mujoco import Simulation
 from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement, step_recorder
 from stiction_studies.robots.point_agreement import ATTACHED, DART, MUJOCO, POINTS, ROLLOUT, UNPREDICTED
 from stiction_studies.robots.step_recorder import NO_GAP
@@ -20,7 +19,7 @@ SLIDING = State((0.0, 0.0, 0.2), (1.0, 0.0, 0.0, 0.0), (1.0, 0.5, 0.0), (0.0, 0.
 
 
 def attach(law, gap: float | None = None) -> Simulation:
-    model = step_recorder.box_model(BOX, Setting(0.002, np.array(GRAVITY)))
+    model = step_recorder.box_model(BOX, SETTING)
     return Simulation(model, laws={step_recorder.NAME: law}, gap=gap)
 
 
@@ -62,7 +61,7 @@ def test_the_quadruped_stands_where_it_stands_with_algorithm_2():
     check_safety(found["safety"])
 
 
-def test_single_steps_tell_another_friction():
+def test_single_steps_detect_another_friction():
     """What is zero for the same law is h g times the difference for another one."""
     record = slide(Material.coulomb(0.3), NO_GAP)
     assert record.touching.sum() > 90 and not record.unsolved.any()

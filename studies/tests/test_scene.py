@@ -17,7 +17,7 @@ pytest.importorskip("viser")
 publish = pytest.importorskip("stiction_studies.page.page").publish
 
 from stiction_studies.page.poster import GREY
-from stiction_studies.page.replay import SceneStage
+from stiction_studies.page.replay import Stage
 
 TETRAHEDRON = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 0.3]])
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -56,11 +56,11 @@ def test_runs_stand_in_a_row_across_the_view_and_plain_pieces_are_grey(tmp_path)
     text = publish(tmp_path, a_section(scene)).read_text()
     poster = text[text.index("<svg xmlns", text.index("Row")) :].split("</svg>")[0]
     assert poster.count("<path") == 2 * 2 * 2 == 2 * poster.count(colours.as_hex(GREY))
-    stage = SceneStage.of(scene)
+    stage = Stage.of(scene)
     assert (
         stage.offset[0, 0] < stage.offset[1, 0] and not stage.offset[:, 1:].any()
     )  # seen from -y, x runs to the right
-    across = SceneStage.of(a_scene(first=a_motion(), second=a_motion())).offset
+    across = Stage.of(a_scene(first=a_motion(), second=a_motion())).offset
     assert across[0, 1] < across[1, 1] and not across[:, [0, 2]].any()  # seen from x, y does
 
 

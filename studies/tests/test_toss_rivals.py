@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stiction.bodies.body import Body
-from stiction.recordings.tosses import Tosses
+from stiction import Body
+from stiction.recordings import Tosses
 from stiction_studies.recordings.cube_page import OURS, RIVAL, middle_toss, rivals
 
 
@@ -30,5 +30,5 @@ def test_forecasts_end_with_the_toss_and_all_stand_on_the_ground():
     shown = rivals(Body.box((0.1, 0.1, 0.1), 1.0), tosses, ([forecast], [forecast]), errors, ground=0.002)
     assert list(shown.runs) == ["recorded", OURS, RIVAL]
     for run in shown.runs.values():
-        assert run.steps == 3 and np.allclose(run.position[:, 2], 0.05)
+        assert len(run.position) == 4 and np.allclose(run.position[:, 0, 2], 0.05)
     assert "2.0 % and 4.0 %" in shown.caption and "nearer in 1 of 1" in shown.caption

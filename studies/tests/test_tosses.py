@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction import State
-from stiction.recordings.importing import import_recordings
+from stiction.recordings import read
 from stiction_studies.page.section import Table
 from stiction_studies.recordings import cube_page, first_frames
 from stiction_studies.study import markdown
@@ -14,7 +14,7 @@ from toss_files import BODY, LAW, record, starts, write_npz
 @pytest.fixture(scope="module")
 def tosses(tmp_path_factory):
     path = write_npz(tmp_path_factory.mktemp("tosses") / "a.npz", record(6, seed=2, frames=60))
-    return import_recordings(path, BODY).tosses
+    return read(path, BODY).tosses
 
 
 def rows_of(tosses, raw: State, fit: State) -> dict[str, dict]:

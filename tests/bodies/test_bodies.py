@@ -17,6 +17,14 @@ def box_file(tmp_path):
     return path
 
 
+def test_bodies_are_equal_if_all_their_numbers_are():
+    body = Body.box((0.2, 0.3, 0.4), 2.0)
+    same = Body.from_dict(body.to_dict())
+    assert body == same and hash(body) == hash(same) and {body: 1}[same] == 1
+    others = [Body.box((0.2, 0.3, 0.4), 2.0, com=(0, 0, 0.01)), Body.box((0.2, 0.3, 0.41), 2.0), "box"]
+    assert all(body != other for other in others)
+
+
 def test_box_mass_properties():
     body = Body.box((0.2, 0.3, 0.4), 2.0)
     assert np.diag(body.inertia) == pytest.approx([2 / 12 * 0.25, 2 / 12 * 0.2, 2 / 12 * 0.13])
@@ -137,7 +145,7 @@ def test_a_body_without_volume_is_refused_when_it_is_made(make):
         make()
 
 
-def test_hull_of_is_uniform_unless_told_otherwise():
+def test_hull_of_is_uniform_by_default():
     box = Body.box((0.2, 0.3, 0.4), 2.0)
     again = Body.hull_of(box.vertices + 0.05, 2.0)
     assert again.com == pytest.approx([0.05, 0.05, 0.05], abs=1e-7)

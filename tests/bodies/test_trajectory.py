@@ -20,6 +20,21 @@ def same(a: Trajectory, b: Trajectory) -> bool:
     return all(np.array_equal(getattr(a, field.name), getattr(b, field.name)) for field in fields(Trajectory))
 
 
+def test_a_batch_is_a_sequence_of_trajectories_and_each_of_its_states(run):
+    assert len(run) == 6 and same(run[-1], run[5])
+    assert len(run[2]) == run.steps + 1 == len(list(run[2]))
+    assert np.array_equal(run[2][-1].position, run[2].state().position)
+    assert run[2][10:20].batch_shape == (10,)
+    with pytest.raises(IndexError):
+        run[2][run.steps + 1]
+
+
+def test_modes_and_kinds_have_names(run):
+    assert run.modes.shape == run.mode.shape and set(run.modes.flat) <= {mode.name for mode in Mode}
+    assert ((run.modes == "STATIC") == (run.mode == Mode.STATIC)).all()
+    assert ((run.kinds == "LINE") == (run.kind == Kind.LINE)).all()
+
+
 def test_what_is_saved_is_loaded_to_the_bit(tmp_path, run):
     for number, one in enumerate((run, run[2], Trajectory(**vars(run) | {"timestep": 0.5}))):
         one.save(tmp_path / "new" / f"{number}.npz")

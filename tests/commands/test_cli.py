@@ -43,9 +43,10 @@ def test_simulate_puts_a_material_on_any_body(tmp_path):
 @pytest.mark.parametrize("law", ["box", "rectangle", "cube"])  # of a learned, a planar and an identified law
 def test_simulate_throws_the_body_of_a_law(law, capsys):
     assert main(["simulate", law, "--steps", "400"]) == 0
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     assert (
-        " ".join(repr(stiction.load(law)).split()) in " ".join(said.split()) and "first contact      none" not in said
+        " ".join(repr(stiction.load(law)).split()) in " ".join(output.split())
+        and "first contact      none" not in output
     )
 
 
@@ -89,9 +90,9 @@ def test_version(capsys):
 
 def test_the_package_is_a_program_and_names_every_command():
     program = [sys.executable, "-m", "stiction"]
-    said = subprocess.run(program, check=True, capture_output=True, text=True).stdout
-    assert "--version" in said and stiction.__version__ in said
-    assert [name for name in all_commands() if f"• {name}" not in said] == []
+    output = subprocess.run(program, check=True, capture_output=True, text=True).stdout
+    assert "--version" in output and stiction.__version__ in output
+    assert [name for name in all_commands() if f"• {name}" not in output] == []
 
 
 @pytest.mark.parametrize(("command", "about"), [("reproduce", ABOUT), ("bench", CASES)])
@@ -155,8 +156,8 @@ _tyro_stiction; printf '%s\\n' "${COMPREPLY[@]}"
         (["collect", "box", "--t"], ["--throws", "--timestep", "--truth"]),  # --truth has help of several lines
     ):
         call = ["bash", "-c", ask, "bash", str(script), "stiction", *words]
-        said = subprocess.run(call, check=True, capture_output=True, text=True).stdout
-        assert sorted(said.split("\n")[:-1]) == found
+        output = subprocess.run(call, check=True, capture_output=True, text=True).stdout
+        assert sorted(output.split("\n")[:-1]) == found
 
 
 def test_demo_says_at_once_what_it_lacks(monkeypatch, capsys):
@@ -175,11 +176,12 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
     for module, name in (
         ("stiction.data.collecting", "run_plan"),
         ("stiction.training.from_data", "train_from"),
-        ("stiction.evaluation.evaluate", "run"),
+        ("stiction.evaluation.evaluate", "evaluate"),
         ("stiction_studies.commands", "run"),
     ):
         monkeypatch.setattr(f"{module}.{name}", lambda *given, **named: called.append((given, named)))
     monkeypatch.setattr("stiction.data.dataset.print_summary", lambda data: None)
+    monkeypatch.setattr("stiction.evaluation.evaluate.print_figures", lambda figures: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
     assert [line.split(": stiction ")[1].split()[0] for line in shown] == ["collect", "train", "evaluate", "reproduce"]

@@ -62,10 +62,10 @@ def refusal(arguments: list[str], capsys) -> str:
     """The sentence by which a command refuses."""
     began = time.perf_counter()
     code = main(arguments)
-    said = capsys.readouterr().err
-    assert code == 2 and said.startswith("stiction: ") and said.count("\n") == 1 and len(said) < 600
+    message = capsys.readouterr().err
+    assert code == 2 and message.startswith("stiction: ") and message.count("\n") == 1 and len(message) < 600
     assert time.perf_counter() - began < 20  # in which torch may be loaded for the first time
-    return said
+    return message
 
 
 @pytest.mark.parametrize("arguments", UNWRITABLE.values(), ids=UNWRITABLE)

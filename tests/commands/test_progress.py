@@ -10,8 +10,8 @@ def test_a_bar_that_is_kept_says_what_was_done_and_how_fast(capsys):
     with bar("throws", 100, done=50, kept=True, speed="steps/s", per=800) as throws:
         time.sleep(0.01)
         throws.advance(50)
-    said = capsys.readouterr()
-    assert not said.out and "throws" in said.err and "100%" in said.err and "steps/s" in said.err
+    output = capsys.readouterr()
+    assert not output.out and "throws" in output.err and "100%" in output.err and "steps/s" in output.err
 
 
 def test_a_bar_that_is_not_shown_says_nothing(capsys):
@@ -32,11 +32,11 @@ def test_each_part_of_the_work_has_a_line(capsys):
 
 def test_bars_need_no_thread(capsys):
     before = set(threading.enumerate())  # of these, some may end meanwhile
-    with bars(own_thread=False) as begin:
+    with bars(own_thread=False) as start_bar:
         for name in ("throw", "batch"):
-            advance = begin(name, 2).advance
+            advance = start_bar(name, 2).advance
             assert set(threading.enumerate()) <= before
             advance()
             advance()
-    said = capsys.readouterr()
-    assert not said.out and set(threading.enumerate()) <= before
+    output = capsys.readouterr()
+    assert not output.out and set(threading.enumerate()) <= before

@@ -52,7 +52,7 @@ def test_friction_beyond_all_measure_is_none(size):
     assert np.abs(run.velocity).max() < 1e-9 and np.abs(run.position - start.position[:, None]).max() < 1e-9
 
 
-def test_torques_that_a_law_tells_press_within_the_patch():
+def test_torques_of_a_law_press_within_the_patch():
     """Of five numbers, the last two may move the centre of pressure, but never out of the patch."""
     tells = contacts_from(BODIES["box"], [[0.8, 0.36, 0.48, 0.0]], [1e-4], [[0.5, 0.2, -1.0, 0.3, 0.2, 0.1]])
     assert tells.record["count"][0] == 1

@@ -61,7 +61,7 @@ def test_friction_of_the_law_is_applied_as_it_is_when_harmless(box):
 
 
 @pytest.mark.parametrize("p_f", [(np.nan, 0, 0), (0, np.inf, 0), (0, 0, -np.inf)])
-def test_friction_that_is_no_number_counts_as_none(box, p_f):
+def test_friction_that_is_nan_counts_as_none(box, p_f):
     contacts = contacts_from(box, [FLAT], [1e-4], [[1.0, 0.0, -1.0, 0.0, 0.0, 0.0]])
     p, mode = handled(FixedLaw(Mode.DYNAMIC, p_f), contacts)
     none, _ = handled(FixedLaw(Mode.DYNAMIC), contacts)

@@ -351,7 +351,7 @@ def test_refuses_law_without_modes(box):
     with pytest.raises(InputError, match="whole impulses"):
         Links([StatisticalLaw.untrained(box)])
     with pytest.raises(InputError, match="method"):
-        Links([CoulombLaw(box)], method="newton")
+        Links([CoulombLaw(box)], method="newton")  # type: ignore[arg-type]
 
 
 def test_refuses_arrays_that_do_not_fit(box):

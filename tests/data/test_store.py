@@ -13,11 +13,10 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stiction import InputError, Kind, Mode
+from stiction import DataSet, InputError, Kind, Mode
 from stiction.basics.files import digest, remove_strays, write_whole
 from stiction.bodies.throws import ThrowRanges
 from stiction.data.collection_plan import Plan
-from stiction.data.dataset import DataSet
 from stiction.data.ground_truth import GroundTruth
 from stiction.data.store import (
     COLUMNS,

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from stiction import InputError, rollout
-from stiction.commands.learning import collection_plan
-from stiction.commands.options import CollectOptions
-from stiction.data.collection_plan import Plan
-from stiction.data.ground_truth import GroundTruth
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+from stiction import DataSet, rollout
+from stiction.cli import main
 from toss_files import LAW, starts
 
 
@@ -18,23 +17,17 @@ def path(tmp_path):
     return path
 
 
-def test_the_law_is_thrown_in_whole_steps(path):
-    truth = GroundTruth("law", law=str(path))
-    run = truth.throw(LAW.body, starts(2, 0), 40, timestep=0.002)
+def test_the_command_throws_the_body_of_a_law_with_its_gravity(path, tmp_path):
+    options = ["--throws", "2", "--steps", "40", "--workers", "1"]
+    assert main(["collect", "--law", str(path), "--out", str(tmp_path / "set"), *options]) == 0
+    data = DataSet(tmp_path / "set")
+    assert data.body.same_as(LAW.body) and data.plan.gravity == LAW.gravity
+    run = data.plan.truth.throw(LAW.body, starts(2, 0), 40, timestep=0.002)
     assert np.array_equal(run.position, rollout(LAW, starts(2, 0), 40, timestep=0.002, substeps=0).position)
 
 
-def test_the_law_brings_its_body_and_gravity(path, tmp_path):
-    plan = collection_plan(CollectOptions(out=tmp_path / "set", law=str(path)))
-    assert plan.body.to_dict() == LAW.body.to_dict() and plan.gravity == LAW.gravity
-    assert Plan.from_dict(plan.to_dict()).fingerprint == plan.fingerprint
-    with pytest.raises(InputError, match=r"Give a BODY .* or --law"):
-        collection_plan(CollectOptions(body="box", out=tmp_path, law=str(path)))
-    with pytest.raises(InputError, match=r"Give a BODY .* or --law"):
-        collection_plan(CollectOptions(out=tmp_path))
-
-
-def test_other_truths_keep_their_description():
-    assert "law" not in GroundTruth().to_dict()
-    with pytest.raises(InputError, match="A law is thrown with the truth 'law'"):
-        GroundTruth("dantzig", law="cube")
+@pytest.mark.parametrize("body", [["box", "--law", "cube"], []])
+def test_either_a_body_or_a_law_is_thrown(body, tmp_path, capsys):
+    assert main(["collect", *body, "--out", str(tmp_path / "set")]) == 2
+    message = " ".join(capsys.readouterr().err.split())
+    assert "Give a BODY" in message and "or --law" in message

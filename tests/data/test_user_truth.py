@@ -174,7 +174,7 @@ def test_stated_impulses_are_taken_unless_they_contradict_the_motion(box):
         ("boxx", "truth must be one of dantzig, .*There is no law 'boxx'"),
     ],
 )
-def test_what_is_no_ground_truth_is_refused(box, truth, sentence):
+def test_an_invalid_ground_truth_is_refused(box, truth, sentence):
     with pytest.raises(InputError, match=sentence):
         stiction.collect(box, truth, **FEW)
 
@@ -248,7 +248,7 @@ def test_networks_learn_from_an_own_truth_and_are_judged_by_it(folder, capsys):
     pytest.importorskip("torch", reason="torch is not installed")
     from stiction.training.settings import Switches
 
-    data = stiction.collect(Body.box((0.2, 0.3, 0.4), 1.0), "icy_truth:Icy", throws=30, steps=300, progress=False)
+    data = stiction.collect(Body.box((0.2, 0.3, 0.4), 1.0), "icy_truth:Icy", throws=20, steps=300, progress=False)
     law = stiction.train([data], steps=200, progress=False, switches=Switches(fold="mirror"))
     assert law.info["plan"]["truth"]["label"] == "Icy" and law.inputs.friction[0] == pytest.approx(0.1, rel=0.02)
     law.save("icy.safetensors")

@@ -1,22 +1,19 @@
-"""An identified law in words and as a picture: what is said is what was fitted, and as certain as its errors."""
+"""Identified laws in words and as plots: reports match the fit and its standard errors."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from stiction import Body, State, load, rollout
-from stiction.basics.checks import InputError
+from stiction import Body, InputError, State, load, rollout
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
 from stiction.fit.gauss_newton import Solution
 from stiction.fit.identified import IdentifiedBody, loads_seen
 from stiction.fit.report import print_identified
 from stiction.fit.toss_objective import body_parameters, law_parameters
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
-from stiction.recordings.importing import import_recordings
-from stiction.recordings.tosses import Toss, Tosses
-from toss_files import BODY, LAW, record, write_npz
+from stiction.recordings import Toss, Tosses, read
+from toss_files import BODY, LAW, impact_law, record, write_npz
 
 BOX = Body.box((0.1, 0.1, 0.1), 0.37)
 
@@ -60,7 +57,7 @@ def test_summary_says_what_is_uncertain():
     assert "Not observable in these tosses, kept near the start: spin." in text
 
 
-def test_friction_is_told_for_the_loads_that_were_seen():
+def test_friction_is_reported_for_the_observed_loads():
     steep = {"friction": 0.3, "friction_loaded": 0.1, "friction_load": 8.0}
     text = replace(identified(steep), loads=(3.14, 424.0)).summary()
     assert "when it slides under its own weight, 3.6 N, and 0.10" in text and "in impacts of 424 N" in text
@@ -68,7 +65,7 @@ def test_friction_is_told_for_the_loads_that_were_seen():
 
 
 def test_loads_are_those_under_which_a_body_slips(tmp_path):
-    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(6)), BOX).tosses
+    tosses = read(write_npz(tmp_path / "a.npz", record(6)), BOX).tosses
     seen = loads_seen(LAW, tosses)
     assert seen is not None
     low, high = seen
@@ -79,7 +76,7 @@ def test_loads_are_those_under_which_a_body_slips(tmp_path):
 
 
 class Resting(Tosses):
-    """Tosses that begin at rest on the ground, and so never slip."""
+    """Tosses that start at rest on the ground, and so never slip."""
 
     def __init__(self, tosses, timestep, start):
         super().__init__(tosses, timestep)
@@ -92,17 +89,17 @@ class Resting(Tosses):
         return self._start
 
 
-def test_few_tosses_are_counted_not_told_in_percent():
+def test_few_tosses_are_counted_not_given_in_percent():
     few = replace(identified(), tosses=(20, 5), held_out=TossErrors(*np.ones((3, 5))), coverage={0.5: 0.6, 0.9: 1.0})
     assert "Final positions of 5 held-out tosses: 50% regions hold 3 of 5, 90% regions hold 5 of 5." in few.summary()
 
 
 def test_the_table_says_what_its_names_mean(capsys):
     print_identified(identified())
-    said = " ".join(capsys.readouterr().out.split())
-    assert "in % of the width (the mean extent of the body along its axes, 100 mm)" in said
-    assert "size and inertia are factors on those of the body as given" in said
-    assert "restitution is that at 0.5 m/s" in said and "forecasts of the 8 held-out tosses" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "in % of the width (the mean extent of the body along its axes, 100 mm)" in output
+    assert "size and inertia are factors on those of the body as given" in output
+    assert "restitution is that at 0.5 m/s" in output and "forecasts of the 8 held-out tosses" in output
 
 
 def test_summary_says_that_nothing_bounces():
@@ -124,12 +121,13 @@ def test_plot_is_a_picture_of_the_same_bytes(tmp_path):
 
 def test_curves_are_those_of_the_law():
     """A flat drop leaves as restitution says; a slide loses speed as friction says."""
-    material = ImpactMaterial(restitution=0.3, restitution_fall=0.2, friction=0.3, friction_rise=0.2, friction_load=5.0)
-    law = ImpactLaw(BOX, material, timestep=1e-3, gravity=(0.0, 0.0, 0.0))
+    numbers = dict(restitution=0.3, restitution_fall=0.2, friction=0.3, friction_rise=0.2, friction_load=5.0)
+    law = impact_law(BOX, timestep=1e-3, gravity=(0.0, 0.0, 0.0), **numbers)
+    material = law.material
     for speed in (0.2, 1.0):
         run = rollout(law, State([0.0, 0.0, 0.0501], velocity=[0.0, 0.0, -speed]), 5)
         assert run.velocity[-1, 2] == pytest.approx(speed * material.restitution_at(speed), rel=1e-6)
-    law = ImpactLaw(BOX, material, timestep=1e-3)
+    law = impact_law(BOX, timestep=1e-3, **numbers)
     run = rollout(law, State([0.0, 0.0, 0.05], velocity=[1.0, 0.0, 0.0]), 20)
     lost = run.velocity[0, 0] - run.velocity[-1, 0]
     assert lost / (20e-3 * 9.81) == pytest.approx(material.friction_at(1.0, 0.37 * 9.81), rel=0.01)
@@ -153,9 +151,10 @@ def _moved(fitted: Fitted, by: float) -> Fitted:
     return replace(fitted, solution=replace(fitted.solution, values=fitted.solution.values + by))
 
 
+@pytest.mark.slow
 def test_worse_forecasts_get_wider_regions(tmp_path):
     """Laws that were off when they forecast tosses which they had not seen must widen the spread."""
-    tosses = import_recordings(write_npz(tmp_path / "a.npz", record(12, seed=2, frames=60)), BODY).tosses
+    tosses = read(write_npz(tmp_path / "a.npz", record(12, seed=2, frames=60)), BODY).tosses
     good, _ = calibrated(LAW, [(LAW, tosses)])
     off = LAW.with_material(friction_loaded=0.2, restitution=0.3)
     wide, shares = calibrated(LAW, [(off, tosses)])
@@ -164,13 +163,13 @@ def test_worse_forecasts_get_wider_regions(tmp_path):
 
 
 def test_summary_says_plainly_that_forecasts_are_poor():
-    def told(position: float, still: float) -> str:
+    def summary(position: float, still: float) -> str:
         errors = TossErrors(np.array([position]), np.array([8.0]), np.array([20.0]))
         return replace(identified(), held_out=errors, still={"position": still}).summary()
 
-    assert "no better than a body that stays where it first touches (9.0 %)" in told(10.0, 9.0)
-    assert "These forecasts are poor" in told(60.0, 150.0)
-    assert "poor" not in told(6.0, 150.0) and "no better than a body" not in told(6.0, 150.0)
+    assert "no better than a body that stays where it first touches (9.0 %)" in summary(10.0, 9.0)
+    assert "These forecasts are poor" in summary(60.0, 150.0)
+    assert "poor" not in summary(6.0, 150.0) and "no better than a body" not in summary(6.0, 150.0)
 
 
 def test_results_are_sampled_written_and_exported(tmp_path):

@@ -12,9 +12,8 @@ import stiction
 from stiction import InputError, load
 from stiction.cli import main
 from stiction.fit.forecast import dense_regions_hold
-from stiction.fit.identified_part import identify_part
-from stiction.fit.identify import IdentifySettings
 from stiction.fit.jointed_fit import (
+    Sampling,
     calibrated_spread,
     contact_parameters,
     ends,
@@ -44,6 +43,13 @@ def poses(part):
     return toss(part, 14)
 
 
+@pytest.fixture(scope="module")
+def ready(part, poses, tmp_path_factory):
+    """The tosses without noise, prepared for a fit."""
+    return prepare(write(tmp_path_factory.mktemp("elbow") / "tosses.npz", poses), part)
+
+
+@pytest.mark.slow
 def test_a_synthetic_recording_gives_its_numbers_back(part, poses, tmp_path):
     rng = np.random.default_rng(1)
     noisy = poses + rng.normal(0, 1e-4, poses.shape)
@@ -64,7 +70,7 @@ def test_a_synthetic_recording_gives_its_numbers_back(part, poses, tmp_path):
     assert np.median(errors.position) < 2.0 and np.median(errors.rotation) < 4.0
 
 
-def test_a_tilted_recorder_and_grounds_registered_toss_by_toss_are_undone(part, poses, tmp_path):
+def test_a_tilted_recorder_and_grounds_registered_toss_by_toss_are_undone(part, poses, ready, tmp_path):
     turn = Rotation.from_rotvec(np.radians([1.5, -2.0, 0.0]))
     tilted = poses.copy()
     tilted[..., 4:7] = turn.apply(poses[..., 4:7].reshape(-1, 3)).reshape((*poses.shape[:2], 3))
@@ -72,11 +78,10 @@ def test_a_tilted_recorder_and_grounds_registered_toss_by_toss_are_undone(part, 
     tilted[..., :4] = (turn * seen).as_quat(scalar_first=True).reshape((*poses.shape[:2], 4))
     lowest = part_lowest(part, tilted[:, -1])
     tilted[..., 6] -= lowest[:, np.newaxis]
-    ready = prepare(write(tmp_path / "tilted.npz", tilted), part)
-    assert any("tilted against the ground by 2.5 degrees" in said for said in ready.report)
-    assert any("registered toss by toss" in said for said in ready.report)
-    level = prepare(write(tmp_path / "level.npz", poses), part)
-    assert not any("tilted" in said for said in level.report)
+    level, ready = ready, prepare(write(tmp_path / "tilted.npz", tilted), part)
+    assert any("tilted against the ground by 2.5 degrees" in line for line in ready.report)
+    assert any("registered toss by toss" in line for line in ready.report)
+    assert not any("tilted" in line for line in level.report)
     both = {t.name.split("[")[1]: t for t in level.fitted.tosses}
     for one in ready.fitted.tosses:
         other = both[one.name.split("[")[1]]
@@ -99,7 +104,7 @@ def test_a_hand_on_the_part_is_recognised(part, poses, tmp_path):
     held = poses.copy()
     held[3, :6] = poses[3, 6]  # it rests in the hand for six frames
     ready = prepare(write(tmp_path / "hand.npz", held), part)
-    assert any(said.startswith("In 1 of 14 tosses a hand") for said in ready.report)
+    assert any(line.startswith("In 1 of 14 tosses a hand") for line in ready.report)
     cut = [t for t in [*ready.fitted.tosses, *ready.held_out.tosses] if t.name.endswith("[3]")]
     assert cut and cut[0].steps == FRAMES - 1 - 5
 
@@ -110,17 +115,15 @@ def test_inertias_that_no_body_has_can_be_tried(part):
     assert model.nv == 7
 
 
-def test_starts_are_those_of_the_toss(part, poses, tmp_path):
-    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
+def test_starts_are_those_of_the_toss(part, ready):
     free = part.model({**TRUTH, "gravity": GRAVITY}, DT / SUBSTEPS, contact=False)
     assert np.median(ready.fitted.stray(free)) < 0.03  # percents and degrees
     shaken = ready.fitted.shaken(0.3, np.random.default_rng(0)).states(free)
     assert 0 < np.abs(shaken - ready.fitted.states(free)).max() < 0.5
 
 
-def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, poses, tmp_path):
+def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, ready):
     """The flight is simulated without contact, and remembered: the forecast is that of one motion from the start on."""
-    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
     values, steps = {**TRUTH, "gravity": GRAVITY}, np.full(len(ready.held_out), 40)
     found = jointed_model(part, with_material(part)).predict(values, ready.held_out, steps)
     free = part.model(values, DT / SUBSTEPS, contact=False)
@@ -133,6 +136,7 @@ def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, pose
     assert ready.held_out.flown(heavier) is not ready.held_out.flown(free)
 
 
+@pytest.mark.slow
 def test_a_part_that_repeats_is_given_narrow_regions(part, poses, tmp_path):
     ready = prepare(write(tmp_path / "tosses.npz", poses[:8, :60]), part)
     forecasts = [(ready.fitted, {**TRUTH, "gravity": GRAVITY})]
@@ -140,8 +144,7 @@ def test_a_part_that_repeats_is_given_narrow_regions(part, poses, tmp_path):
     assert scale < 0.5 and list(tried) == sorted(tried)
 
 
-def test_forecasts_for_calibration_use_numbers_fitted_to_other_tosses(part, poses, tmp_path):
-    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
+def test_forecasts_for_calibration_use_numbers_fitted_to_other_tosses(part, ready):
     few = [p for p in contact_parameters() if p.name in ("friction", "restitution")]
     values = np.array([TRUTH[p.name] for p in few])
 
@@ -156,11 +159,10 @@ def test_forecasts_for_calibration_use_numbers_fitted_to_other_tosses(part, pose
         assert numbers["friction"] == pytest.approx(TRUTH["friction"], abs=0.1)
 
 
-def test_regions_of_a_right_model_without_spread_are_points_and_with_much_hold_all(part, poses, tmp_path):
-    ready = prepare(write(tmp_path / "tosses.npz", poses), part)
+def test_regions_of_a_right_model_without_spread_are_points_and_with_much_hold_all(part, ready):
     values = {**TRUTH, "gravity": GRAVITY}
     build = with_material(part)
-    samples = ends(ready.held_out, build, values, 1.0, samples=6)
+    samples = ends(ready.held_out, build, values, Sampling(1.0, samples=6))
     assert samples.shape == (6, len(ready.held_out), 3)
     assert samples.std(axis=0).min() > 0
     held = shares_held(tosses_held(ready.held_out, samples))
@@ -216,20 +218,6 @@ def test_bad_inputs_are_refused_in_one_sentence(part, poses, tmp_path):
         prepare(tmp_path / "few.csv", part)
 
 
-def test_a_model_and_a_material_are_written_that_run_together(part, poses, tmp_path, monkeypatch):
-    monkeypatch.setattr("stiction.fit.jointed_fit.STAGES", (Stage((3,), 8.0, 1),))
-    data = write(tmp_path / "tosses.npz", poses[:5, :60])
-    settings = IdentifySettings(regions=False, progress=False)
-    found = identify_part(settings, data, part)
-    model_file, material_file = found.save(tmp_path / "found")
-    material = load(material_file)
-    assert material.info["fitted_tosses"] == 4 and set(material.info["held_out"]) == {"touch", "whole"}
-    model = mujoco.MjModel.from_xml_path(str(model_file))
-    sim = Simulation(model, laws={name: material for name in LINKS})
-    sim.step(1000)
-    assert np.isfinite(sim.data.qpos).all() and sim.data.qpos[2] < 0.2
-
-
 def test_the_command_says_what_it_needs(poses, tmp_path, capsys):
     data = str(write(tmp_path / "tosses.npz", poses))
     out = str(tmp_path / "found")
@@ -248,13 +236,13 @@ def test_the_command_says_what_it_needs(poses, tmp_path, capsys):
         ({"dt": np.array([0.01, 0.2])}, "dt"),
         ({"dt": np.array(1e300)}, "dt"),
         ({"dt": np.array("x")}, "dt"),
-        ({"split": np.array(["val"])}, "split must have one entry a toss"),
+        ({"split": np.array(["val"])}, "split must have one entry per toss"),
         ({"number": np.array(["a", "b", "c"])}, "number"),
-        ({"number": np.array(3)}, "number must have one entry a toss"),
+        ({"number": np.array(3)}, "number must have one entry per toss"),
         ({"poses": np.full((3, 4, 8), "x")}, "poses"),
     ],
 )
-def test_a_stranger_s_recording_is_refused_in_one_sentence(tmp_path, part, change, sentence):
+def test_an_invalid_recording_is_refused_in_one_sentence(tmp_path, part, change, sentence):
     poses = np.zeros((3, 4, 8))
     poses[..., 0] = 1.0
     np.savez(tmp_path / "a.npz", **({"poses": poses, "dt": np.array(0.01)} | change))
@@ -272,7 +260,7 @@ def test_a_stranger_s_recording_is_refused_in_one_sentence(tmp_path, part, chang
         ("<worldbody>", '<option gravity="0 0 1e300"/><worldbody>', "gravity must lie within"),
     ],
 )
-def test_a_stranger_s_part_is_refused_in_one_sentence(tmp_path, old, new, sentence):
+def test_an_invalid_part_is_refused_in_one_sentence(tmp_path, old, new, sentence):
     (tmp_path / "a.xml").write_text(ELBOW.read_text().replace(old, new))
     with pytest.raises(InputError, match=sentence) as refusal:
         JointedPart.read(tmp_path / "a.xml")
@@ -297,10 +285,10 @@ def test_a_frame_that_is_nowhere_is_left_out_as_missing(tmp_path, part, poses):
         read_jointed(write(tmp_path / "b.npz", nowhere), part)
 
 
-def test_a_part_is_identified_like_a_body(part, poses, tmp_path, monkeypatch):
+@pytest.mark.slow
+def test_a_part_is_identified_like_a_body(poses, tmp_path, monkeypatch):
     """The public call, and all that its result offers."""
     monkeypatch.setattr("stiction.fit.jointed_fit.STAGES", (Stage((3,), 8.0, 1),))
-    monkeypatch.setattr("stiction.fit.jointed_fit.REGION_SAMPLES", 4)
     data = write(tmp_path / "tosses.npz", poses[:5, :60])
     found = stiction.identify(data, mjcf=ELBOW, progress=False)
     assert found.law is found.material and found.body.joints == ("hinge",) and found.figures["fitted_tosses"] == 4
@@ -310,5 +298,11 @@ def test_a_part_is_identified_like_a_body(part, poses, tmp_path, monkeypatch):
     assert len(few) == 3 and len({one.law.scale for one in few}) == 3
     found.plot(tmp_path / "part.png")
     assert (tmp_path / "part.png").read_bytes()[:4] == b"\x89PNG"
+    model_file, material_file = found.save(tmp_path / "found")
+    material = load(material_file)
+    assert material.info["fitted_tosses"] == 4 and set(material.info["held_out"]) == {"touch", "whole"}
+    sim = Simulation(mujoco.MjModel.from_xml_path(str(model_file)), laws=dict.fromkeys(LINKS, material))
+    sim.step(1000)
+    assert np.isfinite(sim.data.qpos).all() and sim.data.qpos[2] < 0.2
     with pytest.raises(InputError, match="mjcf describes the whole part: leave out body"):
         stiction.identify(data, stiction.Body.box((0.1, 0.1, 0.1), 1.0), mjcf=ELBOW)

@@ -18,7 +18,7 @@ from stiction.fit.toss_objective import width_of
 from stiction.laws.curves import Curve
 from stiction.laws.impact import ImpactLaw, ImpactMaterial, Residual
 from stiction.laws.modelfile import to_file
-from stiction.recordings.importing import import_recordings
+from stiction.recordings import read
 from toss_files import BODY, LAW, record, write_npz
 
 GRAIN = Residual(Material.directional(1.2, 1.0, 0.7))
@@ -167,7 +167,7 @@ def test_files_of_earlier_versions_have_empty_networks(tmp_path):
 @pytest.mark.parametrize(
     "parts", [{"friction": Material(0.5, axes="body")}, {"friction": 0.5}, {"friction": Material(200.0)}]
 )
-def test_what_is_no_residual_is_refused(parts):
+def test_an_invalid_residual_is_refused(parts):
     with pytest.raises(InputError):
         Residual(**parts)
     with pytest.raises(InputError, match="must be a Residual"):
@@ -175,7 +175,7 @@ def test_what_is_no_residual_is_refused(parts):
 
 
 def tosses_of(law: ImpactLaw, tmp_path, count: int = 32):
-    return import_recordings(write_npz(tmp_path / "a.npz", record(count, seed=7, frames=60, law=law)), BODY).tosses
+    return read(write_npz(tmp_path / "a.npz", record(count, seed=7, frames=60, law=law)), BODY).tosses
 
 
 def test_a_ground_with_a_grain_is_found(tmp_path):
@@ -187,6 +187,7 @@ def test_a_ground_with_a_grain_is_found(tmp_path):
     assert found.residual.friction_factor(0.5, 10.0, angle) == pytest.approx([1.2, 1.0, 0.7], abs=0.12)
 
 
+@pytest.mark.slow
 def test_where_the_law_is_right_nothing_is_kept(tmp_path):
     found, about = fit_residual(LAW, tosses_of(LAW, tmp_path), width_of(BODY))
     assert found.residual is None and about["parts"] == []
@@ -207,7 +208,8 @@ def test_folds_keep_throws_together():
     assert clustered_mean(np.repeat(values, 3), throw)[1] == pytest.approx(values.std(ddof=1) / 20**0.5)
 
 
-def test_a_residual_is_told_and_drawn(tmp_path):
+@pytest.mark.slow
+def test_a_residual_is_reported_and_plotted(tmp_path):
     from dataclasses import replace
 
     from test_explain import identified

@@ -7,26 +7,19 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import stiction
-from stiction import Body, InputError, Material, Trajectory, train_material
-from stiction.bodies.rotations import rotation_matrices
-from stiction.bodies.throws import ThrowRanges, draw, generator, stacked
+from stiction import Body, DataSet, InputError, Material, State, Trajectory, train_material
 from stiction.cli import main
-from stiction.data.instances import contact_instances
 from stiction.fit.friction_structure import Model, Structure
 from stiction.fit.pose_windows import cut, pose_noise, recorded_poses
-from stiction.recordings.folder import save_recordings
-from stiction.recordings.tosses import Recordings, Toss, Tosses
-from stiction.simulation.motion import Setting
+from stiction.recordings import Recordings, Toss, Tosses
 
 BOX = Body.box((0.2, 0.3, 0.4), 1.0)
 MM, DEGREE = 1e-3, np.pi / 180
-GRAVITY = np.array([0.0, 0.0, -9.81])
+RANGES = {"height": (0.01, 0.1), "vertical": (-1.5, 0.0)}
 
 
 def motions(material: Material, throws: int, *, steps: int = 300, every: int = 1) -> Trajectory:
-    ranges = ThrowRanges(height=(0.01, 0.1), vertical=(-1.5, 0.0))
-    starts = stacked([draw(BOX, ranges, generator(0, k)) for k in range(throws)])
-    return stiction.rollout(material.on(BOX), starts, steps, every=every)
+    return stiction.rollout(material.on(BOX), State.random(BOX, throws, ranges=RANGES), steps, every=every)
 
 
 def tracked(run: Trajectory, *, position: float = 0.2 * MM, rotation: float = 0.2 * DEGREE) -> Tosses:
@@ -55,7 +48,7 @@ def recordings(run) -> Recordings:
 def learned(recordings, tmp_path_factory) -> Material:
     """What the command makes of a folder of recordings."""
     folder = tmp_path_factory.mktemp("tosses")
-    save_recordings(recordings, folder / "data")
+    stiction.recordings.save(recordings, folder / "data")
     body = ["--body", "box:0.2,0.3,0.4", "--mass", "1"]
     out = folder / "box.safetensors"
     assert main(["train", str(folder / "data"), "--law", "material", *body, "--out", str(out)]) == 0
@@ -84,7 +77,7 @@ def test_the_same_seed_gives_the_same_material(learned, recordings):
     assert train_material(recordings, body=BOX).scale == learned.scale
 
 
-def test_windows_begin_before_the_touch_and_have_no_gaps(run):
+def test_windows_start_before_the_touch_and_have_no_gaps(run):
     tosses = tracked(run)
     whole = cut(recorded_poses(tosses, BOX))
     keep = np.arange(301) != 120
@@ -112,23 +105,21 @@ def test_another_start_explains_no_friction(run):
 def test_starts_that_noise_puts_below_the_ground_are_raised(run):
     windows = cut(recorded_poses(tracked(run), BOX))
     deep = windows.run(Material.coulomb(0.5), windows.start.raised(-0.5))
-    height = (rotation_matrices(deep.quaternion[:, 0]) @ BOX.vertices.T)[:, 2].min(axis=1) + deep.position[:, 0, 2]
+    turned = Rotation.from_quat(deep.quaternion[:, 0], scalar_first=True).as_matrix() @ BOX.vertices.T
+    height = turned[:, 2].min(axis=1) + deep.position[:, 0, 2]
     assert height.min() > -0.05 * BOX.diameter
 
 
-class Contacts:
-    """The contacts of a motion, with noisy poses, as a data set gives them."""
-
-    def __init__(self, run: Trajectory) -> None:
-        self.body, self.setting = BOX, Setting(run.timestep, GRAVITY)
-        self.rows = contact_instances(BOX, run, self.setting)
-
-    def read(self, columns: Any) -> dict[str, Any]:
-        return {name: self.rows[name] for name in columns}
+@pytest.fixture(scope="module")
+def contacts() -> DataSet:
+    """All contacts of `run`."""
+    law = Material.coulomb(0.5).on(BOX)
+    kept: dict[str, Any] = dict(requeries=0, keep_static_surface=1.0, workers=1, progress=False)
+    return stiction.collect(BOX, law, throws=6, steps=300, ranges=RANGES, **kept)
 
 
-def test_contacts_of_consecutive_steps_are_poses_too(run):
-    poses = recorded_poses(Contacts(run), None)
+def test_contacts_of_consecutive_steps_are_poses_too(run, contacts):
+    poses = recorded_poses(contacts, None)
     assert len(poses.tosses) == 6 and poses.tosses.timestep == run.timestep
     first = int(np.flatnonzero(run.kind[0])[0])
     np.testing.assert_array_equal(poses.tosses.tosses[0].position[0], run.position[0, first])
@@ -143,7 +134,7 @@ def test_contacts_of_consecutive_steps_are_poses_too(run):
         ({"body": BOX, "held_out": 1.5}, "held_out must be a share"),
     ],
 )
-def test_wrong_calls_are_told_why(run, how, message):
+def test_wrong_calls_are_explained(run, how, message):
     with pytest.raises(InputError, match=message):
         train_material(tracked(run), **how)
 
@@ -153,15 +144,15 @@ def test_too_few_throws_are_refused(run):
         train_material(tracked(run)[[0, 1, 2, 3]], body=BOX)
 
 
-def test_flight_alone_tells_nothing():
+def test_flight_alone_gives_no_material():
     run = motions(Material.coulomb(0.5), 4, steps=2)
     with pytest.raises(InputError, match="frames in a row"):
         train_material(run, body=BOX)
 
 
-def test_a_data_set_knows_its_body(run):
+def test_a_data_set_knows_its_body(contacts):
     with pytest.raises(InputError, match="a data set has its own"):
-        train_material(Contacts(run), body=BOX)
+        train_material(contacts, body=BOX)
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def ant(**options):
         return LearnedFeet(gymnasium.make("Ant-v5", **options), laws={"geom:floor": 0.8})
 
 
-def test_observations_tell_contact_forces():
+def test_observations_hold_contact_forces():
     """The ant's weight is in the contact forces that it observes."""
     env = ant()
     env.reset(seed=0)

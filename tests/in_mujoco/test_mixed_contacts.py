@@ -9,9 +9,9 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
+from standing_robot import FEET, MODEL, STANCE, joint_targets
 from stiction import CoulombLaw, InputError, Law, Material, Mode
 from stiction.mujoco import Simulation, body_of
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 
 HAND = (
     '<body name="hand" pos="0.36 0 0"><geom type="box" size="0.03 0.06 0.01" mass="0.2"/>'
@@ -56,18 +56,17 @@ def stacked(mass: float = 1.0, option: str = "") -> Simulation:
 
 def walker(laws) -> Simulation:
     """A quadruped that stands, with a gripper on its trunk around a cube."""
-    text = model_text().replace("</worldbody>", CUBE + "</worldbody>").replace("</actuator>", GRIP)
+    text = MODEL.replace("</worldbody>", CUBE + "</worldbody>").replace("</actuator>", GRIP)
     at = text.index('<body name="front_left_thigh"')
     model = mujoco.MjModel.from_xml_string(text[:at] + HAND + text[at:])
     sim = Simulation(model, laws=laws)
-    angles = targets(0.0, Gait(), 0.0)
+    angles = joint_targets()
     for k, leg in enumerate(("front_left", "front_right", "rear_left", "rear_right")):
         for j, joint in enumerate(("hip", "knee", "ankle")):
             sim.data.joint(f"{leg}_{joint}").qpos[0] = angles[3 * k + j]
             sim.data.ctrl[3 * k + j] = angles[3 * k + j]
     sim.data.ctrl[-2:] = 1.0
-    sim.data.joint("root").qpos[2] = STANCE + 0.052
-    sim.data.joint("root").qpos[2] -= 0.001
+    sim.data.joint("root").qpos[2] = STANCE + 0.051
     return sim
 
 
@@ -300,7 +299,7 @@ def test_an_error_of_a_law_leaves_the_step_untaken():
     assert sim.data.xfrc_applied[1].tolist() == [0.1] * 6
 
 
-def test_mujocos_own_reset_is_said_and_leaves_no_force():
+def test_mujocos_own_reset_is_reported_and_leaves_no_force():
     sim = stacked()
     sim.step(5)
     sim.data.xfrc_applied[2, 0] = 1e300
@@ -310,7 +309,7 @@ def test_mujocos_own_reset_is_said_and_leaves_no_force():
     assert not sim.data.xfrc_applied.any()
 
 
-def test_lost_numbers_and_a_changed_time_step_are_said():
+def test_nan_and_a_changed_time_step_are_reported():
     sim = stacked()
     sim.step(3)
     sim.model.opt.timestep = 0.003
@@ -337,10 +336,10 @@ def test_forces_on_bodies_and_touch_sensors_feel_both():
     assert sim.data.cfrc_ext[1, 5] == pytest.approx(9.81, rel=1e-6)  # the floor's less the upper box's
 
 
-def test_what_no_law_covers_is_said_and_counted():
+def test_contacts_without_a_law_warn_and_are_counted():
     model = model_of(box("low", 0.1, 0.1) + box("up", 0.08, 0.2801) + box("side", 0.05, 0.05, x=0.1499))
     sim = Simulation(model, laws={"low": rigid(model, "low"), ("up", "low"): 0.6})
     with pytest.warns(UserWarning, match="'low' has a law, but touches something that its law does not cover"):
         sim.step(3)
     assert sim.uncovered == {"low": 3}
-    assert sim.patch("low").shape[1] == sim.patch(("up", "low")).shape[1] == 3
+    assert sim.contacts["low"].points.shape[1] == sim.contacts["up", "low"].points.shape[1] == 3

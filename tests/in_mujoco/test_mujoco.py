@@ -10,9 +10,9 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
+from standing_robot import FEET, joint_targets, standing
 from stiction import Body, CoulombLaw, InputError, Law, Mode, State
 from stiction.mujoco import Simulation
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 from stiction_studies.robots.chain_model import CHAIN, LAST, LINK, TIMESTEP
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
@@ -60,7 +60,7 @@ OTHER = chain_of() + '<body pos="0.9 0 0.1"><freejoint/><geom type="sphere" size
     ],
     ids=["free", "chain", "damping", "damped equality", "equality", "implicitfast", "limits", "contacts", "cone"],
 )
-def test_velocity_is_foreseen(inside, rest, option, limit):
+def test_velocity_is_predicted(inside, rest, option, limit):
     """V+ = V_free + L p, with V_free the step without contact."""
     model = model_of(inside, rest, option)
     sim = Simulation(model, laws={"foot": LAW})
@@ -72,14 +72,14 @@ def test_velocity_is_foreseen(inside, rest, option, limit):
         sim.step()
         if not sim.contacts["foot"].kind:
             continue
-        foreseen = sim.core.predicted[:6]
+        predicted = sim.core.predicted[:6]
         touched += 1
         if inside == FREE:  # its spin is kept in body axes, which the correction of its pose may turn: look at the end
             copy.qpos[:] = sim.data.qpos
         mujoco.mj_step1(model, copy)
         mujoco.mj_jacBodyCom(model, copy, J[:3], J[3:], body)
-        size = np.abs(foreseen).max() + 0.02
-        worst = max(worst, np.abs(J @ sim.data.qvel - foreseen).max() / size)
+        size = np.abs(predicted).max() + 0.02
+        worst = max(worst, np.abs(J @ sim.data.qvel - predicted).max() / size)
     print(f"{touched:.0f} contact steps, error at most {worst:.1e}")
     assert touched > 50
     assert worst < limit
@@ -156,11 +156,8 @@ def test_what_rests_is_static_and_what_slides_is_not(softness, method):
 
 def test_standing_robot_does_not_creep():
     """Four feet at once, each static: after settling nothing moves along the ground, and no step is unsolved."""
-    model = mujoco.MjModel.from_xml_string(model_text())
-    law = CoulombLaw(Body.box((0.16, 0.08, 0.03), 0.4), 0.8, cone="round", softness=0.0)
-    sim = Simulation(model, laws={foot: law for foot in FEET})
-    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
-    sim.data.qpos[2] = STANCE + 0.05
+    sim = standing(dict.fromkeys(FEET, foot_law()))
+    model = sim.model
     for _ in range(1500):  # until the correction of what has sunk in has done its work
         sim.step()
     before = sim.data.xpos[[model.body(foot).id for foot in FEET]].copy()
@@ -168,8 +165,8 @@ def test_standing_robot_does_not_creep():
         sim.step()
     assert all(contact.mode == Mode.STATIC for contact in sim.contacts.values())
     assert np.abs(sim.data.xpos[[model.body(foot).id for foot in FEET]] - before).max() < 1e-9
-    assert len(sim.patch(FEET[0])) == 4
-    assert np.abs(sim.patch(FEET[0])[:, 2]).max() < 1e-4
+    assert len(sim.contacts[FEET[0]].points) == 4
+    assert np.abs(sim.contacts[FEET[0]].points[:, 2]).max() < 1e-4
     weight = sum(contact.impulse[2] for contact in sim.contacts.values()) / 0.002
     assert weight == pytest.approx(9.81 * model.body_mass.sum(), rel=1e-3)
 
@@ -220,16 +217,6 @@ def test_other_contacts_stay():
         assert sim.data.qpos[9] > 0.1  # the ball lies on the box
 
 
-def robot(laws, options: str = "", **more):
-    """The study's quadruped, a little above the ground, standing."""
-    sim = Simulation(
-        mujoco.MjModel.from_xml_string(model_text().replace("<option ", f"<option {options} ")), laws=laws, **more
-    )
-    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
-    sim.data.qpos[2] = STANCE + 0.05
-    return sim
-
-
 def foot_law(friction=0.8) -> CoulombLaw:
     """Coulomb's law for the quadruped's feet."""
     return CoulombLaw(FOOT, friction, cone="round", softness=0.0)
@@ -238,10 +225,10 @@ def foot_law(friction=0.8) -> CoulombLaw:
 def test_a_law_for_each_foot_is_a_shared_law():
     """To the same bytes, if the laws are equal."""
     shared = foot_law()
-    one, four = robot(dict.fromkeys(FEET, shared)), robot({foot: foot_law() for foot in FEET})
+    one, four = standing(dict.fromkeys(FEET, shared)), standing({foot: foot_law() for foot in FEET})
     for k in range(150):
         for sim in (one, four):
-            sim.data.ctrl[:] = targets(0.002 * k, Gait(), 1.0)
+            sim.data.ctrl[:] = joint_targets(0.002 * k, 1.0)
             sim.step()
     assert all(contact.steps > 10 for contact in four.contacts.values())
     assert one.save().tobytes() == four.save().tobytes()
@@ -250,7 +237,7 @@ def test_a_law_for_each_foot_is_a_shared_law():
 def test_two_different_laws():
     """Feet of one robot on different grounds: those without friction slide, the others hold it."""
     rough, icy = foot_law(0.8), foot_law(0.0)
-    sim = robot({foot: icy if "rear" in foot else rough for foot in FEET})
+    sim = standing({foot: icy if "rear" in foot else rough for foot in FEET})
     for _ in range(300):
         sim.step()
     impulse = {foot: sim.contacts[foot].impulse for foot in FEET}
@@ -286,7 +273,7 @@ def test_sensors_are_those_of_mujoco():
         speed = b.data.qvel[1]
         a.step()
         b.step()
-        assert b.data.sensordata[0] == speed  # MuJoCo measures at the begin of a step
+        assert b.data.sensordata[0] == speed  # MuJoCo measures at the start of a step
         assert a.data.qpos.tobytes() == b.data.qpos.tobytes()
     assert b.contacts["foot"].steps > 50
     assert np.abs(b.data.sensordata[1:]).max() > 0.0
@@ -303,7 +290,7 @@ def test_powell_inside_mujoco(option):
             sim.step()
         assert sim.contacts["foot"].steps > 40
         ends.append(sim.data.qpos.copy())
-        asked.append(sim.contacts["foot"].asked)
+        asked.append(sim.contacts["foot"].total_evaluations)
     assert np.abs(ends[0] - ends[1]).max() < 0.02
     assert asked[1] > 2 * asked[0]
 
@@ -316,7 +303,7 @@ def copied(sim):
 @pytest.mark.parametrize("twin", [copy.deepcopy, copied], ids=["deepcopy", "pickle"])
 def test_copies_go_on_by_themselves(twin):
     """A copy makes the steps that the original would have made, and neither moves the other."""
-    sim = robot({foot: foot_law() if "rear" in foot else LOOSE for foot in FEET}, tolerance=1e-4)
+    sim = standing({foot: foot_law() if "rear" in foot else LOOSE for foot in FEET}, tolerance=1e-4)
     for _ in range(120):
         sim.step()
     other = twin(sim)

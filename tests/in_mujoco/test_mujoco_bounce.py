@@ -8,12 +8,12 @@ mujoco = pytest.importorskip("mujoco")
 from scipy.spatial.transform import Rotation
 
 import stiction
+from standing_robot import FEET, joint_targets, standing
 from stiction import Body, CoulombLaw, InputError, Material, Mode, State, _core
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.mujoco import Simulation
 from stiction.mujoco.plan import max_substep
-from stiction.mujoco.simulation import Simulation
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 from stiction_studies.robots.cube_in_mujoco import draw_tosses, follow
+from toss_files import impact_law
 
 H = 0.002
 DIE = Body.box((0.1, 0.1, 0.1), 0.37, rounding=0.002)
@@ -34,9 +34,9 @@ def world(inside: str, timestep: float = H, ground: str = ""):
     return mujoco.MjModel.from_xml_string(f"<mujoco>{option}<worldbody>{ground}{inside}</worldbody></mujoco>")
 
 
-def law(restitution: float = 0.5, friction: float = 0.3, substeps: int = 0, **more) -> ImpactLaw:
-    material = ImpactMaterial(restitution=restitution, friction=friction, friction_loaded=friction, **more)
-    return ImpactLaw(DIE, material, timestep=H, substeps=substeps)
+def law(restitution: float = 0.5, friction: float = 0.3, substeps: int = 0, **more):
+    material = dict(restitution=restitution, friction=friction, friction_loaded=friction, **more)
+    return impact_law(DIE, timestep=H, substeps=substeps, **material)
 
 
 @pytest.mark.parametrize(("timestep", "parts"), [(0.002, 2), (1 / 148, 4)])
@@ -129,7 +129,7 @@ def test_a_free_body_never_gains_energy(seed):
     energy = np.zeros(500)
     for k in range(500):
         sim.step()
-        energy[k] = sim.data.energy.sum()  # at the begin of the step
+        energy[k] = sim.data.energy.sum()  # at the start of the step
     assert np.diff(energy).max() < 0.37 * 9.81 * 1e-3 * H * 1.001
     assert sim.contacts["a"].steps > 2
 
@@ -194,12 +194,10 @@ def test_a_step_that_fails_in_parts_leaves_the_time_step():
 
 def test_a_robot_trots_on_feet_that_bounce():
     foot = Body.box((0.16, 0.08, 0.03), 0.4)
-    rule = ImpactLaw(foot, ImpactMaterial(restitution=0.3, friction=0.8, friction_loaded=0.8), substeps=0)
-    sim = Simulation(mujoco.MjModel.from_xml_string(model_text()), laws=dict.fromkeys(FEET, rule))
-    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
-    sim.data.qpos[2] = STANCE + 0.08
+    rule = impact_law(foot, timestep=0.002, substeps=0, restitution=0.3, friction=0.8, friction_loaded=0.8)
+    sim = standing(dict.fromkeys(FEET, rule), 0.08)
     for k in range(600):
-        sim.data.ctrl[:] = targets(H * k, Gait(), 1.0)
+        sim.data.ctrl[:] = joint_targets(H * k, 1.0)
         sim.step()
     trunk = sim.model.body("trunk").id
     assert sim.data.xpos[trunk, 2] > 0.3 and sim.data.xmat[trunk, 8] > 0.95

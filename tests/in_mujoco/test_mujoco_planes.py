@@ -12,10 +12,10 @@ mujoco = pytest.importorskip("mujoco")
 
 from scipy.spatial.transform import Rotation
 
+from standing_robot import FEET, MODEL, standing
 from stiction import CoulombLaw, InputError, Mode
 from stiction.mujoco import Simulation
 from stiction.mujoco.ground import Plane, find_ground
-from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, targets
 from stiction_studies.robots.chain_model import LINK
 
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
@@ -81,7 +81,7 @@ def test_a_turned_scene_moves_as_the_level_one(inside, option):
     assert level.steps > 50 and turned.steps == level.steps
     assert turned.impulse[:3] @ axes.T == pytest.approx(level.impulse[:3], abs=1e-7)
     assert worst < 1e-7
-    points = [sim.patch("foot") for sim in sims]
+    points = [sim.contacts["foot"].points for sim in sims]
     assert (points[1] - corner) @ axes.T == pytest.approx(points[0], abs=1e-6)
 
 
@@ -152,14 +152,16 @@ def test_tiles_are_one_floor():
 
 
 def test_in_a_corner_the_wall_stays_mujocos():
-    """A body that slides into a wall: the floor by its law, the wall by MuJoCo; said once and counted."""
+    """A body that slides into a wall: the floor by its law, the wall by MuJoCo; one warning, and counted."""
     wall = '<geom name="wall" type="box" size="0.1 1 1" pos="0.55 0 0"/>'
     foot = f'<body name="foot" pos="0 0 0.04"><freejoint/><geom {BOX}/></body>'
     sim = Simulation(world(FLOOR + wall + foot), laws={"foot": law()})
     sim.data.qvel[0] = 2.0
-    with pytest.warns(UserWarning, match="'foot' has a law, but touches something that its law does not cover") as said:
+    with pytest.warns(
+        UserWarning, match="'foot' has a law, but touches something that its law does not cover"
+    ) as caught:
         steps_of(sim, 300)
-    assert len(said) == 1
+    assert len(caught) == 1
     assert 0 < sim.uncovered["foot"] < 300 and sim.contacts["foot"].steps == 300
     assert sim.data.qpos[0] < 0.21  # the wall has stopped it
     assert sim.contacts["foot"].mode == Mode.STATIC
@@ -204,12 +206,9 @@ def test_what_does_not_touch_is_mujocos_own_step():
 )
 def test_a_robot_stands_on_a_slope_by_its_learned_feet(ground):
     """Its law was learned from throws of a foot on level ground; it does not creep."""
-    level = model_text()
-    tilted = re.sub(r'<geom name="ground"[^>]*>', f'<geom {ground} contype="1" conaffinity="1"/>', level)
-    assert tilted != level
-    sim = Simulation(mujoco.MjModel.from_xml_string(tilted), laws=dict.fromkeys(FEET, "foot"))
-    sim.data.qpos[7:] = sim.data.ctrl[:] = targets(0.0, Gait(), 0.0)
-    sim.data.qpos[2] = STANCE + 0.09
+    tilted = re.sub(r'<geom name="ground"[^>]*>', f'<geom {ground} contype="1" conaffinity="1"/>', MODEL)
+    assert tilted != MODEL
+    sim = standing(dict.fromkeys(FEET, "foot"), 0.09, tilted)
     feet = [sim.model.body(foot).id for foot in FEET]
     steps_of(sim, 3200)  # until the correction of what has sunk in has done its work
     before = sim.data.xpos[feet].copy()

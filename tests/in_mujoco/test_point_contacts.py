@@ -10,8 +10,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 import stiction
-from stiction import Body, InputError, Material, State
-from stiction.bodies.state import Mode
+from stiction import Body, InputError, Material, Mode, State
 from stiction.mujoco import Simulation, rollout
 
 GRIPPER = """<mujoco><worldbody>
@@ -79,7 +78,7 @@ def test_a_stack_stands_and_a_sphere_rolls():
 @pytest.mark.parametrize("integrator", ["Euler", "implicit", "implicitfast"])
 @pytest.mark.parametrize("cone", ["pyramidal", "elliptic"])
 def test_joints_springs_limits_and_other_contacts(integrator, cone):
-    """Impulses come out as foreseen whatever else acts in the model: points that stick are at rest to rounding."""
+    """Impulses come out as predicted whatever else acts in the model: points that stick are at rest to rounding."""
     leg = """<body name="trunk" pos="0 0 .62"><joint type="slide" axis="0 0 1"/><joint type="slide" axis="1 0 0"/>
       <geom type="box" size=".1 .1 .05" mass="2"/>
       <body name="leg" pos="0 0 -.1"><joint name="hip" axis="0 1 0" damping=".5" range="-20 20" frictionloss=".1"/>
@@ -199,10 +198,10 @@ def test_classes_and_materials_and_numbers_are_keys():
     sim.step(50)
     assert sim.data.qvel[0] == pytest.approx(1 - 0.9 * 0.981, rel=1e-6)
     assert sim.data.qvel[6] == pytest.approx(1 - 0.1 * 0.981, rel=1e-6)
-    assert Simulation(spec, laws={1: 0.5}).names == (1,)
+    assert list(Simulation(spec, laws={1: 0.5}).contacts) == [1]
 
 
-def test_what_no_law_covers_is_said_once_and_counted():
+def test_contacts_without_a_law_warn_once_and_are_counted():
     sim = Simulation(on_plane(box("part", "0 0 .099") + box("wall", "0 1 .099")), laws={("part", "wall"): 0.5})
     with pytest.warns(UserWarning, match="'part', 'wall' has a law, but touches something"):
         sim.step()
@@ -253,9 +252,9 @@ def test_a_motion_that_ends_at_once_has_its_start_and_no_sensors():
     touch = '<sensor><touch site="zone"/></sensor>'
     part = '<body name="part" pos="0 0 .1"><freejoint/><geom size=".1"/><site name="zone" size=".2"/></body>'
     model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{part}</worldbody>{touch}</mujoco>")
-    start, given = np.zeros(14), np.full((1, 3, 1), 7.0)
+    start = np.zeros(14)
     start[1] = 1e11  # [m] where MuJoCo takes no number
-    states, sensors = rollout(model, mujoco.MjData(model), start, nstep=3, laws={"part": 0.5}, sensordata=given)
+    states, sensors = rollout(model, mujoco.MjData(model), start, nstep=3, laws={"part": 0.5})
     assert (states == start).all() and not sensors.any()
 
 

@@ -1,4 +1,4 @@
-"""Steps with materials in MuJoCo that fail: each is told in one sentence, and leaves nothing of ours behind."""
+"""Steps with materials in MuJoCo that fail: each is reported in one sentence and leaves no force behind."""
 
 import copy
 import signal
@@ -12,7 +12,7 @@ mujoco = pytest.importorskip("mujoco")
 
 from test_point_contacts_hard import PLANE, box, model_of
 
-from stiction.basics.checks import InputError
+from stiction import InputError
 from stiction.mujoco import Simulation, pairs, rollout, rollouts
 
 
@@ -70,7 +70,7 @@ def test_settings_that_no_step_can_be_taken_with_are_refused():
     sim.step()
 
 
-def test_a_control_that_is_no_number_is_told():
+def test_a_control_that_is_nan_is_reported():
     slider = '<body name="part" pos="0 0 .1"><joint name="x" type="slide"/><geom size=".1"/></body>'
     motor = '<actuator><motor joint="x"/></actuator>'
     sim = Simulation(model_of(PLANE + slider, more=motor), laws={"part": 0.5})
@@ -80,7 +80,7 @@ def test_a_control_that_is_no_number_is_told():
     assert np.isfinite(sim.data.qpos).all()
 
 
-def test_forces_are_gone_after_mujoco_has_begun_anew():
+def test_forces_are_gone_after_mujoco_resets():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
     sim.step(3)
     sim.data.xfrc_applied[1, 0] = 1e15
@@ -89,7 +89,7 @@ def test_forces_are_gone_after_mujoco_has_begun_anew():
     assert not sim.data.xfrc_applied.any()
 
 
-def test_each_time_that_mujoco_begins_anew_is_told():
+def test_each_reset_by_mujoco_is_reported():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
     for _ in range(3):  # MuJoCo's count of bad numbers begins anew, too: it is 1 each time
         sim.step(5)
@@ -99,7 +99,7 @@ def test_each_time_that_mujoco_begins_anew_is_told():
         assert not len(sim.contacts["part"].impulses)
 
 
-def test_the_users_forces_stay_where_mujoco_does_not_begin_anew():
+def test_the_users_forces_stay_without_autoreset():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
     sim.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     sim.step(5)
@@ -134,18 +134,17 @@ def test_many_steps_can_be_interrupted():
     sim.step()
 
 
-def test_rollout_has_the_arguments_of_mujocos():
+def test_rollout_takes_the_options_of_a_simulation_and_no_others():
     model = model_of(PLANE + box("part", "0 0 .1"))
     data, start = mujoco.MjData(model), np.zeros(14)
     start[3:5] = 0.1, 1.0
     plain = rollout(model, data, start, nstep=3, laws={"part": 0.5})[0]
-    more = {"skip_checks": True, "chunk_size": 2, "persistent_pool": True}
-    assert (rollout(model, data, start, nstep=3, laws={"part": 0.5}, **more)[0] == plain).all()
+    assert (rollout(model, data, start, nstep=3, laws={"part": 0.5}, gap=0.02)[0] == plain).all()
     with pytest.raises(TypeError, match="unexpected keyword argument 'nthread'"):
         rollout(model, data, start, nstep=3, laws={"part": 0.5}, nthread=2)  # type: ignore[call-arg]
 
 
-def test_what_is_given_as_laws_or_model_is_told_as_what_it_is():
+def test_wrong_laws_or_models_are_named_in_the_error():
     model = model_of(PLANE + box("part", "0 0 .1"))
     with pytest.raises(InputError, match=r"map each name to its law, such as \{.*\}, got \['part'\]"):
         Simulation(model, laws=cast(Any, ["part"]))
@@ -156,9 +155,23 @@ def test_what_is_given_as_laws_or_model_is_told_as_what_it_is():
 def test_contacts_name_their_keys():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={("part", "floor"): 0.5})
     with pytest.raises(KeyError) as caught:
-        sim.contacts["floor", "part"]
-    assert str(caught.value) == "laws has no key ('floor', 'part'): its keys are ('part', 'floor')."
+        sim.contacts["floor", "lid"]
+    assert str(caught.value) == "laws has no key ('floor', 'lid'): its keys are ('part', 'floor')."
     assert sim.contacts.get("part") is None
+
+
+def test_a_pair_may_be_given_and_read_in_either_order():
+    model = model_of(PLANE + box("part", "0 0 .1"))
+    one, two = (Simulation(model, laws={key: 0.5}) for key in (("part", "floor"), ("floor", "part")))
+    for sim in (one, two):
+        sim.step(5)
+    assert np.array_equal(one.data.qpos, two.data.qpos)
+    upper, lower = one.contacts["part", "floor"], one.contacts["floor", "part"]
+    assert upper.impulse[2] == pytest.approx(1 * 9.81 * 0.002) and lower.impulse[2] == -upper.impulse[2]
+    assert np.array_equal(lower.impulses, -upper.impulses) and np.array_equal(lower.points, upper.points)
+    assert np.allclose(two.contacts["floor", "part"].impulse, lower.impulse, atol=1e-12)
+    with pytest.raises(InputError, match=r"has the pair \('part', 'floor'\) in both orders"):
+        Simulation(model, laws={("part", "floor"): 0.5, ("floor", "part"): 0.6})
 
 
 def test_a_shallow_copy_goes_on_by_itself():
@@ -173,26 +186,26 @@ WELDED = '<body name="base"><geom name="one" size=".1"/><body name="link"><geom 
 
 
 @pytest.mark.parametrize("key", ["ghost", ("part", "ghost"), ("geom:one", "geom:two"), ("base", "floor")])
-def test_a_law_that_never_acts_is_told(key):
+def test_a_law_that_never_acts_warns(key):
     model = model_of(PLANE + WELDED + GHOST + box("part", "0 0 1"))
     with pytest.warns(UserWarning, match="The law of .* never acts"):
         Simulation(model, laws={key: 0.5})
 
 
-def test_a_law_that_acts_is_not_told():
+def test_a_law_that_acts_does_not_warn():
     named = '<contact><pair geom1="floor" geom2="ghost"/></contact>'
     model = model_of(PLANE + WELDED + GHOST.replace("<geom", '<geom name="ghost"') + box("part", "0 0 1"), more=named)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Simulation(model, laws={"ghost": 0.5, ("part", "base"): 0.5, "*": 0.5, ("part", "*"): 0.5})
-    assert not told
+    assert not caught
 
 
 TURNS = 'size=".1 .1 .1" condim="4"'
 
 
 @pytest.mark.parametrize(
-    ("bodies", "laws", "is_told"),
+    ("bodies", "laws", "warns"),
     [
         (box("part", "0 0 1", TURNS), {"part": 0.5}, True),
         (box("part", "0 0 1", TURNS), {"*": 0.5}, True),
@@ -202,17 +215,17 @@ TURNS = 'size=".1 .1 .1" condim="4"'
          {("part", "other"): 0.5}, False),
     ],
 )  # fmt: skip
-def test_torsional_friction_that_is_lost_is_told(bodies, laws, is_told):
-    with warnings.catch_warnings(record=True) as told:
+def test_ignored_torsional_friction_warns(bodies, laws, warns):
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Simulation(model_of(PLANE + bodies), laws=laws)
-    assert [("has condim 4, but a material has sliding friction only" in str(one.message)) for one in told] == (
-        [True] if is_told else []
+    assert [("has condim 4, but a material has sliding friction only" in str(one.message)) for one in caught] == (
+        [True] if warns else []
     )
-    assert all(one.filename == __file__ for one in told)
+    assert all(one.filename == __file__ for one in caught)
 
 
-def test_many_unsolved_steps_are_told_once():
+def test_many_unsolved_steps_warn_once():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
 
     def count(unsolved: int, contact_steps: int) -> None:
@@ -227,15 +240,15 @@ def test_many_unsolved_steps_are_told_once():
         count(30, 399)
         sim.step()
     count(41, 400)
-    with pytest.warns(UserWarning, match=r"In 41 of 401 steps with contact until t = 0.006 s") as told:
+    with pytest.warns(UserWarning, match=r"In 41 of 401 steps with contact until t = 0.006 s") as caught:
         sim.step()
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sim.step(5)
 
 
-def test_unsolved_steps_of_all_motions_of_a_rollout_are_told(monkeypatch):
+def test_unsolved_steps_of_a_rollout_warn(monkeypatch):
     model, start = model_of(PLANE + box("part", "0 0 .1")), np.zeros((2, 14))
     start[:, 3:5] = 0.1, 1.0
 
@@ -244,6 +257,6 @@ def test_unsolved_steps_of_all_motions_of_a_rollout_are_told(monkeypatch):
         return pairs.warn_of_unsolved(steps, steps, when, stacklevel=stacklevel + 1)
 
     monkeypatch.setattr(rollouts, "warn_of_unsolved", warn)
-    with pytest.warns(UserWarning, match="In 120 of 120 steps with contact of these motions") as told:
+    with pytest.warns(UserWarning, match="In 120 of 120 steps with contact of these motions") as caught:
         rollout(model, [mujoco.MjData(model) for _ in range(2)], start, nstep=60, laws={"part": 0.5})
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__

@@ -170,14 +170,14 @@ def test_touch_sensors_feel_contacts_with_laws():
     assert other.data.sensordata == pytest.approx([weights, weights / 2, 5], rel=1e-3)
 
 
-def test_contact_sensors_that_do_not_feel_laws_are_told():
+def test_contact_sensors_that_ignore_laws_warn():
     sensor = '<sensor><contact geom1="floor" num="4" data="found force"/></sensor>'
     with pytest.warns(UserWarning, match="contact sensors do not measure"):
         Simulation(model_of(PLANE + box("part", "0 0 .1"), more=sensor), laws={"part": 0.5})
 
 
 @pytest.mark.parametrize("key", ["*", "part", ("part", "floor")])
-def test_contact_is_foreseen_whatever_the_key(key):
+def test_contact_is_predicted_whatever_the_key(key):
     sim = Simulation(model_of(PLANE + box("part", "0 0 .12")), laws={key: 0.5})
     sim.data.qvel[2] = -5  # 10 mm in a step
     for _ in range(10):
@@ -259,7 +259,7 @@ def test_bodies_that_do_not_feel_each_other_are_solved_by_themselves():
     assert np.abs(sim.data.qpos - start)[5:].max() < 1e-12
 
 
-STRANGERS = [
+THIRD_PARTY = [
     "dm_control/suite/quadruped.xml",
     "dm_control/suite/humanoid.xml",
     "robosuite/models/assets/grippers/panda_gripper.xml",
@@ -268,7 +268,7 @@ STRANGERS = [
 ]
 
 
-@pytest.mark.parametrize("file", STRANGERS)
+@pytest.mark.parametrize("file", THIRD_PARTY)
 def test_models_of_other_packages(file):
     """One material on everything, random controls: what physics asks of every step."""
     package = importlib.util.find_spec(file.partition("/")[0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stiction
-from stiction.basics.checks import InputError
+from stiction import InputError
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from conftest import random_states
 from contact_states import handled, lowest_separation, random_contacts, twist_after
 from stiction import Body, InputError, Mode, State, load, rollout
-from stiction.bodies.rotations import rotation_matrices
 from stiction.laws.impact import ImpactLaw, ImpactMaterial
 
 CUBE = Body.box((0.1, 0.1, 0.1), 0.37, com=(0.001, -0.002, 0.006), rounding=0.002)
@@ -28,7 +28,7 @@ MATERIALS = st.builds(
 
 
 def lowest_points(body: Body, run) -> np.ndarray:
-    R = rotation_matrices(run.quaternion.reshape(-1, 4))
+    R = Rotation.from_quat(run.quaternion.reshape(-1, 4), scalar_first=True).as_matrix()
     heights = (R[:, 2] @ body.vertices.T).min(axis=1).reshape(run.position.shape[:-1])
     return run.position[..., 2] + heights - body.rounding
 
@@ -36,7 +36,7 @@ def lowest_points(body: Body, run) -> np.ndarray:
 def energy(body: Body, run, gravity: float) -> np.ndarray:
     """Kinetic and potential energy [J] of all states."""
     q = run.quaternion.reshape(-1, 4)
-    R = rotation_matrices(q)
+    R = Rotation.from_quat(q, scalar_first=True).as_matrix()
     spin = run.angular_velocity.reshape(-1, 3)
     arm = R @ body.com
     velocity = run.velocity.reshape(-1, 3) + np.cross(spin, arm)

@@ -8,7 +8,7 @@ mujoco = pytest.importorskip("mujoco")
 from stiction import InputError, Material, load
 from stiction.mujoco import Simulation
 
-# A rod that lands on its lower end and is turned by the blow, so that this end slips back.
+# A rod that lands on its lower end and is turned by the impact, so that this end slips back.
 ROD = """
 <mujoco>
   <option timestep="0.001" gravity="0 0 0"/>

@@ -1,6 +1,7 @@
 """Model files: exact round trip, atomic writing, and refusal of everything that is not a whole law."""
 
 import json
+from typing import get_args, get_overloads
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from conftest import random_states, same_parts
 from stiction import AugmentedLaw, InputError, load, rollout
 from stiction.laws.approximators import Network
 from stiction.laws.learned import StatisticalLaw
+from stiction.laws.modelfile import shipped_laws
 
 
 @pytest.fixture
@@ -92,6 +94,15 @@ def test_absent_files_and_unknown_names_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("name", [3, None, ["box"]])
-def test_what_is_no_name_is_refused(name):
+def test_an_invalid_name_is_refused(name):
     with pytest.raises(InputError, match="loaded by name or path"):
         load(name)
+
+
+def test_the_types_of_shipped_laws_are_those_that_load_states():
+    stated = {
+        name: str(getattr(overload.__annotations__["return"], "__name__", overload.__annotations__["return"]))
+        for overload in get_overloads(load)[:-1]
+        for name in get_args(overload.__annotations__["name"])
+    }
+    assert stated == {name: type(load(name)).__name__ for name in shipped_laws()}

@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -29,15 +30,22 @@ def examples_in(text: str) -> list[str]:
     return [inspect.cleandoc("\n" + block) for block in blocks]
 
 
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """Read from tosses.csv in a folder of its own, which examples read as well."""
+    folder = tmp_path_factory.mktemp("tosses")
+    path = write_csv(folder / "tosses.csv", record(12))
+    return folder, stiction.recordings.read(path, stiction.Body.box((0.1, 0.1, 0.1), 0.37))
+
+
 @pytest.fixture
-def world(tmp_path, monkeypatch, box) -> dict:
-    """What examples take for granted."""
+def world(tmp_path, monkeypatch, box, recordings) -> dict:
+    """The names and files that examples take for granted."""
     monkeypatch.chdir(tmp_path)
-    cube = stiction.Body.box((0.1, 0.1, 0.1), mass=0.37)
-    recordings = stiction.recordings.read(write_csv(tmp_path / "tosses.csv", record(12)), cube)
+    shutil.copy(recordings[0] / "tosses.csv", tmp_path)
     state, law = stiction.State([0, 0, 0.5], velocity=[1, 0, 0]), stiction.CoulombLaw(box, 0.5)
     short = ("Body", "CoulombLaw", "Material", "State", "Stepper", "load", "rollout")
-    known = {"stiction": stiction, "np": np, "body": box, "state": state, "law": law, "recordings": recordings}
+    known = {"stiction": stiction, "np": np, "body": box, "state": state, "law": law, "recordings": recordings[1]}
     return known | {name: getattr(stiction, name) for name in short}
 
 

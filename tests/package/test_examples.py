@@ -67,7 +67,7 @@ def test_the_viewer_opens_and_closes():
     assert seconds >= 0.5 and speed < 1e-10
 
 
-def test_a_law_of_ones_own_slows_a_box_as_theory_says():
+def test_a_user_defined_law_slows_a_box_as_theory_says():
     *table, last = printed("own_law.py").strip().splitlines()[1:]
     assert len(table) == 8 and numbers(last)[0] < 0.2  # percent
     for row in table:
@@ -75,7 +75,7 @@ def test_a_law_of_ones_own_slows_a_box_as_theory_says():
         assert 0 <= time <= 2 and simulated == pytest.approx(theory, abs=3.5e-3)
 
 
-def test_a_batch_tells_where_boxes_rest():
+def test_a_batch_shows_where_boxes_rest():
     first, _, *shares, apart, same = printed("batch.py", "60").strip().splitlines()
     assert first.startswith("60 throws of 800 steps") and same.endswith("True")
     assert 85 < sum(numbers(line.partition(":")[2])[0] for line in shares) <= 100

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stiction.basics.checks import InputError
+from stiction import InputError
 from stiction.basics.environment import EXTRAS, needs, require
 
 ROOT = Path(__file__).parents[2]
@@ -75,5 +75,5 @@ sys.meta_path.insert(0, Hidden())
 from stiction.cli import main
 sys.exit(main(["evaluate", "foot", "--contacts", "20"]))
 """
-    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert "surface" in said.stdout
+    output = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert "surface" in output.stdout

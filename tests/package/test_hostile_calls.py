@@ -25,7 +25,7 @@ CALLS = {
     "load a long path": lambda: load("a" * 5000 + ".safetensors"),
     "load a zero byte": lambda: load("a\0b.safetensors"),
     "nonsense": lambda: rollout("nonsense", START),
-    "a law of nothing": lambda: rollout(None, START),
+    "a law of nothing": lambda: rollout(None, START),  # type: ignore[arg-type]
     "a long time step": lambda: rollout(LAW, START, 5, timestep=HUGE),
     "a time step in words": lambda: rollout(LAW, START, 5, timestep="0.002"),  # type: ignore[arg-type]
     "a complex time step": lambda: rollout(LAW, START, 5, timestep=np.complex128(0.002)),  # type: ignore[arg-type]
@@ -73,9 +73,9 @@ def test_nonsense_is_refused_in_one_sentence(call):
     began = time.perf_counter()
     with pytest.raises(InputError) as refusal:
         call()
-    said = str(refusal.value)
+    message = str(refusal.value)
     assert time.perf_counter() - began < 2
-    assert len(said) < 600 and "\n" not in said and said.endswith((".", "?"))
+    assert len(message) < 600 and "\n" not in message and message.endswith((".", "?"))
 
 
 def test_whole_numbers_fractions_and_decimals_are_numbers():
@@ -96,8 +96,6 @@ def test_a_stepper_takes_states_of_its_own_batch_only():
 def test_one_state_has_no_parts(index):
     with pytest.raises(IndexError):
         START[index]
-    with pytest.raises(IndexError):
-        rollout(LAW, START, 3)[index]
 
 
 def test_a_model_file_is_not_put_onto_a_folder(tmp_path):
@@ -137,7 +135,7 @@ def test_any_memory_order_gives_the_same_bits(law):
             np.testing.assert_array_equal(getattr(run, name), getattr(wanted, name))
 
 
-def test_a_motion_that_leaves_the_numbers_is_told_with_its_true_cause():
+def test_a_diverging_motion_is_reported_with_its_cause():
     law = stiction.AugmentedLaw.untrained(BODY)
     causes = {
         r"moving at 1.41e\+06 m/s, it was spun up to": {"velocity": [1e6, 0, -1e6]},

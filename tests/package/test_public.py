@@ -87,18 +87,7 @@ def test_wrong_calls_are_refused_in_one_sentence(call, sentence):
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.slow
-def test_identify_finds_the_law_of_recordings(tmp_path, recordings):
-    found = identify(recordings, tosses=6, seed=1, progress=False)
-    told = found.figures["parameters"]["restitution"]
-    assert told["value"] == pytest.approx(0.25, abs=0.05) and 0 < told["error"] < 0.1
-    assert found.figures["fitted_tosses"] == 6 and found.figures["held_out"]["position"] < 3
-    json.dumps(found.figures)
-    found.law.save(tmp_path / "cube.safetensors")
-    assert stiction.load(tmp_path / "cube.safetensors").info == found.figures
-    forecast = recordings[0].forecast(found.law)
-    assert np.linalg.norm(forecast.position[recordings[0].frame] - recordings[0].position, axis=1).mean() < 0.01
-    assert repr(found) == f"Identified({found.law!r}, from 6 tosses)"
+def test_identify_refuses_recordings_without_a_body_and_too_few_tosses(recordings):
     with pytest.raises(InputError, match="do not say of which body they are"):
         identify(replace(recordings, body=None))
     with pytest.raises(InputError, match="tosses must be a whole number of at least 2, got 1"):

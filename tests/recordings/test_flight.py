@@ -10,14 +10,14 @@ from stiction import Body, InputError, State, rollout
 from stiction.bodies.rotations import rotation_vectors
 from stiction.fit.free import fit_law
 from stiction.fit.toss_objective import STAGES
-from stiction.laws.impact import ImpactLaw, ImpactMaterial
+from stiction.recordings import Toss, Tosses
 from stiction.recordings.flight import Flights, momentum_slopes, torque_free
-from stiction.recordings.flight_estimate import inertia_estimate, inertia_told, released, shaped
-from stiction.recordings.tosses import Toss, Tosses
+from stiction.recordings.flight_estimate import inertia_estimate, released, shaped, significant_inertia
+from toss_files import impact_law
 
 RATE, FINE = 240.0, 40  # [Hz]; the simulation's explicit gyroscopic torque wants short steps
 NUT = Body.prism(6, 0.03, 0.025, mass=0.15)
-LAW = ImpactLaw(NUT, ImpactMaterial(restitution=0.2, friction=0.3, friction_loaded=0.3), timestep=1 / RATE, substeps=4)
+LAW = impact_law(NUT, timestep=1 / RATE, restitution=0.2, friction=0.3, friction_loaded=0.3)
 
 
 def tossed(count: int, *, seed: int = 0, frames: int = 60) -> tuple[Tosses, State]:
@@ -77,17 +77,17 @@ def test_the_start_of_a_part_that_precesses():
     assert alone.angular_velocity == pytest.approx(found.angular_velocity[7], abs=1e-6)
 
 
-def test_flight_alone_tells_the_proportions_of_the_inertia():
+def test_flight_alone_gives_the_proportions_of_the_inertia():
     tosses, _ = tossed(20)
     wrong = Body.prism(6, 0.03, 0.025, mass=0.15, inertia=shaped(NUT.inertia, {"inertia_z": 0.7, "inertia_xz": 0.1}))
     found = inertia_estimate(tosses, wrong)
-    told = shaped(wrong.inertia, {name: value for name, (value, _) in found.items()})
-    assert told / np.trace(told) == pytest.approx(NUT.inertia / np.trace(NUT.inertia), abs=2e-3)
-    right = inertia_told(tosses, NUT)
+    found_inertia = shaped(wrong.inertia, {name: value for name, (value, _) in found.items()})
+    assert found_inertia / np.trace(found_inertia) == pytest.approx(NUT.inertia / np.trace(NUT.inertia), abs=2e-3)
+    right = significant_inertia(tosses, NUT)
     assert set(right) == {"inertia_y", "inertia_z"}
     assert all(abs(value - 1) < 4 * error and error < 5e-3 for value, error in right.values())
     still = [Toss(t.frame, t.position, np.tile([1.0, 0.0, 0.0, 0.0], (60, 1)), 24, 1 / RATE) for t in tosses.tosses]
-    assert inertia_told(Tosses(still, 1 / RATE), NUT) == {}
+    assert significant_inertia(Tosses(still, 1 / RATE), NUT) == {}
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Recordings of strangers: damaged, mislabelled, absurd or huge; each gets one sentence, at once."""
+"""Third-party recordings: damaged, mislabelled, absurd or huge; each is refused at once in one sentence."""
 
 import io
 import json
@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import stiction
 from stiction import Body, InputError
 from stiction.cli import main
-from stiction.recordings.folder import load_recordings, save_recordings
-from stiction.recordings.importing import import_recordings
+from stiction.recordings import read
 from toss_files import RATE, record, write_csv, write_mcap, write_npz
 
 SIZE = Body.box((0.1, 0.1, 0.1), 0.37)
@@ -29,11 +29,11 @@ def refusal(path) -> str:
     """The sentence by which a recording is refused."""
     began = time.perf_counter()
     with pytest.raises(InputError) as refused:
-        import_recordings(path, SIZE)
-    said = str(refused.value)
+        read(path, SIZE)
+    message = str(refused.value)
     assert time.perf_counter() - began < 2
-    assert len(said) <= 600 and "\n" not in said and said.endswith(".")
-    return said
+    assert len(message) <= 600 and "\n" not in message and message.endswith(".")
+    return message
 
 
 FIELDS = {
@@ -149,7 +149,7 @@ def test_a_table_of_many_tosses_is_read_in_seconds(tmp_path):
         np.savetxt(file, rows, fmt="%g", delimiter=",")
     began = time.perf_counter()
     with pytest.raises(InputError, match="3 usable frames of 3, at least 20 are needed"):
-        import_recordings(tmp_path / "a.csv", SIZE)
+        read(tmp_path / "a.csv", SIZE)
     assert time.perf_counter() - began < 30
 
 
@@ -158,19 +158,19 @@ KEPT = {"timestep": 1e300, "names": [1, 2, 3], "groups": [[0]], "held_out": "x",
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_folder_whose_manifest_was_changed(tmp_path, states, name):
-    save_recordings(import_recordings(write_npz(tmp_path / "a.npz", states), SIZE), tmp_path / "set")
+    stiction.recordings.save(read(write_npz(tmp_path / "a.npz", states), SIZE), tmp_path / "set")
     manifest = json.loads((tmp_path / "set" / "manifest.json").read_text())
     (tmp_path / "set" / "manifest.json").write_text(json.dumps({**manifest, name: KEPT[name]}))
     with pytest.raises(InputError):
-        load_recordings(tmp_path / "set")
+        stiction.recordings.load(tmp_path / "set")
 
 
 def test_the_command_says_it_in_one_line_and_leaves_nothing(tmp_path, capsys):
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 not really")
     out = tmp_path / "set"
     assert main(["import", str(tmp_path / "a.npz"), "--body", "box:0.1,0.1,0.1", "--out", str(out)]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("stiction: ") and said.count("\n") == 1 and not out.exists()
+    message = capsys.readouterr().err
+    assert message.startswith("stiction: ") and message.count("\n") == 1 and not out.exists()
 
 
 @pytest.mark.parametrize(
@@ -186,13 +186,13 @@ def test_the_command_says_it_in_one_line_and_leaves_nothing(tmp_path, capsys):
 def test_a_table_says_what_is_wrong_with_it_as_a_whole(tmp_path, text, sentence):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(InputError, match=sentence):
-        import_recordings(tmp_path / "a.csv", SIZE)
+        read(tmp_path / "a.csv", SIZE)
 
 
 @pytest.mark.parametrize(("mark", "point"), [(";", "."), (";", ","), ("\t", ".")])
 def test_tables_as_spreadsheets_write_them_are_read(tmp_path, states, mark, point):
-    usual = import_recordings(write_csv(tmp_path / "a.csv", states), SIZE)
+    usual = read(write_csv(tmp_path / "a.csv", states), SIZE)
     text = (tmp_path / "a.csv").read_text().replace(",", mark).replace(".", point)
     (tmp_path / "a.csv").write_text(text)
-    found = import_recordings(tmp_path / "a.csv", SIZE)
+    found = read(tmp_path / "a.csv", SIZE)
     assert len(found) == len(usual) and np.array_equal(found[0].position, usual[0].position)

@@ -110,7 +110,7 @@ def test_contact_stays_physical_whatever_the_law_says(box, kind):
 
 
 @pytest.mark.parametrize("p_f", [(np.nan, 0, 0), (0, np.inf, 0)])
-def test_friction_that_is_no_number_counts_as_none(box, p_f):
+def test_friction_that_is_nan_counts_as_none(box, p_f):
     contact = random_contact(box, "point", np.random.default_rng(2))
     assert np.array_equal(handled(contact, "dynamic", p_f), handled(contact, "dynamic"))
 

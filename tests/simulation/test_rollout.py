@@ -151,7 +151,7 @@ def test_a_planar_body_out_of_its_plane_is_refused(rectangle):
 
 
 def test_a_spin_too_fast_for_the_time_step_is_named():
-    """The gyroscopic torque of a long body is integrated explicitly, as in DART: a fast enough spin blows up."""
+    """The gyroscopic torque of a long body is integrated explicitly, as in DART: a fast enough spin diverges."""
     rod = Body.box((0.5, 0.1, 0.08), 1.0)
     start = State([0, 0, 1000], angular_velocity=[200, 150, 100])
     with pytest.raises(InputError, match=r"not finite after \d+ steps: with its spin of 269 rad/s at the start"):

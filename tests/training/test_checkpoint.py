@@ -13,7 +13,7 @@ import numpy as np
 
 from stiction.cli import main
 from stiction.laws.approximators import Network
-from stiction.training.checkpoint import Checkpoint
+from stiction.training.training import Checkpoint
 
 
 def network(seed: int) -> Network:
@@ -42,17 +42,17 @@ def test_a_file_that_was_cut_off_counts_as_none(tmp_path):
 @pytest.mark.slow
 def test_a_killed_training_goes_on_to_the_same_bytes(tmp_path):
     data, wanted, out = tmp_path / "data", tmp_path / "wanted.safetensors", tmp_path / "law.safetensors"
-    options = ["--throws", "20", "--steps", "300", "--truth", "coulomb-box", "--friction", "0.6", "--workers", "1"]
+    options = ["--throws", "12", "--steps", "300", "--truth", "coulomb-box", "--friction", "0.6", "--workers", "1"]
     assert main(["collect", "box", "--out", str(data), *options]) == 0
-    how = ["--steps", "400", "--no-guess", "--fold", "mirror"]
+    how = ["--steps", "100", "--no-guess", "--fold", "mirror"]
     command = [sys.executable, "-m", "stiction", "train", str(data), "--out", str(out), *how]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     unfinished, patience = out.with_name(out.name + ".training"), time.monotonic() + 120
     while not unfinished.exists() and process.poll() is None and time.monotonic() < patience:
         time.sleep(0.005)
     process.kill()
-    said = process.communicate()[1]
-    assert unfinished.exists() and not out.exists(), said
+    output = process.communicate()[1]
+    assert unfinished.exists() and not out.exists(), output
     assert main(["train", str(data), "--out", str(out), *how]) == 0
     assert not unfinished.exists()
     assert main(["train", str(data), "--out", str(wanted), *how]) == 0

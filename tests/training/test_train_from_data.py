@@ -8,19 +8,19 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
-from stiction import AugmentedLaw, InputError, load
+import stiction
+from conftest import random_states
+from stiction import AugmentedLaw, CoulombLaw, DataSet, InputError, Mode, State, load, rollout
 from stiction.cli import main
-from stiction.data.dataset import DataSet
 from stiction.training.examples import read_instances
-from stiction.training.from_data import train_from
-from stiction.training.settings import Switches, TrainSettings
+from stiction.training.settings import Switches
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Forty throws of a box in the analytic ground truth."""
+    """Sixty throws of a box in the analytic ground truth."""
     out = tmp_path_factory.mktemp("data") / "box"
-    options = ["--throws", "40", "--steps", "400", "--truth", "coulomb-box", "--friction", "0.6", "--workers", "1"]
+    options = ["--throws", "60", "--steps", "500", "--truth", "coulomb-box", "--friction", "0.6", "--workers", "1"]
     assert main(["collect", "box", "--out", str(out), *options]) == 0
     return out
 
@@ -28,14 +28,23 @@ def folder(tmp_path_factory):
 @pytest.mark.slow
 def test_three_commands_give_a_law_worth_simulating_with(folder, tmp_path, capsys):
     path, figures = tmp_path / "box.safetensors", tmp_path / "figures.json"
-    assert main(["train", str(folder), "--out", str(path), "--steps", "500"]) == 0
+    assert main(["train", str(folder), "--out", str(path), "--steps", "400"]) == 0
     assert main(["evaluate", str(path), "--contacts", "500", "--json", str(figures)]) == 0
-    assert isinstance(load(path), AugmentedLaw)
+    law = load(path)
+    assert isinstance(law, AugmentedLaw)
     kinds = json.loads(figures.read_text())["kinds"]
     print(capsys.readouterr().out)
     assert set(kinds) == {"point", "line", "surface"}
     for figure in kinds.values():
         assert figure["accuracy"] > 0.97 and figure["friction_error"] < 0.03 and figure["impulse_error"] < 0.03
+    start = random_states(np.random.default_rng(99), 30)
+    wanted, got = rollout(CoulombLaw(law.body, 0.6), start, 500), rollout(law, start, 500)
+    error = np.linalg.norm(got.position[:, -1] - wanted.position[:, -1], axis=1)
+    travelled = np.linalg.norm(wanted.position[:, -1, :2] - wanted.position[:, 0, :2], axis=1).mean()
+    print(f"final position error: median {np.median(error) / travelled:.2%}, mean {error.mean() / travelled:.2%}")
+    assert np.median(error) < 0.01 * travelled
+    resting = rollout(law, rollout(law, State([0, 0, 0.2]), 3000).state(), 3000)
+    assert np.abs(resting.position - resting.position[0]).max() < 1e-12 and (resting.mode == Mode.STATIC).all()
 
 
 @pytest.mark.slow
@@ -49,10 +58,8 @@ def test_the_baseline_is_evaluated_in_the_same_way(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_law_says_where_it_comes_from(folder, tmp_path):
-    law = train_from(
-        folder, tmp_path / "law.safetensors", TrainSettings(steps=20, switches=Switches(guess=False, fold="none"))
-    )
+def test_a_law_says_where_it_comes_from(folder):
+    law = stiction.train(folder, steps=20, most=1000, hidden=(16,), switches=Switches(guess=False, fold="none"))
     data = DataSet(folder)
     assert law.info["data"] == data.fingerprint and law.info["plan"]["truth"]["friction"] == [0.6]
     assert law.body.same_as(data.body)
@@ -66,7 +73,7 @@ def test_instances_can_be_thinned(folder):
 
 def test_wrong_files_are_named(folder, tmp_path, capsys):
     with pytest.raises(InputError, match=r"--out must name a .safetensors file, got .*law.txt"):
-        train_from(folder, tmp_path / "law.txt")
+        stiction.train(folder, out=tmp_path / "law.txt")
     AugmentedLaw.untrained(DataSet(folder).body).save(tmp_path / "untrained.safetensors")
     assert main(["evaluate", str(tmp_path / "untrained.safetensors")]) == 2
     assert "does not say what it was trained on" in capsys.readouterr().err

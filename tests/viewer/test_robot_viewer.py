@@ -77,7 +77,7 @@ def test_the_viewer_runs_the_robot_in_time_and_follows_it(model_file):
         ("quadruped", {"port": 70000}, "from 0 to 65535"),
     ],
 )
-def test_what_cannot_be_shown_is_said_in_one_sentence(what, options, sentence):
+def test_what_cannot_be_shown_is_refused_in_one_sentence(what, options, sentence):
     usual = {"host": "127.0.0.1", "port": 0, "seed": 0, "open": False}
     with pytest.raises(InputError, match=sentence):
         view(what, **{**usual, **options})

@@ -56,7 +56,7 @@ def test_a_law_from_recordings_says_that_they_do_not_ship():
     assert not other.runs and "--data" in other.remark
 
 
-def test_the_laws_own_samples_begin_alike_and_part():
+def test_the_laws_own_samples_start_alike_and_diverge():
     subject = throwing.Subject.load("cube")
     other = contrasts.contrast(subject, contrasts.SAMPLES, subject.start(0.1, (0, 20, 10), (1, 0, 0), (0, 3, 1)), 0.7)
     assert np.ptp(other.poses(0.0)[0], axis=0).max() == 0.0
@@ -174,7 +174,7 @@ def test_in_a_browser_a_throw_moves_and_the_slider_seeks(viewer):
             return float(browser.execute_script(first))
 
         wait_for(lambda: has_button(browser, "Random throw"), "the controls are there")
-        wait_for(lambda: "Contact:" in browser.find_element("css selector", "body").text, "the state is told")
+        wait_for(lambda: "Contact:" in browser.find_element("css selector", "body").text, "the state is shown")
         wait_for(lambda: moment() > 0.1, "the first throw plays")
         area = 0, 0, 340, browser.execute_script("return innerHeight")  # beside the controls
         assert press(browser, "Pause")
@@ -189,7 +189,7 @@ def test_in_a_browser_a_throw_moves_and_the_slider_seeks(viewer):
 
         slider = browser.find_element("css selector", "[role=slider]")
         slider.send_keys(Keys.HOME)
-        wait_for(lambda: moment() == 0.0, "the slider is at the begin")
+        wait_for(lambda: moment() == 0.0, "the slider is at the start")
         wait_for(lambda: changed(picture(browser, area), picture(browser, area)) == 0, "the picture stands")
         before = picture(browser, area)
         slider.send_keys(Keys.END)

@@ -296,23 +296,6 @@ def network(
     A network from the mean and scale of its inputs, its weights and its biases.
     """
 
-class AugmentedLaw(Law):
-    """The data-augmented law of the paper."""
-
-    def __init__(
-        self,
-        recipe: Recipe,
-        classifiers: Sequence[Approximator],
-        regressors: Sequence[Approximator],
-        classifies: Sequence[bool],
-        corrects: Sequence[bool],
-    ) -> None: ...
-
-class StatisticalLaw(Law):
-    """The purely data-driven baseline of the paper."""
-
-    def __init__(self, arg0: Recipe, arg1: Sequence[Approximator], /) -> None: ...
-
 def kernel_machine(
     mean: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     scale: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -337,31 +320,22 @@ def trees(
 
 LEAF: int = -1
 
-class ImpactLaw(Law):
-    """Impacts that bounce; friction that follows the slip meanwhile."""
+class AugmentedLaw(Law):
+    """The data-augmented law of the paper."""
 
     def __init__(
         self,
-        *,
-        restitution: float,
-        restitution_fall: float,
-        restitution_threshold: float,
-        restitution_lever: float,
-        friction: float,
-        friction_loaded: float,
-        friction_load: float,
-        friction_rise: float,
-        spin: float,
-        lag: float,
-        memory: int,
-        drag: float,
-        each: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-        friction_factor: FrictionMap,
-        restitution_factor: Spline,
-    ) -> None:
-        """
-        each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. friction_factor: a map whose coefficient is a factor of friction. restitution_factor: logarithm of that of restitution, by the logarithm of the approach speed [m/s].
-        """
+        recipe: Recipe,
+        classifiers: Sequence[Approximator],
+        regressors: Sequence[Approximator],
+        classifies: Sequence[bool],
+        corrects: Sequence[bool],
+    ) -> None: ...
+
+class StatisticalLaw(Law):
+    """The purely data-driven baseline of the paper."""
+
+    def __init__(self, arg0: Recipe, arg1: Sequence[Approximator], /) -> None: ...
 
 MOST_VISCOUS: float = 10.0
 
@@ -434,6 +408,32 @@ class MaterialLaw(Law):
     @property
     def unsolved(self) -> int:
         """Contacts so far for which no solution was found."""
+
+class ImpactLaw(Law):
+    """Impacts that bounce; friction that follows the slip meanwhile."""
+
+    def __init__(
+        self,
+        *,
+        restitution: float,
+        restitution_fall: float,
+        restitution_threshold: float,
+        restitution_lever: float,
+        friction: float,
+        friction_loaded: float,
+        friction_load: float,
+        friction_rise: float,
+        spin: float,
+        lag: float,
+        memory: int,
+        drag: float,
+        each: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        friction_factor: FrictionMap,
+        restitution_factor: Spline,
+    ) -> None:
+        """
+        each: rows of factors of friction and restitution, then turns of friction [rad]; one a body, or one for all. friction_factor: a map whose coefficient is a factor of friction. restitution_factor: logarithm of that of restitution, by the logarithm of the approach speed [m/s].
+        """
 
 class Links:
     """Links of a multibody system that have a law, and Algorithm 2 for them."""
@@ -620,7 +620,7 @@ class Step:
     ) -> None: ...
     def steps(self, count: int) -> tuple[Outcome, int]:
         """
-        So many steps, or fewer if one cannot be completed: the last outcome, and how many were completed.
+        Take `count` steps, or fewer if one cannot be completed: the last outcome, and how many were completed.
         """
 
     def reset(self) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,8 @@ __all__ = [
     "InputError", "array", "between", "choice", "count", "first_line", "flag", "non_negative", "numbers", "positive",
     "scalar", "shown", "vector", "whole_numbers",
 ]  # fmt: skip
+
+Text = TypeVar("Text", bound=str)
 
 
 def numbers(name: str, value: ArrayLike, what: str = "an array of numbers") -> NDArray[np.float64]:
@@ -111,7 +113,7 @@ def flag(name: str, value: bool) -> bool:
     return bool(value)
 
 
-def choice(name: str, value: str, allowed: Sequence[str]) -> str:
+def choice(name: str, value: Text, allowed: Sequence[Text]) -> Text:
     """`value`, which must be one of `allowed`."""
     if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {shown(value)}.")

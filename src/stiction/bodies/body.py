@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from stiction.basics import checks
 from stiction.basics.files import path_of
 from stiction.bodies.faces import convex_corners, faces_of, load_mesh, outline_of, shrunk, shrunk_in_plane
 
+Shape = Literal["box", "prism", "rectangle", "mesh", "hull"]
 MAX_VERTICES = 4096
 MAX_LENGTH, MAX_MASS = 1e6, 1e15  # [m], of sizes and coordinates; [kg]
 _TOLERANCE = 1e-9  # relative, of the checks on mass properties
@@ -26,7 +27,7 @@ _MIN_MOMENT = 1e-5  # smallest principal moment of inertia, relative to the larg
 class Body:
     """A rigid convex body. Build one with `box`, `prism`, `rectangle`, `mesh` or `hull_of`.
 
-    shape: "box", "prism", "rectangle", "mesh" or "hull"
+    shape: the kind of shape
     size: the numbers that define the shape [m]: box (x, y, z), prism (sides, radius, height), rectangle (x, z)
     vertices: corners in the body frame [m], shape (V, 3)
     mass: [kg]
@@ -39,7 +40,7 @@ class Body:
         nut = Body.prism(sides=6, radius=0.1, height=0.05, mass=0.3)
     """
 
-    shape: str
+    shape: Shape
     size: tuple[float, ...]
     vertices: NDArray[np.float64]
     mass: float
@@ -50,7 +51,7 @@ class Body:
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        checks.choice("Body shape", self.shape, ("box", "prism", "rectangle", "mesh", "hull"))
+        checks.choice("Body shape", self.shape, get_args(Shape))
         set_(self, "planar", checks.flag("Body planar", self.planar))
         set_(self, "size", _checked_size(self.size))
         set_(self, "vertices", _checked_vertices(self.vertices, self.planar))
@@ -92,6 +93,14 @@ class Body:
         """Greatest extent [m]."""
         return self.hull.diameter
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both are described by exactly the same numbers; `same_as` has a tolerance and ignores names."""
+        names = self.__dataclass_fields__
+        return isinstance(other, Body) and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.size, self.mass))
+
     def same_as(self, other: "Body", tolerance: float = 1e-6) -> bool:
         """Whether both have the same corners, mass properties and degrees of freedom, within a relative tolerance."""
         mine, theirs = self._numbers(), other._numbers()
@@ -106,7 +115,7 @@ class Body:
 
     def to_dict(self) -> dict[str, Any]:
         """A description for JSON that `from_dict` reads back exactly."""
-        description = {
+        description: dict[str, Any] = {
             "shape": self.shape,
             "size": list(self.size),
             "vertices": self.vertices.tolist(),
@@ -115,9 +124,9 @@ class Body:
             "inertia": self.inertia.tolist(),
             "planar": self.planar,
         }
-        return description | (
-            {"rounding": self.rounding} if self.rounding else {}
-        )  # digests of sharp bodies stay valid
+        if self.rounding:  # left out otherwise, so that digests of sharp bodies stay valid
+            description["rounding"] = self.rounding
+        return description
 
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> "Body":

@@ -1,5 +1,6 @@
 """Trajectories: recorded motions, their .npz files, plots and tables."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,8 @@ class Trajectory:
     mode, kind: values of Mode and Kind, shape (..., steps); NONE in flight
     timestep: [s]
 
-    `run[3]` is one of a batch, `run.state()` its final state. See also `save`, `load`, `plot` and `to_dataframe`.
+    A batch is a sequence of trajectories, a single one a sequence of its states: `run[3]` is one of a batch, `run[-1]`
+    the final state of a single motion, and `len(run)` counts them. See also `save`, `load`, `plot` and `to_dataframe`.
     """
 
     position: NDArray[np.float64]
@@ -59,6 +61,16 @@ class Trajectory:
         """Times of the recorded states [s], shape (steps + 1,)."""
         return self.timestep * np.arange(self.steps + 1, dtype=np.float64)
 
+    @property
+    def modes(self) -> NDArray[np.str_]:
+        """Names of the modes, such as "STATIC", shape (..., steps)."""
+        return np.array([mode.name for mode in Mode])[self.mode]
+
+    @property
+    def kinds(self) -> NDArray[np.str_]:
+        """Names of the kinds of patches, such as "LINE", shape (..., steps)."""
+        return np.array([kind.name for kind in Kind])[self.kind]
+
     def state(self, step: int = -1) -> State:
         """The state after `step` steps; by default the final one."""
         return State(*(getattr(self, name)[..., step, :] for name in _STATE_COLUMNS))
@@ -67,11 +79,20 @@ class Trajectory:
         """All states, with the step as the last leading axis."""
         return State(self.position, self.quaternion, self.velocity, self.angular_velocity)
 
-    def __getitem__(self, index) -> "Trajectory":
-        """The trajectories at `index` of the leading axes."""
+    def __len__(self) -> int:
+        """The number of trajectories along the first axis of a batch, or of the states of a single one."""
+        return len(self.position)
+
+    def __getitem__(self, index) -> Any:
+        """The trajectories at `index` of a batch's leading axes, or the states at `index` of a single trajectory."""
+        if self.mode.ndim == 1:
+            return self.states()[index]
         np.broadcast_to(0, self.mode.shape[:-1])[index]  # raises an IndexError if there are no such axes
         arrays = {name: value[index] for name, value in vars(self).items() if name != "timestep"}
         return Trajectory(**arrays, timestep=self.timestep)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory to an .npz file, which `Trajectory.load` and `numpy.load` read.
@@ -174,10 +195,10 @@ def columns_of(run: Trajectory) -> dict[str, np.ndarray]:
     impulse = np.zeros((throws, rows, 6))
     impulse[:, 1:] = run.impulse.reshape(throws, run.steps, 6)
     columns |= zip(("px", "py", "pz", "mx", "my", "mz"), impulse.reshape(-1, 6).T)
-    for name, meaning in (("mode", Mode), ("kind", Kind)):
-        numbers = np.zeros((throws, rows), dtype=np.intp)
-        numbers[:, 1:] = getattr(run, name).reshape(throws, run.steps)
-        columns[name] = np.array([value.name for value in meaning])[numbers.ravel()]
+    for name, names in (("mode", run.modes), ("kind", run.kinds)):
+        column = np.full((throws, rows), "NONE", dtype=names.dtype)
+        column[:, 1:] = names.reshape(throws, run.steps)
+        columns[name] = column.ravel()
     return columns
 
 

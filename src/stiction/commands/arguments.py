@@ -29,7 +29,7 @@ def scale_of(quick: bool, full: bool) -> str:
 
 
 def lines(about: Mapping[str, str]) -> str:
-    """A table of names and descriptions, one a line."""
+    """A table of names and descriptions, one per line."""
     width = max(map(len, about))
     return "\n".join(f"  {name:{width}}  {text}" for name, text in about.items())
 

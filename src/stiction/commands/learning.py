@@ -149,10 +149,14 @@ def evaluate(
     """
     require("`stiction evaluate`", "pyarrow")
     with loading():
-        from stiction.basics.files import check_writable
-        from stiction.evaluation.evaluate import run
+        from stiction.basics.files import check_writable, write_json
+        from stiction.evaluation.evaluate import evaluate, print_figures
     check_writable(json)
-    run(law, contacts=contacts, truth=truth, data=data, seed=seed, json=json)
+    figures = evaluate(law, contacts=contacts, truth=truth, data=data, seed=seed)
+    print_figures(figures)
+    if json is not None:
+        write_json(json, figures)
+        print(f"Wrote {json}")
 
 
 def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:

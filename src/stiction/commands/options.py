@@ -90,7 +90,7 @@ class CollectOptions(BodyOptions):
     """Share of the throws that move in a vertical plane across the body's y axis, as a link on hinges along it does."""
     shard_throws: int = 50
     """Throws in one file."""
-    workers: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: one a core)")] = None
+    workers: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: one per core)")] = None
     """Processes. The data do not depend on their number."""
     executor: Literal["local", "ray"] = "local"
     """Where the workers run: on this machine, or on a Ray cluster."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from stiction.bodies.state import State
     from stiction.bodies.trajectory import Trajectory
     from stiction.laws.law import Law
+    from stiction.laws.material import Cone
 
 FRICTION, CONE = 0.5, "box"  # of `stiction simulate coulomb`
 
@@ -93,7 +94,7 @@ def simulate(
         print(f"Wrote {plot}")
 
 
-def _law(name: str, thrown: ThrownBody, friction: float, cone: str, timestep: float | None) -> "Law":
+def _law(name: str, thrown: ThrownBody, friction: float, cone: "Cone", timestep: float | None) -> "Law":
     """Coulomb's law or a material on the thrown body, or a law with its own body."""
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.material import Material

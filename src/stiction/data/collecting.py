@@ -31,7 +31,7 @@ ShardFile = tuple[bytes, list[list[int]]]  # the file, and its number of rows by
 def run_plan(plan: Plan, out: str | Path, workers: Workers | None = None, *, progress: bool = True) -> DataSet:
     """Collect the data set of `plan` in the folder `out`, or the missing shards of it, and open it.
 
-    workers: processes, by default one a core; the bytes do not depend on them
+    workers: processes, by default one per core; the bytes do not depend on them
     progress: show a progress bar at a terminal
     """
     out, workers = path_of("out", out), workers or Workers()
@@ -210,10 +210,10 @@ def collect(
     ranges: of the throws: height [m], horizontal, vertical [m/s], spin [rad/s], each (lowest, highest)
     requeries: contact states of each throw that are thrown again with jittered velocities; 0 for a truth with memory
     keep_static_surface, in_plane, shard_throws: see Plan
-    workers: processes, by default one a core; executor: "local", or "ray", at `address`. The bytes are always the same.
+    workers: processes, by default one per core; executor: "local", or "ray", at `address`; the bytes are the same
 
         data = stiction.collect(body, stiction.CoulombLaw(body, friction=0.7), throws=8)
-        rows = data.read(("twist", "impulse", "mode"))  # arrays with one row a contact, by name
+        rows = data.read(("twist", "impulse", "mode"))  # arrays with one row per contact, by name
     """
     if not isinstance(body, Body):
         raise checks.InputError(f"body must be a stiction.Body, got {type(body).__name__}.")

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from stiction.basics import checks
 from stiction.basics.environment import require
+from stiction.simulation.rollout import processors
 
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ T = TypeVar("T")
 class Workers:
     """The processes that run tasks.
 
-    number: tasks at the same time; None: one a core
+    number: tasks at the same time; None: one per core
     executor: "local", this process or others on this machine, or "ray"
     address: of a Ray cluster; None: Ray is started on this machine
     """
@@ -40,7 +41,7 @@ class Workers:
             require("The executor ray", "ray")
         if self.address is not None:
             _check_address(self.address)
-        if self.executor == "local" and (self.number or _cores()) > 1:
+        if self.executor == "local" and (self.number or processors()) > 1:
             require("More than one worker", "joblib")
 
     def run(self, task: Callable[[int], T], numbers: list[int]) -> Iterator[tuple[int, T]]:
@@ -52,16 +53,11 @@ class Workers:
             return _with_ray(task, numbers, self)
         if self.run_here(len(numbers)):
             return ((number, task(number)) for number in numbers)
-        return _with_joblib(task, numbers, min(self.number or _cores(), len(numbers)))
+        return _with_joblib(task, numbers, min(self.number or processors(), len(numbers)))
 
     def run_here(self, n_tasks: int) -> bool:
         """Whether `run` does all tasks in this process."""
-        return self.executor == "local" and min(self.number or _cores(), n_tasks) <= 1
-
-
-def _cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return self.executor == "local" and min(self.number or processors(), n_tasks) <= 1
 
 
 def _with_joblib(task: Callable[[int], T], numbers: list[int], workers: int) -> Iterator[tuple[int, T]]:
@@ -103,7 +99,7 @@ def _with_ray(task: Callable[[int], T], numbers: list[int], workers: Workers) ->
     started = not ray.is_initialized()
     if started:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        address, cores = workers.address, None if workers.address else workers.number or _cores()
+        address, cores = workers.address, None if workers.address else workers.number or processors()
         dashboard = None if address else False
         try:
             ray.init(

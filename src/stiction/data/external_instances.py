@@ -1,7 +1,6 @@
 """`stiction.instances`: external contacts, given as arrays or in a file, as a data set to learn from."""
 
 import warnings
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,21 +76,20 @@ def instances(
     if (twist_after is None) == (impulse is None):
         raise checks.InputError("Give either twist_after or impulse.")
     is_impulse = impulse is not None
-    labels = None if mode is None else _whole("mode", mode, number)
-    if labels is not None and not np.isin(labels, list(Mode)).all():
+    answer = _rows("impulse", impulse, number) if is_impulse else _rows("twist_after", twist_after, number)
+    labels = np.zeros(number, dtype=np.int64) if mode is None else _whole("mode", mode, number)
+    if not np.isin(labels, list(Mode)).all():
         raise checks.InputError(f"mode must be values of Mode, got {checks.shown(mode)}.")
-    given = _Given(
-        body,
-        motion,
-        setting,
-        _rows("impulse", impulse, number) if is_impulse else _rows("twist_after", twist_after, number),
-        is_impulse,
-        None if labels is None else labels.astype(np.int8),
-    )
     throws = np.arange(number) if throw is None else _whole("throw", throw, number)
     chunk = 20_000  # contacts that are checked together: each takes over a kilobyte
-    parts = [given.columns(slice(start, start + chunk)) for start in range(0, max(number, 1), chunk)]
+    parts = []
+    for start in range(0, max(number, 1), chunk):
+        some = slice(start, start + chunk)
+        part, found = _possible(body, setting, Motion(*(p[some] for p in motion)), answer[some], is_impulse)
+        parts.append(({**part, "row": start + part["row"]}, found))
     rows = {name: np.concatenate([part[name] for part, _ in parts]) for name in parts[0][0]}
+    stated = labels[rows["row"]]
+    rows["mode"] = np.where(stated == Mode.NONE, rows["mode"], stated).astype(np.int8)
     counts = {fault: sum(found[fault] for _, found in parts) for fault in parts[0][1]}
     faults, used = fault_text(counts), len(rows["row"])
     if not used:
@@ -109,7 +107,7 @@ def _checked_motion(body: Body, position: ArrayLike, quaternion: ArrayLike, twis
     state = State(position, quaternion, moves[..., :3], moves[..., 3:])
     for name, given in (("position", position), ("quaternion", quaternion), ("twist", twist)):
         if np.ndim(given) != 2 or len(state.position) != len(np.asarray(given)):
-            raise checks.InputError(f"{name} must have one row a contact, got shape {np.shape(given)}.")
+            raise checks.InputError(f"{name} must have one row per contact, got shape {np.shape(given)}.")
     if body.planar:
         check_in_plane(state)
     # To the body frame, as data sets store it, and back: contacts are detected from the bits that training will read.
@@ -118,49 +116,35 @@ def _checked_motion(body: Body, position: ArrayLike, quaternion: ArrayLike, twis
     return Motion((state.position - arm) + arm, state.quaternion, moving)
 
 
-@dataclass(frozen=True)
-class _Given:
-    """Rows that may be contacts.
+def _possible(
+    body: Body, setting: Setting, motion: Motion, answer: NDArray[np.float64], is_impulse: bool
+) -> tuple[Columns, dict[str, int]]:
+    """Columns of the possible contacts among some rows, with "row", their numbers; and counts of the others.
 
     answer: the impulses, or the twists after the step, (n, 6)
-    labels: modes (n,), NONE where they are to be found from the motion; or None
     """
-
-    body: Body
-    motion: Motion
-    setting: Setting
-    answer: NDArray[np.float64]
-    is_impulse: bool
-    labels: NDArray[np.int8] | None
-
-    def columns(self, some: slice) -> tuple[Columns, dict[str, int]]:
-        """Columns of the possible contacts among some rows, with "row", their numbers; and counts of the others."""
-        motion = Motion(*(part[some] for part in self.motion))
-        contacts = contacts_at(self.body, motion, self.setting)
-        record: Any = contacts.record
-        touching = record.index.astype(np.int64)
-        v1, row = record.velocity.copy(), some.start + touching
-        given = self.answer[row]
-        after = v1 + np.einsum("nij,nj->ni", contacts.inverse_inertia, given) if self.is_impulse else given
-        seen, mode = contacts.observe(after)
-        impulse = given if self.is_impulse else seen
-        if self.labels is not None:
-            mode = np.where(self.labels[row] == Mode.NONE, mode, self.labels[row]).astype(np.int8)
-        possible, faults = possible_contacts(self.body, contacts, self.setting, impulse, len(motion.position))
-        position, quaternion, twist = (part[touching] for part in motion)
-        rows = {
-            "row": row,
-            "step": np.zeros(len(row), dtype=np.int16),
-            "position": position - rotation_matrices(quaternion) @ self.body.com,
-            "quaternion": quaternion,
-            "twist": twist,
-            "v1": v1,
-            "impulse": impulse,
-            "after": after,
-            "mode": mode,
-            "kind": record.kind.astype(np.int8),
-        }
-        return chosen(rows, possible), faults
+    contacts = contacts_at(body, motion, setting)
+    record: Any = contacts.record
+    row, v1 = record.index.astype(np.int64), record.velocity.copy()
+    given = answer[row]
+    after = v1 + np.einsum("nij,nj->ni", contacts.inverse_inertia, given) if is_impulse else given
+    seen, mode = contacts.observe(after)
+    impulse = given if is_impulse else seen
+    possible, faults = possible_contacts(body, contacts, setting, impulse, len(motion.position))
+    position, quaternion, twist = (part[row] for part in motion)
+    rows = {
+        "row": row,
+        "step": np.zeros(len(row), dtype=np.int16),
+        "position": position - rotation_matrices(quaternion) @ body.com,
+        "quaternion": quaternion,
+        "twist": twist,
+        "v1": v1,
+        "impulse": impulse,
+        "after": after,
+        "mode": mode,
+        "kind": record.kind.astype(np.int8),
+    }
+    return chosen(rows, possible), faults
 
 
 def _write(body: Body, rows: Columns, setting: Setting, out: Path) -> DataSet:
@@ -188,7 +172,7 @@ def _write(body: Body, rows: Columns, setting: Setting, out: Path) -> DataSet:
 def _rows(name: str, value: Any, number: int) -> NDArray[np.float64]:
     rows = checks.array(name, value, (6,))
     if rows.shape != (number, 6):
-        raise checks.InputError(f"{name} must have one row a contact, ({number}, 6), got shape {rows.shape}.")
+        raise checks.InputError(f"{name} must have one row per contact, ({number}, 6), got shape {rows.shape}.")
     return rows
 
 

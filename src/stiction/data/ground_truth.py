@@ -2,6 +2,7 @@
 
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields
@@ -24,19 +25,20 @@ from stiction.bodies.trajectory import Trajectory
 from stiction.data.user_truth import throw_user_defined
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.law import GRAVITY, Law, as_law
+from stiction.laws.material import Cone
 from stiction.laws.modelfile import load, load_law
 from stiction.simulation.motion import shaped
 from stiction.simulation.rollout import rollout
 
 DART = ("dantzig", "nsgs")
-COULOMB = {"coulomb-box": "box", "coulomb-round": "round"}
+COULOMB: dict[str, Cone] = {"coulomb-box": "box", "coulomb-round": "round"}
 NAMED = (*DART, *COULOMB)
 LAW = "law"
 USER, EXTERNAL = "own", "elsewhere"  # names in the file format of ground truths that no file can hold
 FRICTION = 0.5  # default coefficient of a named ground truth
 
 
-class Truth:
+class Truth(ABC):
     """A ground truth: it throws bodies, and has a description for the manifest of a data set.
 
     name: in the description
@@ -46,6 +48,7 @@ class Truth:
     name: str = ""
     friction: tuple[float, ...] = ()
 
+    @abstractmethod
     def throw(
         self,
         body: Body,
@@ -62,15 +65,14 @@ class Truth:
         gravity: [m/s^2], shape (3,)
         finite: refuse a motion that is not finite
         """
-        raise NotImplementedError(f"{type(self).__name__} must define throw.")
 
     def packages(self) -> tuple[str, ...]:
         """The distributions whose versions decide the bits of a throw."""
         return ("stiction", "numpy", "scipy")
 
+    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A plain description that JSON can hold."""
-        raise NotImplementedError(f"{type(self).__name__} must define to_dict.")
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from stiction import _core
 from stiction.basics import checks
@@ -18,6 +16,7 @@ from stiction.data.collection_plan import Plan
 from stiction.data.ground_truth import to_truth
 from stiction.data.instances import contact_instances
 from stiction.data.store import Columns, chosen
+from stiction.fit.report import titled_table
 from stiction.laws.approximators import Network
 from stiction.laws.law import Law, NativeLaw, as_law
 from stiction.laws.learned import KINDS, AugmentedLaw
@@ -209,14 +208,8 @@ def _friction_errors(truth: NDArray, guess: NDArray) -> dict[str, Any]:
 def show(content: dict[str, Any]) -> None:
     """Print the figures as a table."""
     figures: dict[str, dict[str, Any]] = content["kinds"]
-    table = Table(
-        title=f"{content['law']}: single contacts, fresh from the ground truth",
-        title_justify="left",
-        box=SIMPLE_HEAD,
-        padding=(0, 1),
-    )
-    for heading in ("patch", "number", "modes", "recall", "detach", "friction", "spin", "impulse"):
-        table.add_column(heading, justify="left" if heading == "patch" else "right")
+    headings = ("patch", "number", "modes", "recall", "detach", "friction", "spin", "impulse")
+    table = titled_table(f"{content['law']}: single contacts, fresh from the ground truth", headings, left=("patch",))
     for kind, f in figures.items():
         shares = [f.get(key) for key in ("accuracy", "balanced_accuracy", "detach_recall")]
         errors = [f.get(key) for key in ("friction_error", "spin_error", "impulse_error")]

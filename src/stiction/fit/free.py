@@ -32,17 +32,17 @@ from stiction.fit.toss_objective import (
     width_of,
 )
 from stiction.laws.impact import INCREMENTS, ImpactLaw, ImpactMaterial
-from stiction.recordings.flight_estimate import RATIOS, Shape, flight_estimate, inertia_told, shaped
+from stiction.laws.law import GRAVITY
+from stiction.recordings.flight_estimate import RATIOS, Shape, flight_estimate, shaped, significant_inertia
 from stiction.recordings.tosses import Toss, Tosses
 
-USUAL_GRAVITY = 9.81  # [m/s^2]
 # Parameters that motion in a plane does not depend on: nothing turns about x or z, nothing spins on its patch.
 OUT_OF_PLANE = {"com_y": 0.0, "inertia_y": 1.0, "inertia_z": 1.0, "spin": 0.0}
 
 
 def heavy_parameters(body: Body) -> list[Parameter]:
     """Return the contact parameters of drops that hit hard, where friction depends on the load between impacts."""
-    load = 40.0 * USUAL_GRAVITY * body.mass  # among the loads of hard impacts
+    load = 40.0 * -GRAVITY[2] * body.mass  # among the loads of hard impacts
     heavy = {"start": load, "scale": 0.6 * load, "step": 0.1 * load, "low": 0.01 * load, "high": 100 * load}
     return [replace(p, **heavy) if p.name == "friction_load" else p for p in law_parameters()]
 
@@ -189,7 +189,7 @@ def fit_law(
     fixed, shape = ({"lag": 0.0} if law.memory == 1 else {}) | law.fixed, law.shape
     if shape is None:
         known = body.planar or any(name in fixed for name in RATIOS)
-        shape = {} if known else inertia_told(tosses, body)
+        shape = {} if known else significant_inertia(tosses, body)
     fixed |= {name: value for name, (value, _) in shape.items()}
     gravity, com, slowed = _flights(tosses, body, fixed)
     fixed = (OUT_OF_PLANE if body.planar else NO_LEVER) | {name: value for name, (value, _) in slowed.items()} | fixed
@@ -213,10 +213,10 @@ def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple
     """Return what flights alone determine: gravity and centre of mass with standard errors, and what is fixed."""
     if body.planar:
         found = flight_in_plane(tosses, body)
-        return found.pop("gravity", (USUAL_GRAVITY, float("inf"))), (body.com, np.full(3, np.inf)), found
+        return found.pop("gravity", (-GRAVITY[2], float("inf"))), (body.com, np.full(3, np.inf)), found
     flight, errors = flight_estimate(tosses, shaped(body.inertia, fixed))
     certain = errors[3] < 0.02 * flight[3]
-    gravity = (float(flight[3]), float(errors[3])) if certain else (USUAL_GRAVITY, float("inf"))
+    gravity = (float(flight[3]), float(errors[3])) if certain else (-GRAVITY[2], float("inf"))
     width = width_of(body)
     well = errors[:3] < 0.03 * width  # elsewhere the centre of mass as it was given is the better guess
     com = np.where(well, flight[:3], body.com), np.where(well, np.maximum(errors[:3], 1e-4 * width), np.inf)
@@ -277,7 +277,7 @@ class Chosen:
 def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total: None) -> Chosen:
     """Fit laws of several types to tosses and choose among them."""
     early = {}
-    shape = {} if body.planar else inertia_told(tosses, body)
+    shape = {} if body.planar else significant_inertia(tosses, body)
     gravity, (com, _), _ = _flights(tosses, body, {name: value for name, (value, _) in shape.items()})
     at_rest = body.reshaped(com=com, rounding=body.rounding)
     sliding = sliding_friction(measure_slides(tosses, at_rest, gravity[0]))

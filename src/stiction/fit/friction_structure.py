@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.laws.curves import Curve
-from stiction.laws.material import Material
+from stiction.laws.material import Axes, Cone, Limit, Material
 
 SPLINES, FEW_SPLINES = 24, 12  # coefficients of a curve; of a rough one
 
@@ -22,9 +22,9 @@ class Structure:
     splines: coefficients of a curve
     """
 
-    cone: str = "round"
-    limit: str = "actual"
-    axes: str = "world"
+    cone: Cone = "round"
+    limit: Limit = "actual"
+    axes: Axes = "world"
     direction: bool = False
     stretch: bool = False
     speed: bool = False

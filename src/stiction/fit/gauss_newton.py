@@ -89,7 +89,7 @@ class Problem(Protocol):
     scale: NDArray[np.float64]
 
     def bounded(self, x: NDArray[np.float64]) -> NDArray[np.float64]: ...
-    def residuals(self, x: NDArray[np.float64]) -> Any: ...
+    def residuals(self, x: NDArray[np.float64], /) -> Any: ...
     def reweigh(self, residuals: Any) -> None:
         """Fix the weights of loss and penalty for the next iteration, which starts at these residuals."""
         ...
@@ -259,15 +259,9 @@ class TossFit:
     errors: bool = True
     windows: int = 1
 
-    def solve(
-        self,
-        simulate: Simulate,
-        parameters: Sequence[Parameter],
-        x: NDArray[np.float64],
-        progress: Callable[[], None] = lambda: None,
-    ) -> Solution:
-        """Minimise from `x` (p,) on. progress: called after each of at most iterations (p + 3) + p + 1 simulations"""
-        problem = TossProblem(simulate, parameters, self, progress)
+    def solve(self, simulate: Simulate, parameters: Sequence[Parameter], x: NDArray[np.float64]) -> Solution:
+        """Minimise from `x` (p,) on."""
+        problem = TossProblem(simulate, parameters, self)
         found = minimise(problem, x, TOSS_STEPS, self.iterations)
         values, p = found.path[-1], len(parameters)
         if not self.errors:
@@ -283,14 +277,8 @@ class TossProblem:
     finite differences.
     """
 
-    def __init__(
-        self,
-        simulate: Simulate,
-        parameters: Sequence[Parameter],
-        options: TossFit,
-        progress: Callable[[], None] = lambda: None,
-    ) -> None:
-        self.simulate, self.options, self.progress = simulate, options, progress
+    def __init__(self, simulate: Simulate, parameters: Sequence[Parameter], options: TossFit) -> None:
+        self.residuals, self.options = simulate, options
         self.moved: dict[int, tuple[float, float]] = {}  # steps of the last finite differences, and the objective there
         self.start, self.scale, self.step, self.low, self.high, self.error = (
             np.array([getattr(p, name) for p in parameters])
@@ -301,11 +289,6 @@ class TossProblem:
 
     def bounded(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.clip(x, self.low, self.high)
-
-    def residuals(self, x: NDArray[np.float64]) -> Residuals:
-        residuals = self.simulate(x)
-        self.progress()
-        return residuals
 
     def reweigh(self, residuals: Residuals) -> None:
         """Set the strength of the penalty, once, by the loss at the start of the fit."""

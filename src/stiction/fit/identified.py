@@ -52,7 +52,7 @@ class Identified(ABC):
 
     @abstractmethod
     def summary(self) -> str:
-        """Return the result and its uncertainty in sentences, one a line; standard errors follow ±."""
+        """Return the result and its uncertainty in sentences, one per line; standard errors follow ±."""
 
     @abstractmethod
     def plot(self, path: str | Path) -> None:

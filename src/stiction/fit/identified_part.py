@@ -18,6 +18,7 @@ from stiction.fit.identified import Identified, parameter_figures
 from stiction.fit.jointed_fit import (
     AFTER_TOUCH,
     SCALES,
+    Sampling,
     build_material,
     calibrated_spread,
     contact_parameters,
@@ -164,7 +165,7 @@ def _regions(ready: Prepared, parameters: Sequence[Parameter], solution: Solutio
     forecasts = forecasts_without(ready.fitted, build, parameters, solution.values, n_tosses=96, seed=seed)
     scale, tried = calibrated_spread(forecasts, build, seed=seed, progress=partial(report, "Uncertainty"))
     values = named(parameters, solution.values)
-    held = tosses_held(ready.held_out, ends(ready.held_out, build, values, scale, seed=seed))
+    held = tosses_held(ready.held_out, ends(ready.held_out, build, values, Sampling(scale, seed=seed)))
     return {"spread": scale, "spreads_tried": _as_text(tried), "coverage": _as_text(shares_held(held))}
 
 

@@ -4,7 +4,7 @@ The contact is a material, or anything else that a `Build` moves the part with.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -189,10 +189,22 @@ def motion_errors(
 # of their spreads is calibrated (forecast.py).
 
 
-REGION_SAMPLES = 32
 SCALES = (0.1, 0.4, 1.0, 1.8, 3.0)  # from a part that repeats as well as it is tracked to one that chance moves
 USUAL = {"friction": 0.3, "restitution": 0.2}  # relative, from toss to toss, at a scale of 1
 Forecast = tuple[Starts, dict[str, float]]  # tosses, and parameters by name
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How samples of a forecast are drawn.
+
+    scale: of all spreads; spreads: of the logarithms of parameters at a scale of 1; samples: their number
+    """
+
+    scale: float
+    samples: int = 32
+    seed: int = 0
+    spreads: Mapping[str, float] = field(default_factory=lambda: USUAL)
 
 
 def forecasts_without(
@@ -215,20 +227,13 @@ def forecasts_without(
 
 
 def sampled(
-    starts: Starts,
-    build: Build,
-    values: Mapping[str, float],
-    scale: float,
-    *,
-    samples: int = REGION_SAMPLES,
-    seed: int = 0,
-    spreads: Mapping[str, float] = USUAL,
+    starts: Starts, build: Build, values: Mapping[str, float], sampling: Sampling
 ) -> Iterator[list[NDArray[np.float64]]]:
-    """Yield the motions of all tosses, one sample after the other. spreads: of the logarithms of parameters"""
-    rng, length = np.random.default_rng(seed), starts.part.length
-    for _ in range(samples):
+    """Yield the motions of all tosses, one sample after the other."""
+    rng, length, scale = np.random.default_rng(sampling.seed), starts.part.length, sampling.scale
+    for _ in range(sampling.samples):
         drawn = dict(values)
-        for name, spread in spreads.items():
+        for name, spread in sampling.spreads.items():
             drawn[name] = values[name] * float(np.exp(scale * spread * rng.standard_normal()))
         if "restitution" in drawn:
             drawn["restitution"] = min(drawn["restitution"], 0.95)
@@ -236,19 +241,11 @@ def sampled(
         yield predicted(starts.shaken(scale * 0.5, rng), build, drawn)
 
 
-def ends(
-    starts: Starts,
-    build: Build,
-    values: Mapping[str, float],
-    scale: float,
-    *,
-    samples: int = REGION_SAMPLES,
-    seed: int = 0,
-) -> NDArray[np.float64]:
+def ends(starts: Starts, build: Build, values: Mapping[str, float], sampling: Sampling) -> NDArray[np.float64]:
     """Return where samples of each toss end: x, y of the base [m], then the joints, shape (samples, n, 2 + joints)."""
     kept = [0, 1, *range(POSE, POSE + len(starts.part.joints))]
     last = horizon(starts, (None,)).tolist()
-    runs = sampled(starts, build, values, scale, samples=samples, seed=seed)
+    runs = sampled(starts, build, values, sampling)
     return np.array([[motion[n][kept] for motion, n in zip(motions, last)] for motions in runs])
 
 
@@ -274,17 +271,15 @@ def calibrated_spread(
     forecasts: Sequence[Forecast],
     build: Build,
     *,
-    samples: int = REGION_SAMPLES // 2,
+    samples: int = Sampling.samples // 2,
     seed: int = 0,
     progress: Progress = lambda done, total: None,
 ) -> tuple[float, dict[float, dict[str, dict[float, float]]]]:
     """Return the scale at which regions hold as many of these tosses as they should, and the shares at each scale."""
     tried = {}
     for number, scale in enumerate(SCALES):
-        found = [
-            tosses_held(some, ends(some, build, values, scale, samples=samples, seed=seed))
-            for some, values in forecasts
-        ]
+        sampling = Sampling(scale, samples, seed)
+        found = [tosses_held(some, ends(some, build, values, sampling)) for some, values in forecasts]
         tried[scale] = shares_held({name: [row for held in found for row in held[name]] for name in found[0]})
         progress(number + 1, len(SCALES))
     shares = np.array([[share for levels in tried[scale].values() for share in levels.values()] for scale in SCALES])

@@ -15,8 +15,8 @@ from stiction.fit.jointed_part import POSE, JointedPart
 from stiction.fit.jointed_recording import JointedToss, JointedTosses, Places, places_of, read_jointed
 from stiction.fit.jointed_starts import SUBSTEPS, Starts
 
-FEWEST = 6  # frames of flight that a start needs
-_STRAY = 1e-3  # [m] rms distance of a centre of mass in free flight from its parabola
+MIN_FLIGHT = 6  # frames of flight that a start needs
+_MAX_DISTANCE = 1e-3  # [m] rms distance of a centre of mass in free flight from its parabola
 
 
 def find_flights(
@@ -41,7 +41,7 @@ def find_flights(
         kept.append(number)
     if len(cut) < 2:
         raise checks.InputError(
-            f"At least 2 tosses must have {FEWEST} frames of free flight before the first touch; {len(cut)} of "
+            f"At least 2 tosses must have {MIN_FLIGHT} frames of free flight before the first touch; {len(cut)} of "
             f"{len(tosses)} have."
         )
     report = []
@@ -50,7 +50,7 @@ def find_flights(
             f"In {held} of {len(tosses)} tosses a hand is still on the part at first: these frames were left out."
         )
     if len(cut) < len(tosses):
-        report.append(f"{len(tosses) - len(cut)} tosses have no free flight of {FEWEST} frames and were left out.")
+        report.append(f"{len(tosses) - len(cut)} tosses have no free flight of {MIN_FLIGHT} frames and were left out.")
     return JointedTosses(cut, tosses.timestep), np.array(kept), gravity, report
 
 
@@ -62,8 +62,8 @@ def _gravity(flights: Sequence[tuple[NDArray, NDArray]]) -> float:
             continue
         design = np.stack([np.ones_like(t), t, -0.5 * t**2], axis=1)
         fit, *_ = np.linalg.lstsq(design, com, rcond=None)
-        stray = np.sqrt(((design @ fit - com) ** 2).sum(axis=1).mean())
-        if stray < _STRAY / 2 and 8.0 < fit[2, 2] < 11.0:
+        distance = np.sqrt(((design @ fit - com) ** 2).sum(axis=1).mean())
+        if distance < _MAX_DISTANCE / 2 and 8.0 < fit[2, 2] < 11.0:
             found.append(fit[2, 2])
     return float(np.median(found)) if len(found) >= 3 else 9.81
 
@@ -72,19 +72,19 @@ def _flight_start(t: NDArray, com: NDArray, gravity: float) -> int | None:
     """Return the first frame from which the centre of mass is on a parabola; None if it never is for long enough."""
     falls = com + 0.5 * gravity * t[:, np.newaxis] ** 2 * [0.0, 0.0, 1.0]
     start = None
-    for first in range(len(t) - FEWEST, -1, -1):
+    for first in range(len(t) - MIN_FLIGHT, -1, -1):
         design = np.stack([np.ones(len(t) - first), t[first:]], axis=1)
         fit, *_ = np.linalg.lstsq(design, falls[first:], rcond=None)
-        stray = np.linalg.norm(design @ fit - falls[first:], axis=1)
+        distance = np.linalg.norm(design @ fit - falls[first:], axis=1)
         # The newest frame must be near the parabola, too: many good frames do not make up for a bad one.
-        if np.sqrt((stray**2).mean()) > _STRAY or stray[0] > 3 * _STRAY:
+        if np.sqrt((distance**2).mean()) > _MAX_DISTANCE or distance[0] > 3 * _MAX_DISTANCE:
             break
         start = first
     return start
 
 
 _STEEP = np.cos(np.radians(8))  # a steeper plane is no tilt of the recorder: the part leans
-_FEWEST = 5  # tosses whose median is the tilt
+_MIN_RESTING = 5  # tosses at rest that are needed to find the tilt as their median
 _REGISTERED = 2e-4  # [m] within which the lowest points of most tosses end where each was registered by itself
 
 
@@ -100,7 +100,7 @@ def level(
     tilt = _median_of_neighbours(np.array([toss.place for toss in tosses.tosses]), normals)
     turns = Rotation.from_rotvec(np.stack([tilt[:, 1], -tilt[:, 0], np.zeros(len(tilt))], axis=1))
     ends = np.array([one.lowest[-1] for one in places])
-    registered = bool((np.abs(ends - np.median(ends)) < _REGISTERED).mean() >= 0.9) and len(ends) >= _FEWEST
+    registered = bool((np.abs(ends - np.median(ends)) < _REGISTERED).mean() >= 0.9) and len(ends) >= _MIN_RESTING
     turned = [
         replace(one, points=turn.apply(one.points.reshape(-1, 3)).reshape(one.points.shape), com=turn.apply(one.com))
         for one, turn in zip(places, turns)
@@ -165,7 +165,7 @@ def _normal(places: Places) -> NDArray[np.float64] | None:
 def _median_of_neighbours(place: NDArray, normals: Sequence[NDArray | None]) -> NDArray[np.float64]:
     """Return the median normal (n, 2) of the 31 tosses recorded next to each one; zero if there are too few."""
     known = np.array([k for k, normal in enumerate(normals) if normal is not None], dtype=np.int64)
-    if len(known) < _FEWEST:
+    if len(known) < _MIN_RESTING:
         return np.zeros((len(place), 2))
     found = np.array([normals[k] for k in known])
     tilt = np.empty((len(place), 2))

@@ -9,15 +9,13 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks, splits
 from stiction.basics.files import path_of, read_arrays
-from stiction.data.tables import read_columns
+from stiction.data.tables import read_columns, rows_by_value
 from stiction.fit.jointed_part import POSE, JointedPart
 from stiction.mujoco.mjcf import mujoco
 from stiction.recordings.poses import MOST_FRAMES
 from stiction.recordings.readers import FARTHEST, checked_interval, reading
 from stiction.recordings.readers import POSE as POSE_COLUMNS
 from stiction.recordings.tosses import Frames
-
-HELD_OUT = ("val", "validation", "test", "held_out", "1", "True")
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +96,14 @@ def _read_npz(path: Path, part: JointedPart) -> JointedTosses:
         )
     number = checks.numbers(f"{path}: number", data.get("number", np.arange(len(poses))))
     split = data.get("split", np.full(len(poses), "train"))
+    held_out = ("val", "validation", "test", "held_out", "1", "True")
     for name, each in (("number", number), ("split", split)):
         if each.shape != (len(poses),):
-            raise checks.InputError(f"{path}: {name} must have one entry a toss, {len(poses)}, got {each.shape}.")
+            raise checks.InputError(f"{path}: {name} must have one entry per toss, {len(poses)}, got {each.shape}.")
     qpos = np.concatenate([poses[..., 4:7], poses[..., :4], poses[..., 7:]], axis=-1)
     frames = np.arange(poses.shape[1])
     tosses = [
-        _toss(f"{path.stem}[{n:g}]", float(n), frames, rows, str(kind) in HELD_OUT, part)
+        _toss(f"{path.stem}[{n:g}]", float(n), frames, rows, str(kind) in held_out, part)
         for n, rows, kind in zip(number.tolist(), qpos, split.tolist(), strict=True)
     ]
     return JointedTosses(tosses, checked_interval(f"{path}: dt [s]", data["dt"]))  # type: ignore[arg-type]
@@ -124,13 +123,13 @@ def _read_table(path: Path, part: JointedPart) -> JointedTosses:
     time = table["time"]
     if not np.isfinite(time).all():
         raise checks.InputError(f"{path}: each row needs a time, got {int((~np.isfinite(time)).sum())} without one.")
-    rows = {n: np.flatnonzero(number == n) for n in dict.fromkeys(number.tolist())}
-    gaps = np.concatenate([np.diff(time[at]) for at in rows.values()])
+    rows = rows_by_value(number)
+    gaps = np.concatenate([np.diff(time[at]) for _, at in rows])
     if not (gaps > 0).any():
         raise checks.InputError(f"{path}: the times of a toss must rise from frame to frame.")
     dt = checked_interval(f"{path}: the time from row to row [s]", float(np.median(gaps[gaps > 0])))
     tosses = []
-    for n, at in rows.items():
+    for n, at in rows:
         lasts = (time[at] - time[at[0]]) / dt
         if np.abs(lasts).max() > MOST_FRAMES:
             raise checks.InputError(
@@ -139,8 +138,7 @@ def _read_table(path: Path, part: JointedPart) -> JointedTosses:
         frame = np.round(lasts).astype(np.int64)
         if (np.diff(frame) < 1).any():
             raise checks.InputError(f"{path}: the times of toss {n:g} must rise from frame to frame.")
-        held = str(split[at[0]]) in HELD_OUT or split[at[0]] == 1
-        tosses.append(_toss(f"{path.stem}[{n:g}]", float(n), frame, qpos[at], bool(held), part))
+        tosses.append(_toss(f"{path.stem}[{n:g}]", n, frame, qpos[at], split[at[0]] == 1, part))
     return JointedTosses(tosses, dt)
 
 

@@ -6,7 +6,6 @@ MuJoCo's motion without contact. The Jacobian hardly changes with the parameters
 the touch on: the flight before is the same for all parameters that do not affect it, and is cached (`flown`).
 """
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -23,6 +22,7 @@ from stiction.fit.toss_objective import groups_alike
 from stiction.laws.material import Material
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.rollouts import rollout
+from stiction.simulation.rollout import processors
 
 
 def differences(part: JointedPart, a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -59,9 +59,8 @@ def roll_with(material: Material, links: tuple[str, ...]) -> Roll:
 
 
 def _data(model: Any) -> list[Any]:
-    """Return data for as many threads as this process has cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return [mujoco.MjData(model) for _ in range(cores)]
+    """Return data for as many threads as this process has processors."""
+    return [mujoco.MjData(model) for _ in range(processors())]
 
 
 def _with_time(states: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -113,38 +113,9 @@ def _inverse(H: NDArray[np.float64]) -> NDArray[np.float64]:
 FOLDS = 4
 
 
-@dataclass(frozen=True)
-class Score:
-    """Held-out errors: sizes of the residuals of all observations (n,), and the throws that they belong to (n,)."""
-
-    errors: NDArray[np.float64]
-    throw: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, problem: Observations, residuals: NDArray[np.float64]) -> "Score":
-        """Return the errors of residuals (n, k), capped at 1: a single outlier holds little information."""
-        return cls(np.minimum(np.linalg.norm(residuals, axis=1), 1.0), problem.throw)
-
-    @property
-    def mean(self) -> float:
-        return float(self.errors.mean())
-
-
-def cross_validate(
-    problem: FrictionProblem, theta: NDArray[np.float64], iterations: int, seed: int
-) -> tuple[Score, NDArray[np.float64]]:
-    """Return the held-out errors of all observations, and the parameters from all of them, from `theta` on."""
-    observations, model = problem.observations, problem.model
-    fold = fold_of(observations.throw, FOLDS, seed)
-    whole = problem.fit(theta, iterations)[-1]
-    residuals = problem.residuals(whole)
-    for k in range(FOLDS):
-        held = fold == k
-        if held.any():
-            others = FrictionProblem(observations.part(~held), model, problem.smoothness)
-            fitted = others.fit(whole, iterations)[-1]
-            residuals[held] = observations.part(held).residuals(model, fitted)
-    return Score.of(observations, residuals), whole
+def capped_errors(residuals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sizes (n,) of residuals (n, k), capped at 1: a single outlier holds little information."""
+    return np.minimum(np.linalg.norm(residuals, axis=1), 1.0)
 
 
 SMOOTHNESS = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
@@ -159,15 +130,41 @@ Progress = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A structure that was tried: its parameters from all data, and its held-out errors."""
+    """A structure that was tried.
+
+    theta: parameters from all data; errors: held-out ones of all observations (n,); throw: of each observation (n,)
+    """
 
     model: Model
     theta: NDArray[np.float64]
-    score: Score
+    errors: NDArray[np.float64]
+    throw: NDArray[np.int64]
+
+    @classmethod
+    def cross_validated(
+        cls, problem: FrictionProblem, theta: NDArray[np.float64], iterations: int, seed: int
+    ) -> "Candidate":
+        """Fit from `theta` on, to all observations and without each fold of the throws."""
+        observations, model = problem.observations, problem.model
+        fold = fold_of(observations.throw, FOLDS, seed)
+        whole = problem.fit(theta, iterations)[-1]
+        residuals = problem.residuals(whole)
+        for k in range(FOLDS):
+            held = fold == k
+            if held.any():
+                others = FrictionProblem(observations.part(~held), model, problem.smoothness)
+                fitted = others.fit(whole, iterations)[-1]
+                residuals[held] = observations.part(held).residuals(model, fitted)
+        return cls(model, whole, capped_errors(residuals), observations.throw)
 
     @property
     def structure(self) -> Structure:
         return self.model.structure
+
+    @property
+    def error(self) -> float:
+        """Mean of the held-out errors."""
+        return float(self.errors.mean())
 
     def row(self) -> dict[str, Any]:
         """Return its row in the info of a material."""
@@ -175,8 +172,8 @@ class Candidate:
             "switches": self.structure.switches,
             "depends_on": self.structure.depends_on,
             "parameters": self.model.size,
-            "held_out_error": round(self.score.mean, 7),
-            "standard_error": round(clustered_mean(self.score.errors, self.score.throw)[1], 7),
+            "held_out_error": round(self.error, 7),
+            "standard_error": round(clustered_mean(self.errors, self.throw)[1], 7),
         }
 
 
@@ -248,7 +245,7 @@ class Chooser:
         first = self._candidate(choice.best.structure, choice.smoothness, choice.best.theta)
         best, rows = first, list(choice.structures)
         while True:
-            error = Score.of(self.problem, self.problem.residuals(best.model, best.theta)).mean
+            error = float(capped_errors(self.problem.residuals(best.model, best.theta)).mean())
             fits = [(more, *self._fit(more, _FIRST_SMOOTHNESS)) for more in _one_more(best.structure)]
             hopeful = [(more, theta) for more, theta, least in fits if least < (1 - _SHARE) * error - _FLOOR]
             tried = [self._candidate(more, _FIRST_SMOOTHNESS, theta) for more, theta in hopeful]
@@ -277,13 +274,12 @@ class Chooser:
         """Return parameters from all data, and their mean error on the same data."""
         problem = self._problem(structure, smoothness)
         theta = problem.fit(problem.model.start(self.problem.typical), self.iterations)[-1]
-        return theta, Score.of(self.problem, problem.residuals(theta)).mean
+        return theta, float(capped_errors(problem.residuals(theta)).mean())
 
     def _candidate(self, structure: Structure, smoothness: float, theta: NDArray | None = None) -> Candidate:
         problem = self._problem(structure, smoothness)
         start = problem.model.start(self.problem.typical) if theta is None else theta
-        score, found = cross_validate(problem, start, self.iterations, self.seed)
-        return Candidate(problem.model, found, score)
+        return Candidate.cross_validated(problem, start, self.iterations, self.seed)
 
     def _problem(self, structure: Structure, smoothness: float) -> FrictionProblem:
         return FrictionProblem(self.problem, Model(structure, *self.ranges), smoothness)
@@ -293,7 +289,7 @@ class Chooser:
         if not (candidate.structure.speed or candidate.structure.load or candidate.structure.direction):
             return SMOOTHNESS[0]
         tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
-        errors = [one.score.mean for one in tried]
+        errors = [one.error for one in tried]
         return next(s for s, error in zip(SMOOTHNESS, errors) if error <= min(errors) + 1e-5)
 
 
@@ -304,16 +300,16 @@ def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
 def simplest(candidates: list[Candidate]) -> Candidate:
     """Return the candidate with the fewest parameters among those as good as the best one; the first of equals."""
     order = sorted(candidates, key=lambda c: c.model.size)
-    best = min(order, key=lambda c: c.score.mean).score
-    return next(candidate for candidate in order if _is_as_good(candidate.score, best))
+    best = min(order, key=lambda c: c.error)
+    return next(candidate for candidate in order if _is_as_good(candidate, best))
 
 
-def _is_as_good(score: Score, best: Score) -> bool:
-    excess, error = clustered_mean(score.errors - best.errors, score.throw)
+def _is_as_good(candidate: Candidate, best: Candidate) -> bool:
+    excess, error = clustered_mean(candidate.errors - best.errors, candidate.throw)
     # Logarithms reveal many small gains that a few great errors would hide.
-    ratio = (score.errors + _FLOOR) / (best.errors + _FLOOR)
-    log_excess, log_error = clustered_mean(np.log(ratio), score.throw)
-    as_good = excess <= max(2.0 * error, _SHARE * best.mean, _FLOOR)
+    ratio = (candidate.errors + _FLOOR) / (best.errors + _FLOOR)
+    log_excess, log_error = clustered_mean(np.log(ratio), candidate.throw)
+    as_good = excess <= max(2.0 * error, _SHARE * best.error, _FLOOR)
     return as_good and log_excess <= max(2.0 * log_error, _SHARE)
 
 

@@ -16,7 +16,7 @@ from stiction.basics import checks, splits
 from stiction.bodies.state import Mode
 from stiction.data.instances import contact_instances
 from stiction.fit.friction_structure import FEW_SPLINES, Model, Structure
-from stiction.fit.material_choice import FOLDS, Choice, Chooser, FrictionProblem, Progress, Ranges
+from stiction.fit.material_choice import FOLDS, Choice, Chooser, FrictionProblem, Progress, Ranges, capped_errors
 from stiction.fit.material_points import (
     KINDS,
     Observed,
@@ -102,7 +102,7 @@ def _stopped(path: list[NDArray[np.float64]], test: Patches, model: Model) -> in
     """Return the last iteration whose held-out error is within 2 % of the least one."""
     if not len(test):
         return len(path) - 1
-    errors = [np.minimum(np.linalg.norm(test.residuals(model, theta), axis=1), 1.0).mean() for theta in path]
+    errors = [capped_errors(test.residuals(model, theta)).mean() for theta in path]
     return int(np.flatnonzero(np.array(errors) <= (1 + 0.02) * min(errors))[-1])
 
 

@@ -25,6 +25,7 @@ from stiction.bodies.trajectory import Trajectory
 from stiction.fit.friction_structure import Model
 from stiction.fit.material_points import opened
 from stiction.laws.material import Material
+from stiction.recordings.start_noise import moved
 from stiction.recordings.tosses import Recordings, Toss, Tosses
 from stiction.simulation.motion import MAX_START_DEPTH, Setting, to_motion
 from stiction.simulation.rollout import rollout
@@ -94,9 +95,9 @@ class Windows:
         here = self.errors(material, start)
         J = np.empty((*residuals.shape, len(theta)))
         for k in range(len(theta)):
-            moved = theta.copy()
-            moved[k] += _STEP
-            change = (self.errors(model.material(moved), start) - here) / (_STEP * self.scale)
+            nudged = theta.copy()
+            nudged[k] += _STEP
+            change = (self.errors(model.material(nudged), start) - here) / (_STEP * self.scale)
             J[..., k] = _cut_off(self._unexplained(change))
         return J
 
@@ -110,7 +111,7 @@ class Windows:
         return np.asarray(dct(both, axis=1, norm="ortho"))[:, :MODES].reshape(len(self), -1)
 
     def run(self, material: Material, start: State | None = None, every: int | None = None) -> Trajectory:
-        """Simulate all windows, with one state a frame, or one in `every` steps."""
+        """Simulate all windows, with one state per frame, or one in `every` steps."""
         law = material.on(self.body, timestep=self.setting.timestep)
         steps = self.every * (self.position.shape[1] - 1)
         state = self._above_ground(self.start if start is None else start)
@@ -189,10 +190,7 @@ class Windows:
 
     def _moved(self, start: State, by: NDArray[np.float64]) -> State:
         """Return starts moved by (n, 12) of their units, by at most 30."""
-        p, turn, v, w = np.split(np.clip(by, -30.0, 30.0) * self._units, 4, axis=1)
-        rotation = Rotation.from_rotvec(turn) * Rotation.from_quat(start.quaternion, scalar_first=True)
-        quaternion = rotation.as_quat(scalar_first=True)
-        return State(start.position + p, quaternion, start.velocity + v, start.angular_velocity + w)
+        return moved(start, np.broadcast_to(np.clip(by, -30.0, 30.0) * self._units, (len(self), _START)))
 
 
 def _lowest_heights(body: Body, state: State) -> NDArray[np.float64]:

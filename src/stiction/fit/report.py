@@ -115,8 +115,8 @@ _CAPTION = (
     "size and inertia are factors on those of the body as given, inertia_y and inertia_z further ones on two of its "
     "moments; com is the centre of mass in the body frame; restitution is that at {restitution:g} m/s, friction that "
     "at {slip:g} m/s under its own weight, friction_loaded that under very large load. Position and rotation: increase "
-    "of the errors in forecasts of the {tosses} tosses if this parameter alone is reset, in % of the width (the mean extent "
-    "of the body along its axes, {width:.0f} mm) and in degrees."
+    "of the errors in forecasts of the {tosses} tosses if this parameter alone is reset, in % of the width (the mean "
+    "extent of the body along its axes, {width:.0f} mm) and in degrees."
 )
 
 
@@ -202,8 +202,7 @@ def plot_identified(found: IdentifiedBody, path: str | Path) -> None:
         axis.set_ylim(0, top)
     axes[2].set_ylim(0, max(0.1, axes[2].get_ylim()[1]))
     axes[0].legend(frameon=False, loc="lower right")
-    with whole_file(path) as temporary:
-        figure.savefig(temporary, metadata={"Software": None})
+    _save(figure, path)
 
 
 def checked_picture(path: str | Path) -> Path:
@@ -222,6 +221,11 @@ def _figure(title: str) -> Any:
     FigureCanvasAgg(figure)
     figure.suptitle(title, x=0.01, ha="left")
     return figure
+
+
+def _save(figure: Any, path: Path) -> None:
+    with whole_file(path) as temporary:
+        figure.savefig(temporary, metadata={"Software": None})
 
 
 def _panel(axes: Any, names: tuple[str, str, str], x: NDArray, line: NDArray, drawn: NDArray, factors: NDArray) -> None:
@@ -263,8 +267,7 @@ def plot_material(material: Material, path: str | Path, *, truth: Any = None, ti
         axes.spines[["top", "right"]].set_visible(False)
     figure.axes[1].set_ylabel("friction coefficient")
     figure.axes[1].legend(frameon=False)
-    with whole_file(Path(path)) as temporary:
-        figure.savefig(temporary, metadata={"Software": None})
+    _save(figure, Path(path))
 
 
 def _material_band(axes: Any, maps: tuple[Material, Any], x: NDArray, *at: NDArray) -> None:

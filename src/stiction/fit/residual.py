@@ -127,9 +127,12 @@ class _Search:
         """Linearise all parts at once, toss by toss, from which each fold takes its own."""
         everyone, none = np.arange(len(self.tosses)), np.zeros(len(self.form.names))
         run, done = self.simulation(everyone), count(1)
-        options = TossFit(self.stage.width, 0, ridge=0.0)
-        advance = lambda: progress(next(done), len(none) + 2)  # noqa: E731
-        problem = TossProblem(lambda x: run(self.form, x), self.form.parameters, options, advance)
+
+        def simulate(x: NDArray[np.float64]) -> Residuals:
+            progress(next(done), len(none) + 2)
+            return run(self.form, x)
+
+        problem = TossProblem(simulate, self.form.parameters, TossFit(self.stage.width, 0, ridge=0.0))
         normal = problem.normal_equations(none, problem.residuals(none))
         shape = len(self.stage.windows), len(everyone)
         self.curvatures, self.gradients = (

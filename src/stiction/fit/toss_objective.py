@@ -5,10 +5,8 @@ the recording. `fit` minimises the loss of its residuals (gauss_newton.py), stag
 bodies, jointed parts and other simulators are models of this kind.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import count
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -279,23 +277,21 @@ def fit(
         free = np.array([p.name not in stage.later for p in parameters])
         moving = [p for p, moves in zip(parameters, free) if moves]
 
-        def simulate(x, stage=stage, some=some, known=known, moving=moving) -> Residuals:
+        n_most = (stage.iterations + 1) * (len(moving) + 1) + 1  # simulations, at most; all stages weigh the same
+        end, total = (number + 1) * n_most, len(stages) * n_most
+        done = iter(range(number * n_most, end))
+
+        def simulate(x, stage=stage, some=some, known=known, moving=moving, counts=(done, end, total)) -> Residuals:
+            progress(next(counts[0], counts[1]), counts[2])
             return model.residuals(known | named(moving, x), some, stage.windows)
 
         last = errors and number == len(stages) - 1
         options = TossFit(stage.width, stage.iterations, ridge=0.2, errors=last, windows=len(stage.windows))
-        n_most, done = (stage.iterations + 1) * (len(moving) + 1) + 1, count(1)  # simulations, at most
-        advance = partial(_advance, progress, number, len(stages), n_most, done)
-        solution = options.solve(simulate, moving, values[free], advance)
-        progress((number + 1) * n_most, len(stages) * n_most)
+        solution = options.solve(simulate, moving, values[free])
+        progress(end, total)
         values[free] = solution.values
         losses += solution.losses
     assert solution is not None
     covariance, observed = np.full((len(values),) * 2, np.inf), np.zeros(len(values))
     covariance[np.ix_(free, free)], observed[free] = solution.covariance, solution.observed
     return Solution(values, covariance, observed, losses)
-
-
-def _advance(progress: Progress, stage: int, n_stages: int, n_most: int, done: Iterator[int]) -> None:
-    """Report one more simulation of a stage; all stages weigh the same."""
-    progress(stage * n_most + min(next(done), n_most), n_stages * n_most)

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.curves import frozen
-from stiction.laws.material import Material, MaterialLaw
+from stiction.laws.material import Cone, Material, MaterialLaw
 
-_HARDLY = 1e-9  # a coefficient that is none, where the other axis has one
 DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own response by which a contact yields
 
 
@@ -40,7 +39,7 @@ class CoulombLaw(MaterialLaw):
         body: Body,
         friction: ArrayLike = 0.5,
         *,
-        cone: str = "box",
+        cone: Cone = "box",
         softness: float = DART_SOFTNESS,
         timestep: float = 0.002,
     ) -> None:
@@ -51,7 +50,7 @@ class CoulombLaw(MaterialLaw):
             raise checks.InputError(f"friction must not be negative, got {coefficients.tolist()}.")
         mu_x, mu_y = np.broadcast_to(coefficients, 2).tolist()
         same = mu_x == mu_y
-        pair = max(mu_x, _HARDLY), max(mu_y, _HARDLY)
+        pair = max(mu_x, 1e-9), max(mu_y, 1e-9)  # coefficients along axes are positive
         material = Material.coulomb(mu_x, cone=cone) if same else Material.anisotropic(pair, cone=cone)
         super().__init__(material, body, timestep=timestep, softness=softness)
         self.cone = cone

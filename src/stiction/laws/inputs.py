@@ -8,9 +8,9 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.state import Kind
 
-_KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
-SIZE: dict[Kind, int] = dict(zip(_KINDS, _core.FEATURES, strict=True))  # inputs in contact space
-ABSOLUTE: dict[Kind, int] = dict(zip(_KINDS, _core.ABSOLUTE_FEATURES, strict=True))  # loads and speeds in addition
+KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
+SIZE: dict[Kind, int] = dict(zip(KINDS, _core.FEATURES, strict=True))  # inputs in contact space
+ABSOLUTE: dict[Kind, int] = dict(zip(KINDS, _core.ABSOLUTE_FEATURES, strict=True))  # loads and speeds in addition
 OUTPUTS = {Kind.POINT: 2, Kind.LINE: 3, Kind.SURFACE: 3}  # friction components of a contact
 WHOLE = 6  # components of the whole impulse, which a statistical law predicts
 FOLDS = {  # symmetries of a friction law about the vertical

@@ -1,7 +1,8 @@
 """Contact laws: the classifier C and the regressor R of the paper, and how the core calls them."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,13 @@ from stiction.bodies.state import Mode
 from stiction.laws.contacts import Contacts, native_of
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
+
+
+class LawLike(Protocol):
+    """Any object with the attributes of a Law: `body`, `classify` and `friction`, or `body` and `respond`."""
+
+    @property
+    def body(self) -> Body: ...
 
 
 class Law:
@@ -116,9 +124,9 @@ class NativeLaw(Law):
         """Friction impulse (p_x, p_y, m_z, m_x, m_y) at the patch's centre of contacts that were classified, (k, 5)."""
         contacts = native_of(contacts)
         mode = contacts.record["mode"].copy()
-        asked = np.full(len(contacts), Mode.DETACH, dtype=np.int64)
-        asked[dynamic] = Mode.DYNAMIC
-        contacts.set_mode(asked)
+        evaluated = np.full(len(contacts), Mode.DETACH, dtype=np.int64)
+        evaluated[dynamic] = Mode.DYNAMIC
+        contacts.set_mode(evaluated)
         self.native.friction(contacts)
         contacts.set_mode(mode)
         return contacts.record["friction"][dynamic]
@@ -216,17 +224,21 @@ def checked_info(value: Any) -> dict[str, Any]:
 
 
 def _numbers(name: str, answer: Any, *shapes: tuple[int, int]) -> NDArray[np.float64]:
-    """What a law returned, as numbers of one of these shapes."""
+    """What a law's method `name` returned, as numbers of one of these shapes."""
     allowed = " or ".join(map(str, shapes))
-    try:
-        numbers = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise checks.InputError(
-            f"{name} must return numbers of shape {allowed}, got {checks.shown(answer)}."
-        ) from error
+    numbers = checks.numbers(f"A law's {name}", answer, f"numbers of shape {allowed}")
     if numbers.shape not in shapes:
-        raise checks.InputError(f"{name} must return shape {allowed}, got {numbers.shape}.")
+        raise checks.InputError(f"A law's {name} must return shape {allowed}, got {numbers.shape}.")
     return numbers
+
+
+def _modes(name: str, answer: Any, number: int, allowed: Sequence[Mode]) -> NDArray[np.int64]:
+    """What a law's method `name` returned, as modes of that number of contacts."""
+    modes = np.asarray(answer)
+    if modes.shape != (number,) or not np.isin(modes, allowed).all():
+        names = ", ".join(mode.name for mode in allowed)
+        raise checks.InputError(f"A law's {name} must return {number} modes of {names}, got {checks.shown(modes)}.")
+    return modes.astype(np.int64)
 
 
 class _Callbacks:
@@ -239,20 +251,15 @@ class _Callbacks:
         return Contacts(contacts, self.law.softness)
 
     def classify(self, contacts: _core.Contacts) -> None:
-        mode = np.asarray(self.law.classify(self._view(contacts)))
-        if mode.shape != (len(contacts),) or not np.isin(mode, (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)).all():
-            raise checks.InputError(
-                f"A law's classify must return {len(contacts)} modes, each STATIC, DYNAMIC or DETACH, got "
-                f"{checks.shown(mode)}."
-            )
-        contacts.set_mode(mode.astype(np.int64))
+        answer, allowed = self.law.classify(self._view(contacts)), (Mode.STATIC, Mode.DYNAMIC, Mode.DETACH)
+        contacts.set_mode(_modes("classify", answer, len(contacts), allowed))
 
     def friction(self, contacts: _core.Contacts) -> None:
         dynamic = np.flatnonzero(contacts.record["mode"] == Mode.DYNAMIC)
         if len(dynamic) == 0:
             return
         shapes = (len(dynamic), 3), (len(dynamic), 5)
-        p_f = _numbers("A law's friction", self.law.friction(self._view(contacts), dynamic), *shapes)
+        p_f = _numbers("friction", self.law.friction(self._view(contacts), dynamic), *shapes)
         contacts.set_friction(dynamic, np.pad(p_f, ((0, 0), (0, 5 - p_f.shape[1]))))
         if p_f.shape[1] == 3:
             contacts.tilt()
@@ -261,13 +268,8 @@ class _Callbacks:
         answer = self.law.respond(self._view(contacts))
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             raise checks.InputError(f"A law's respond must return impulses and modes, got {checks.shown(answer)}.")
-        impulse, mode = _numbers("A law's respond", answer[0], (len(contacts), 6)), np.asarray(answer[1])
-        if mode.shape != (len(contacts),) or not np.isin(mode, list(Mode)).all():
-            raise checks.InputError(
-                f"A law's respond must return {len(contacts)} values of Mode, got {checks.shown(mode)}."
-            )
-        contacts.set_impulse(impulse)
-        contacts.set_mode(mode.astype(np.int64))
+        contacts.set_impulse(_numbers("respond", answer[0], (len(contacts), 6)))
+        contacts.set_mode(_modes("respond", answer[1], len(contacts), list(Mode)))
 
     def outside(self, contacts: _core.Contacts) -> NDArray[np.bool_]:
         outside = np.asarray(self.law.outside(self._view(contacts)))

@@ -12,11 +12,10 @@ from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind
 from stiction.laws.approximators import Approximator, Network, check_names, from_arrays, taken
-from stiction.laws.inputs import OUTPUTS, SIZE, WHOLE, Inputs
+from stiction.laws.inputs import KINDS, OUTPUTS, SIZE, WHOLE, Inputs
 from stiction.laws.law import NativeLaw, Saved, checked_info, checked_timestep
 from stiction.laws.material import Material
 
-KINDS = (Kind.POINT, Kind.LINE, Kind.SURFACE)
 HIDDEN = {Kind.POINT: (48, 48), Kind.LINE: (64, 64), Kind.SURFACE: (64, 64)}  # units of the shipped networks
 
 

@@ -13,7 +13,7 @@ points of a patch are solved together, with friction of greatest dissipation: se
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from stiction.bodies.body import Body
 from stiction.laws.curves import MAX_HARMONICS, NO_CURVE, Curve, Restitution, frozen, harmonics_of
 from stiction.laws.law import NativeLaw, Saved, checked_softness, checked_timestep
 
+Cone = Literal["box", "round"]
+Limit = Literal["actual", "frictionless"]
+Axes = Literal["world", "body"]
 SPEEDS = (1e-6, 1e2)  # [m/s] range of the curves that are made of functions
 _PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")  # fields that a model file holds as they are
 
@@ -61,9 +64,9 @@ class Material(Saved):
     speed: Curve | None = None
     load: Curve | None = None
     viscosity: float = 0.0
-    cone: str = "round"
-    limit: str | None = None
-    axes: str = "world"
+    cone: Cone = "round"
+    limit: Limit | None = None
+    axes: Axes = "world"
     restitution: Restitution = field(default_factory=Restitution)
     parts: int = 1
     covariance: NDArray[np.float64] | None = None
@@ -90,10 +93,10 @@ class Material(Saved):
                 f"{self.scale:.3g}, times up to exp({self.swing:.3g})."
             )
         set_(self, "viscosity", checks.non_negative("viscosity [N s / m]", self.viscosity))
-        checks.choice("cone", self.cone, ("box", "round"))
+        checks.choice("cone", self.cone, get_args(Cone))
         usual = "frictionless" if self.cone == "box" else "actual"
-        set_(self, "limit", checks.choice("limit", self.limit or usual, ("actual", "frictionless")))
-        checks.choice("axes", self.axes, ("world", "body"))
+        set_(self, "limit", checks.choice("limit", self.limit or usual, get_args(Limit)))
+        checks.choice("axes", self.axes, get_args(Axes))
         set_(self, "parts", checks.count("parts", self.parts, 1, 1000))
         if self.cone == "round" and self.stretch[0] != self.stretch[1] and len(self.cosines):
             raise checks.InputError("An elliptic cone cannot also depend on direction by cosines and sines.")
@@ -114,7 +117,7 @@ class Material(Saved):
         return cls(friction, **more)
 
     @classmethod
-    def anisotropic(cls, friction: ArrayLike, *, cone: str = "round", **more: Any) -> "Material":
+    def anisotropic(cls, friction: ArrayLike, *, cone: Cone = "round", **more: Any) -> "Material":
         """Coulomb's law with coefficients (mu_x, mu_y) along the axes: an ellipse or a box."""
         mu_x, mu_y = (checks.positive("friction", mu) for mu in checks.vector("friction", friction, 2))
         scale = float(np.sqrt(mu_x) * np.sqrt(mu_y))  # whose product might underflow

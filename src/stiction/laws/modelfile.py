@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,14 @@ from stiction.basics.files import path_of, sole_writer_of, write_whole
 from stiction.bodies.body import Body
 from stiction.laws.material import Material
 
+if TYPE_CHECKING:
+    from stiction.laws.impact import ImpactLaw
+    from stiction.laws.learned import AugmentedLaw, StatisticalLaw
+
+ShippedMaterial = Literal["dart", "elbow", "scales", "stribeck"]
+ShippedTossLaw = Literal["cube", "square"]
+ShippedLaw = Literal["box", "box-anisotropic", "box-nsgs", "foot", "link", "prism", "rectangle"]
+ShippedBaseline = Literal["box-pdd", "box-anisotropic-pdd", "box-nsgs-pdd", "link-pdd", "prism-pdd", "rectangle-pdd"]
 FORMAT, VERSION = "stiction-law", 1
 MAX_BYTES = 256 * 2**20  # of a model file
 _SHIPPED = Path(__file__).parents[1] / "models"
@@ -45,6 +53,16 @@ def to_be_written(out: str | Path) -> Iterator[Path]:
         yield path
 
 
+@overload
+def load(name: ShippedMaterial) -> Material: ...
+@overload
+def load(name: ShippedTossLaw) -> "ImpactLaw": ...
+@overload
+def load(name: ShippedLaw) -> "AugmentedLaw": ...
+@overload
+def load(name: ShippedBaseline) -> "StatisticalLaw": ...
+@overload
+def load(name: str | Path) -> Any: ...
 def load(name: str | Path) -> Any:
     """Load a shipped law or material by its name, such as "box", or one from a model file.
 

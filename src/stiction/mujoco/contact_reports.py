@@ -20,9 +20,11 @@ class UnknownKeyError(checks.InputError, KeyError):
 
 
 class Contacts(dict[Any, Any]):
-    """The contacts by the keys of `laws`."""
+    """The contacts by the keys of `laws`; the reversed key of a pair gives the impulses on the other of the two."""
 
     def __missing__(self, key: Any) -> Any:
+        if isinstance(key, tuple) and key[::-1] in self:
+            return self[key[::-1]].reversed()
         known = ", ".join(repr(name) for name in self)
         raise UnknownKeyError(f"laws has no key {key!r:.80}: its keys are {known:.300}.")
 
@@ -35,23 +37,20 @@ class BodyContact:
         self._number = number
         self._statistics = self._core.link_statistics[number]  # a view, which the steps change
 
-    def _get(self, name: str) -> Any:
-        return self._statistics[name]
-
     @property
     def mode(self) -> Mode:
         """NONE where it does not touch."""
-        return Mode(int(self._get("mode")))
+        return Mode(int(self._statistics["mode"]))
 
     @property
     def kind(self) -> Kind:
         """Of its patch; NONE where it does not touch."""
-        return Kind(int(self._get("kind")))
+        return Kind(int(self._statistics["kind"]))
 
     @property
     def impulse(self) -> NDArray[np.float64]:
         """About its centre of mass, world axes [N s, N m s], (6,)."""
-        return self._get("impulse").copy()
+        return self._statistics["impulse"].copy()
 
     @property
     def points(self) -> NDArray[np.float64]:
@@ -61,56 +60,64 @@ class BodyContact:
     @property
     def evaluations(self) -> int:
         """Evaluations of its law in the last step."""
-        return int(self._get("evaluations"))
+        return int(self._statistics["evaluations"])
 
     @property
-    def asked_at(self) -> NDArray[np.float64]:
+    def last_query(self) -> NDArray[np.float64]:
         """V1, the twist at which its law was last evaluated, (6,)."""
-        return self._get("last_query").copy()
+        return self._statistics["last_query"].copy()
 
     @property
     def steps(self) -> int:
         """Steps in contact."""
-        return int(self._get("steps"))
+        return int(self._statistics["steps"])
 
     @property
-    def asked(self) -> int:
+    def total_evaluations(self) -> int:
         """Evaluations of its law in all steps."""
-        return int(self._get("all_evaluations"))
+        return int(self._statistics["all_evaluations"])
 
     @property
     def unsolved(self) -> int:
         """Steps in which no mode was consistent, so that the sliding solution was taken."""
-        return int(self._get("unsolved"))
+        return int(self._statistics["unsolved"])
 
     @property
     def outside(self) -> int:
         """Steps whose last evaluation lay outside of the law's training range."""
-        return int(self._get("outside"))
+        return int(self._statistics["outside"])
 
     @property
     def uncovered(self) -> int:
         """Steps in which it touched something that its law does not cover."""
-        return int(self._get("uncovered"))
+        return int(self._statistics["uncovered"])
 
     def __repr__(self) -> str:
         return (
             f"BodyContact(mode={self.mode.name}, kind={self.kind.name}, impulse={np.round(self.impulse, 6).tolist()}, "
-            f"evaluations={self.evaluations}, steps={self.steps}, asked={self.asked}, unsolved={self.unsolved}, "
-            f"outside={self.outside}, uncovered={self.uncovered})"
+            f"evaluations={self.evaluations}, steps={self.steps}, total_evaluations={self.total_evaluations}, "
+            f"unsolved={self.unsolved}, outside={self.outside}, uncovered={self.uncovered})"
         )
 
 
 class PairContact:
     """The contacts of one key with a material.
 
-    body: the only body of the first of the pair; None where there are several
+    bodies: the only body of each of the pair; None where there are several
+    sign: 1 for the first of the pair in the core, -1 for the second
     """
 
-    def __init__(self, core: _core.Step, number: int, data: Any, body: int | None) -> None:
+    def __init__(
+        self, core: _core.Step, number: int, data: Any, bodies: tuple[int | None, int | None], sign: int = 1
+    ) -> None:
         self._core: Any = core
-        self._number, self._body = number, body
+        self._number, self._bodies, self._sign = number, bodies, sign
         self._data = data  # the core reads it, and does not keep it alive
+
+    def reversed(self) -> "PairContact":
+        """The same contacts with the second of the pair as the first."""
+        first, second = self._bodies
+        return PairContact(self._core, self._number, self._data, (second, first), -self._sign)
 
     def _statistics(self) -> tuple[Any, ...]:
         return self._core.pair_statistics(self._number)
@@ -133,8 +140,9 @@ class PairContact:
         Where the key names several bodies, it is the sum over them, about the world's origin.
         """
         _, _, force, moment, *_ = self._statistics()
-        centre = np.zeros(3) if self._body is None else self._core.centre(self._body)
-        return np.concatenate([force, moment - np.cross(centre, force)])
+        body = self._bodies[0]
+        centre = np.zeros(3) if body is None else self._core.centre(body)
+        return self._sign * np.concatenate([force, moment - np.cross(centre, force)])
 
     @property
     def points(self) -> NDArray[np.float64]:
@@ -144,12 +152,12 @@ class PairContact:
     @property
     def normals(self) -> NDArray[np.float64]:
         """Normals there, into the first of the pair, (k, 3)."""
-        return self._of_points(2)
+        return self._sign * self._of_points(2)
 
     @property
     def impulses(self) -> NDArray[np.float64]:
         """Impulses there, on the first of the pair, world axes [N s], (k, 3)."""
-        return self._of_points(3)
+        return self._sign * self._of_points(3)
 
     @property
     def slips(self) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.mujoco.mjcf import contact_geoms, mujoco
+from stiction.mujoco.pairs import collides_with
 
 _SAME = 1e-9  # how far normals and heights [m] may differ in one plane
 _PLANE, _BOX = int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_BOX)
@@ -157,14 +158,8 @@ class _Planes:
 
 
 def _may_touch(model: Any, body: int, geom: int) -> bool:
-    """Whether MuJoCo looks for contact of a body with a fixed geom: by its filter, or by a named pair."""
-    own, other = contact_geoms(model, body), int(model.geom_bodyid[geom])
-    signature = (min(body, other) << 16) + max(body, other)
-    if signature in model.exclude_signature:
-        return False
-    pairs = {frozenset(pair) for pair in zip(model.pair_geom1.tolist(), model.pair_geom2.tolist())}
-    kind, affinity = model.geom_contype, model.geom_conaffinity
-    return any(kind[g] & affinity[geom] or kind[geom] & affinity[g] or frozenset((g, geom)) in pairs for g in own)
+    """Whether MuJoCo looks for contact of a body with a fixed geom."""
+    return bool(collides_with(model, geom)[contact_geoms(model, body)].any())
 
 
 def _unit(vector: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ have without contact and their inverse inertia inside the system; it gets the co
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.laws.law import Law, as_law
 
-METHODS = ("modes", "powell")
+Method = Literal["modes", "powell"]
 TOLERANCE = 1e-3  # of the friction impulse, relative to the contact's impulses; a law's own error is not less
 
 
@@ -44,8 +44,8 @@ class Links:
     tolerance: of the friction impulse, relative, for "modes"
     """
 
-    def __init__(self, laws: Sequence[Law], *, method: str = "modes", tolerance: float = TOLERANCE) -> None:
-        self.method = checks.choice("method", method, METHODS)
+    def __init__(self, laws: Sequence[Law], *, method: Method = "modes", tolerance: float = TOLERANCE) -> None:
+        self.method = checks.choice("method", method, get_args(Method))
         self.tolerance = checks.positive("tolerance", tolerance)
         # Links that share a law are evaluated together, so they share its native form as well.
         different = {id(law): as_law(law) for law in laws}

@@ -27,6 +27,11 @@ class Side:
     rank: int
     bodies: tuple[int, ...]
 
+    @property
+    def only_body(self) -> int | None:
+        """Its body; None where there are several."""
+        return self.bodies[0] if len(self.bodies) == 1 else None
+
 
 def side_of(model: Any, name: Hashable, classes: Mapping[str, set[int]]) -> Side:
     """The geoms that one half of a key names. classes: geoms of each default class, where these are known"""
@@ -181,7 +186,7 @@ def warn_of_model(model: Any, pairs: Pairs, keys: Sequence[Hashable]) -> None:
     for key, (first, second) in zip(keys, pairs.sides):
         few, many = sorted((first.geoms, second.geoms), key=len)
         others = np.isin(np.arange(model.ngeom), list(many))
-        if not any((_collides_with(model, geom) & others).any() for geom in sorted(few)):
+        if not any((collides_with(model, geom) & others).any() for geom in sorted(few)):
             warnings.warn(
                 f"The law of {key!r} never acts: by contype, conaffinity, exclusions and the joints of the model, none "
                 "of its pairs of geoms can collide.",
@@ -231,7 +236,7 @@ def _loses_friction(model: Any, pairs: Pairs) -> int | None:
     return None
 
 
-def _collides_with(model: Any, geom: int) -> NDArray[np.bool_]:
+def collides_with(model: Any, geom: int) -> NDArray[np.bool_]:
     """Which geoms may touch this one, (ngeom,)."""
     found = _by_itself(model, geom)
     found[model.pair_geom2[model.pair_geom1 == geom]] = True

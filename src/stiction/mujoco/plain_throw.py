@@ -3,7 +3,7 @@
 MuJoCo's contacts are soft by design: a body at rest sinks in a little, and creeps on a slope.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,12 +20,11 @@ from stiction.simulation.motion import Motion, Setting, engine_setting, recorded
 class SoftContact(NamedTuple):
     """MuJoCo's settings of a contact, by default its own.
 
-    cone: "pyramidal" or "elliptic"
     settling_time: time constant of a contact [s]; MuJoCo takes at least twice the time step
     noslip: iterations of its solver against slip
     """
 
-    cone: str = "pyramidal"
+    cone: Literal["pyramidal", "elliptic"] = "pyramidal"
     settling_time: float = 0.02
     noslip: int = 0
 

@@ -16,7 +16,7 @@ from stiction.mujoco import body_fit, mjcf
 from stiction.mujoco.contact_reports import BodyContact, Contacts, PairContact
 from stiction.mujoco.engine import engine_of
 from stiction.mujoco.ground import Ground, find_ground, fixed_ground
-from stiction.mujoco.links import Links, solve_powell
+from stiction.mujoco.links import Links, Method, solve_powell
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import Pairs, pairs_of, warn_of_model
 
@@ -30,7 +30,7 @@ class Options:
 
     softness: float
     gap: float | None
-    method: str
+    method: Method
     tolerance: float
     fit: float
 
@@ -65,8 +65,10 @@ class Plan:
         )
         core.set_touch_sensors(_touch_sensors(model))
         sides = self.pairs.sides if self.pairs else ()
-        bodies = [first.bodies[0] if len(first.bodies) == 1 else None for first, _ in sides]
-        both: dict[Hashable, Any] = {key: PairContact(core, k, data, bodies[k]) for k, key in enumerate(materials)}
+        both: dict[Hashable, Any] = {
+            key: PairContact(core, k, data, (first.only_body, second.only_body))
+            for k, (key, (first, second)) in enumerate(zip(materials, sides))
+        }
         both |= {key: BodyContact(core, k) for k, key in enumerate(learned)}
         return core, Contacts((key, both[key]) for key in laws)
 

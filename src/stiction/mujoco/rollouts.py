@@ -1,17 +1,16 @@
 """Many motions of one MuJoCo model with laws, in threads: the counterpart of `mujoco.rollout`."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.mujoco import body_fit, mjcf
-from stiction.mujoco.links import TOLERANCE
+from stiction.mujoco import mjcf
 from stiction.mujoco.pairs import warn_of_unsolved
-from stiction.mujoco.simulation import Simulation, mujoco
+from stiction.mujoco.simulation import Simulation, SimulationOptions, mujoco
 
 _PHYSICS = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
 _CONTROL = int(mujoco.mjtState.mjSTATE_CTRL)
@@ -27,30 +26,16 @@ def rollout(
     control_spec: int = _CONTROL,
     nstep: int | None = None,
     initial_warmstart: ArrayLike | None = None,
-    state: NDArray[np.float64] | None = None,
-    sensordata: NDArray[np.float64] | None = None,
-    skip_checks: bool = False,
-    chunk_size: int | None = None,
-    persistent_pool: bool = False,
-    softness: float = 0.0,
-    gap: float | None = None,
-    method: str = "modes",
-    tolerance: float = TOLERANCE,
-    fit: float = body_fit.TOLERANCE,
+    **options: Unpack[SimulationOptions],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """States (nbatch, nstep, nstate) and sensors (nbatch, nstep, nsensordata) of open-loop motions with laws.
 
     As `mujoco.rollout.rollout`: initial_state is ([nbatch or 1], nstate) of mjSTATE_FULLPHYSICS, control is
     ([nbatch or 1], [nstep or 1], ncontrol) of `control_spec`, data is one MjData or one for each thread. A motion that
-    is not finite any more keeps its last state. laws, softness, gap, method, tolerance and fit are those of
-    `Simulation`. Results do not depend on the number of threads, which run without Python's lock except for laws
-    written in Python. skip_checks, chunk_size and persistent_pool are accepted and ignored: everything is checked, a
-    thread takes one motion after the other, and the threads end with the call.
+    is not finite any more keeps its last state. laws and options, such as softness, are those of `Simulation`.
+    Results do not depend on the number of threads, which run without Python's lock except for laws written in Python.
     """
-    workers = [
-        Simulation(model, one, laws=laws, softness=softness, gap=gap, method=method, tolerance=tolerance, fit=fit)
-        for one in _all_data(model, data)
-    ]
+    workers = [Simulation(model, one, laws=laws, **options) for one in _all_data(model, data)]
     model = workers[0].model
     size = mujoco.mj_stateSize(model, _PHYSICS)
     initial = _rows("initial_state", initial_state, (size,))
@@ -66,19 +51,10 @@ def rollout(
         warmstart = _rows("initial_warmstart", initial_warmstart, (model.nv,))
         initial_warmstart = _spread("initial_warmstart", warmstart, (count, model.nv))
     initial = _spread("initial_state", initial, (count, size))
-    state = _output("state", state, (count, steps, size))
-    sensordata = _output("sensordata", sensordata, (count, steps, int(model.nsensordata)))
+    state, sensordata = np.zeros((count, steps, size)), np.zeros((count, steps, int(model.nsensordata)))
     cores = [worker.core for worker in workers]
-    _core.run_motions(
-        cores,
-        initial,
-        initial_warmstart,
-        control,
-        state,
-        sensordata,
-        state_kind=_PHYSICS,
-        control_kind=control_spec,
-    )
+    arrays = initial, initial_warmstart, control, state, sensordata
+    _core.run_motions(cores, *arrays, state_kind=_PHYSICS, control_kind=control_spec)
     unsolved, contact_steps = sum(core.points_unsolved for core in cores), sum(core.contact_steps for core in cores)
     warn_of_unsolved(unsolved, contact_steps, "of these motions", stacklevel=2)
     return state, sensordata
@@ -119,16 +95,3 @@ def _steps(given: int | None, in_control: int) -> int:
     if in_control == 1:
         return checks.count("nstep", given, 0)
     raise checks.InputError(f"nstep is {given}, but control has {in_control} steps.")
-
-
-def _output(name: str, given: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    if given is None:
-        return np.zeros(shape)
-    if not (
-        isinstance(given, np.ndarray)
-        and given.shape == shape
-        and given.dtype == np.float64
-        and given.flags.c_contiguous
-    ):
-        raise checks.InputError(f"{name} must be a whole array of float64 of shape {shape}.")
-    return given

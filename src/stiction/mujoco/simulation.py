@@ -9,7 +9,7 @@ from collections.abc import Hashable, Mapping
 from numbers import Real
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from stiction.laws.law import Law, as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.mujoco import body_fit, mjcf
-from stiction.mujoco.links import TOLERANCE
+from stiction.mujoco.links import TOLERANCE, Method
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
@@ -38,6 +38,16 @@ _REFUSALS = {
 }
 
 
+class SimulationOptions(TypedDict, total=False):
+    """The options of `Simulation`, which explains them, for functions that pass them on."""
+
+    softness: float
+    gap: float | None
+    method: Method
+    tolerance: float
+    fit: float
+
+
 class Simulation:
     """A MuJoCo simulation in which chosen contacts follow laws.
 
@@ -46,7 +56,7 @@ class Simulation:
         "geom:NAME", "material:NAME" and "class:NAME" distinguish them. A value is
         - a Material, or a number (Coulomb's coefficient): contacts are MuJoCo's own points, between geoms of any kind,
           and all of them are solved at once and exactly. The most specific key that fits a pair wins, of equals the
-          first. Directions of slip are those of the first of the pair over the second.
+          first. A pair may be given in either order; directions of slip are those of its first over its second.
         - a law learned for that body, or the name or path of one: it stands on the ground by Algorithm 2. The ground is
           every plane that is fixed to the world, at any angle and height, and every face of a box that is. A body that
           touches two of them at once stands by its law on the more level one (of two equally level ones, on the one
@@ -79,7 +89,7 @@ class Simulation:
         laws: Mapping[Any, Any],
         softness: float = 0.0,
         gap: float | None = None,
-        method: str = "modes",
+        method: Method = "modes",
         tolerance: float = TOLERANCE,
         fit: float = body_fit.TOLERANCE,
     ) -> None:
@@ -98,7 +108,6 @@ class Simulation:
         core, contacts = plan.start(model, data, laws)
         self.core: Any = core  # its arrays have no types
         self.contacts: dict[Any, Any] = contacts
-        self.names = tuple(laws)
         self.steps = 0
         self._learned = divided(laws)[1]
         self._body_of = {key: model.body(one.body).name or one.body for key, one in zip(self._learned, plan.fits)}
@@ -109,7 +118,7 @@ class Simulation:
         self._free = Lock()  # held while a step is taken
 
     def __repr__(self) -> str:
-        laws = ", ".join(map(repr, self.names[:3])) + (", ..." if len(self.names) > 3 else "")
+        laws = ", ".join(map(repr, list(self._laws)[:3])) + (", ..." if len(self._laws) > 3 else "")
         return f"Simulation(laws for {laws}; {self.steps} steps of {self._model.opt.timestep:g} s)"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -267,10 +276,6 @@ class Simulation:
         self.core.memory = numbers[size:].reshape(-1, _REMEMBERED)
         mujoco.mj_setState(self.model, self.data, np.ascontiguousarray(numbers[:size]), _STATE)
 
-    def patch(self, key: Any) -> NDArray[np.float64]:
-        """Contact points of a key of `laws` in the last step, world axes [m], (k, 3); none where it did not touch."""
-        return self.contacts[key].points
-
 
 def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
     """The laws and materials of all keys; one object that is given twice stays one."""
@@ -280,6 +285,9 @@ def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
         )
     if not laws:
         raise checks.InputError("laws must name at least one body, got none.")
+    for key in laws:
+        if isinstance(key, tuple) and key != key[::-1] and key[::-1] in laws:
+            raise checks.InputError(f"laws has the pair {checks.shown(key)} in both orders: give one of them.")
     adapted = {id(value): _law(value) for value in laws.values()}
     return {key: adapted[id(value)] for key, value in laws.items()}
 

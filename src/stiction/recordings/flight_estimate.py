@@ -84,7 +84,7 @@ class _Linearised:
         return np.sqrt(np.maximum(np.diag(spread), self.variance * np.diag(self.inverse)))
 
 
-def inertia_told(tosses: Tosses, body: Body) -> Shape:
+def significant_inertia(tosses: Tosses, body: Body) -> Shape:
     """The well-determined part of `inertia_estimate`: both ratios and significant products of inertia, or nothing."""
     if body.planar or len(tosses) <= len(RATIOS) + len(PRODUCTS):
         return {}
@@ -142,7 +142,7 @@ def held_frames(tosses: Tosses, body: Body) -> NDArray[np.int64]:
 
     At most 8, so that at least 5 frames of flight remain; dropping one must reduce the sum of squares by 60 variances.
     """
-    shape = {name: value for name, (value, _) in inertia_told(tosses, body).items()}
+    shape = {name: value for name, (value, _) in significant_inertia(tosses, body).items()}
     inertia = shaped(body.inertia, shape)
     values, errors = flight_estimate(tosses, inertia)
     width = float(np.ptp(body.vertices, axis=0).max())

@@ -14,7 +14,6 @@ from stiction.bodies.state import Mode, State
 from stiction.bodies.trajectory import Trajectory
 
 MAX_START_DEPTH = 0.05  # penetration allowed at the start, relative to the body's diameter
-_MAX_ROTATION = 0.3  # [rad] per step: above it the gyroscopic torque may add energy
 
 
 class Motion(NamedTuple):
@@ -114,9 +113,9 @@ def check_finite(timestep: float, position: NDArray, quaternion: NDArray, veloci
 
 def _why_lost(timestep: float, velocity: NDArray, spin: NDArray) -> str:
     """The likely cause of a motion that is not finite after these velocities and spins (steps, 3)."""
-    speeds, spins = _lengths(velocity), _lengths(spin)
+    speeds, spins = np.hypot.reduce(velocity, axis=-1), np.hypot.reduce(spin, axis=-1)  # whose squares may overflow
     first, last = spins[0], spins[-1]
-    too_fast = spins * timestep > _MAX_ROTATION
+    too_fast = spins * timestep > 0.3  # [rad] per step: above it the gyroscopic torque may add energy
     fastest = (speeds[: int(np.argmax(too_fast)) + 1] if too_fast[-1] else speeds).max()
     steps = f"steps of {timestep:g} s are too long for the gyroscopic torque"
     if too_fast[0]:
@@ -127,13 +126,6 @@ def _why_lost(timestep: float, velocity: NDArray, spin: NDArray) -> str:
             "shorten them or throw it slower"
         )
     return f"its speed of {fastest:.3g} m/s is too high to be simulated; throw it slower"
-
-
-def _lengths(vectors: NDArray) -> NDArray[np.float64]:
-    """Lengths of vectors (n, 3), scaled so that their squares do not overflow."""
-    largest = np.maximum(np.abs(vectors).max(axis=-1), np.finfo(np.float64).tiny)
-    with np.errstate(over="ignore"):
-        return largest * np.linalg.norm(vectors / largest[:, np.newaxis], axis=-1)
 
 
 def to_motion(body: Body, state: State) -> Motion:

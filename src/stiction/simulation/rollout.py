@@ -12,7 +12,7 @@ from stiction.basics import checks
 from stiction.basics.environment import check_memory
 from stiction.bodies.state import State
 from stiction.bodies.trajectory import Trajectory
-from stiction.laws.law import Law, as_law, checked_gravity, checked_substeps, checked_timestep
+from stiction.laws.law import Law, LawLike, as_law, checked_gravity, checked_substeps, checked_timestep
 from stiction.simulation.motion import Motion, Setting, check_finite, check_start, shaped, to_motion
 
 MAX_STEPS = 2**31 - 1  # of one call
@@ -20,7 +20,7 @@ _BODIES_PER_UPDATE = 2048  # of the progress bar, per thread
 
 
 def rollout(
-    law: Any,
+    law: LawLike | str | Path,
     state: State,
     steps: int = 800,
     *,
@@ -66,7 +66,7 @@ def rollout(
         _check_memory(samples * int(np.prod(start.batch_shape)), steps, every, progress)
         start = _repeated(start, samples)
         law = law.drawn(int(np.prod(start.batch_shape)), checks.count("seed", seed, 0))
-    threads = _processors() if threads is None else checks.count("threads", threads, 1, 1024)
+    threads = processors() if threads is None else checks.count("threads", threads, 1, 1024)
     motion = to_motion(law.body, start.reshape(int(np.prod(start.batch_shape))))
     _check_memory(len(motion.position), steps, every, progress)
     run = _simulate(law, setting, motion, steps, every, threads if law.is_native else 1, progress)
@@ -110,7 +110,7 @@ def _simulate(
     return Trajectory(*arrays, timestep=every * setting.timestep)
 
 
-def law_of(law: Any) -> Law:
+def law_of(law: LawLike | str | Path) -> Law:
     """`law` as a checked Law, loaded if it is the name or path of a model file."""
     if isinstance(law, str | Path):
         from stiction.laws.modelfile import load  # which imports all types of laws
@@ -144,7 +144,7 @@ def _repeated(state: State, samples: int) -> State:
     return State(*(np.broadcast_to(part, (*shape, part.shape[-1])) for part in parts))
 
 
-def _processors() -> int:
+def processors() -> int:
     """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -163,7 +163,7 @@ class Stepper:
 
     def __init__(
         self,
-        law: Any,
+        law: LawLike | str | Path,
         state: State,
         *,
         timestep: float | None = None,

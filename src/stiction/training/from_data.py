@@ -73,9 +73,8 @@ def train_from(folder: str | Path, out: str | Path, settings: TrainSettings | No
 
 def _train(data: Any, out: Path | None, settings: TrainSettings, progress: bool) -> LearnedLaw:
     """As `train`; the caller has locked `out`."""
-    from stiction.training.checkpoint import Checkpoint  # these need torch, which help and imports do not wait for
     from stiction.training.examples import TrainingData, read_instances
-    from stiction.training.training import train_law
+    from stiction.training.training import Checkpoint, train_law  # torch is slow to import
 
     data, settings = _only(data), _checked(settings)
     instances = read_instances(data, settings.most, settings.seed)
@@ -125,9 +124,9 @@ def _checked(given: TrainSettings) -> TrainSettings:
 
 
 def _material(material: Material | str | Path, law: str) -> Material:
-    """The material that is meant, which only an augmented law can have."""
+    """The material itself, from a name or path too; only an augmented law can have one."""
     if law != "augmented":
-        raise checks.InputError(f"A material is the guess of an augmented law, and of no {law} one.")
+        raise checks.InputError(f"Only an augmented law can correct a material, got the law {law}.")
     found = material if isinstance(material, Material) else load(material)
     if not isinstance(found, Material):
         raise checks.InputError(f"The guess must be a material, got {checks.shown(found)}.")
@@ -141,7 +140,7 @@ def _described(material: Material) -> dict[str, Any]:
 
 
 def _only(data: Any) -> DataSet:
-    """The one data set that is meant."""
+    """The only data set, opened."""
     if isinstance(data, list | tuple):
         if len(data) != 1:
             raise checks.InputError(f"Networks are trained on one data set, got {len(data)}.")

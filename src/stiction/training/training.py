@@ -1,25 +1,74 @@
-"""Training of a law from contact instances: inputs first, then the approximators of each kind of patch."""
+"""Training of a law from contact instances: inputs first, then the approximators of each kind of patch.
 
+Finished approximators are kept in a checkpoint on disk, from which a killed training continues.
+"""
+
+import hashlib
+import json
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from stiction.basics import checks
+from stiction.basics.files import whole_file
 from stiction.basics.splits import held_out
 from stiction.bodies.state import Mode
-from stiction.laws.approximators import Approximator, Network
+from stiction.laws.approximators import Approximator, Network, from_arrays
 from stiction.laws.inputs import Inputs
 from stiction.laws.learned import HIDDEN, KINDS, AugmentedLaw, StatisticalLaw, part_name
 from stiction.training import fitters
-from stiction.training.checkpoint import Checkpoint
 from stiction.training.choose_inputs import Progress, find_inputs
 from stiction.training.examples import Examples, TrainingData, usable
 from stiction.training.settings import FitOptions, TrainSettings
 
 MIN_INSTANCES = 200  # with fewer examples, no approximator is trained
 LAWS: dict[str, type[AugmentedLaw] | type[StatisticalLaw]] = {"augmented": AugmentedLaw, "statistical": StatisticalLaw}
+
+
+class Checkpoint:
+    """Finished approximators of one training, by name.
+
+    path: file beside the model file that will be written
+    training: everything that decides the result; a file of another training is ignored and overwritten
+    """
+
+    def __init__(self, path: Path, training: dict[str, Any]) -> None:
+        self._path = path
+        self._key = hashlib.sha256(json.dumps(training, sort_keys=True).encode()).hexdigest()
+        self._arrays = self._read()
+
+    def _read(self) -> dict[str, np.ndarray]:
+        try:
+            with safe_open(self._path, framework="numpy") as file:
+                if (file.metadata() or {}).get("training") != self._key:
+                    return {}
+                return {key: file.get_tensor(key) for key in file.keys()}
+        except (OSError, SafetensorError, ValueError):  # missing, or cut off
+            return {}
+
+    def get(self, name: str) -> Approximator | None:
+        """The approximator `name`, if it was finished."""
+        arrays = {key.removeprefix(f"{name}."): a for key, a in self._arrays.items() if key.startswith(f"{name}.")}
+        return from_arrays(arrays) if arrays else None
+
+    def put(self, name: str, approximator: Approximator) -> None:
+        """Store a finished approximator."""
+        self._arrays |= {f"{name}.{key}": np.ascontiguousarray(a) for key, a in approximator.arrays().items()}
+        with whole_file(self._path) as temporary:
+            save_file(self._arrays, temporary, {"training": self._key})
+
+    def __len__(self) -> int:
+        """Number of finished approximators."""
+        return len({key.rpartition(".")[0] for key in self._arrays})
+
+    def remove(self) -> None:
+        """Delete the file: the training is finished."""
+        self._path.unlink(missing_ok=True)
 
 
 def train_law(

@@ -5,12 +5,11 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import trimesh
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull, QhullError
+from scipy.spatial import QhullError
 
 from stiction.mujoco import mjcf
-
-_MAX_CORNERS = 120  # of a mesh's hull: finer ones look the same and make pages large
 
 
 @dataclass(frozen=True)
@@ -41,22 +40,18 @@ def pieces_of(model: Any) -> list[Piece]:
 def convex_piece(body: int, points: NDArray[np.float64]) -> Piece | None:
     """The hull of points of a body; None if they are coplanar."""
     try:
-        hull = ConvexHull(points)
+        hull = trimesh.convex.convex_hull(points)
     except QhullError:
         return None
-    vertices, triangles = hull.points[hull.vertices], np.searchsorted(hull.vertices, hull.simplices)
-    a, b, c = (vertices[triangles[:, k]] for k in range(3))
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0
-    triangles[inward] = triangles[inward][:, ::-1]  # counter-clockwise seen from outside
-    return Piece(body, vertices, triangles)
+    return Piece(body, np.array(hull.vertices), np.array(hull.faces))
 
 
-def _thinned(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """At most _MAX_CORNERS extreme points, each farthest in some direction."""
-    if len(points) <= _MAX_CORNERS:
+def _thinned(points: NDArray[np.float64], most: int = 120) -> NDArray[np.float64]:
+    """Extreme points, each farthest in some direction; more than `most` look the same and make pages large."""
+    if len(points) <= most:
         return points
-    k = np.arange(_MAX_CORNERS) + 0.5  # a spiral over the sphere, evenly spread
-    height, angle = 1 - 2 * k / _MAX_CORNERS, np.pi * (1 + np.sqrt(5)) * k
+    k = np.arange(most) + 0.5  # a spiral over the sphere, evenly spread
+    height, angle = 1 - 2 * k / most, np.pi * (1 + np.sqrt(5)) * k
     wide = np.sqrt(1 - height**2)
     directions = np.stack([wide * np.cos(angle), wide * np.sin(angle), height], axis=1)
     return points[np.unique((points @ directions.T).argmax(axis=0))]

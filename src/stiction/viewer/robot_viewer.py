@@ -72,12 +72,12 @@ class Live:
     def touching(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Contact points of our laws in the last step (k, 3) [m] and their modes (k,)."""
         points, modes = [np.zeros((0, 3))], [np.zeros(0, np.int64)]
-        for key, contact in self.sim.contacts.items():
+        for contact in self.sim.contacts.values():
             if hasattr(contact, "slips"):  # a material, whose points have modes
                 points.append(contact.points)
                 modes.append(np.where(contact.slips, int(Mode.DYNAMIC), int(Mode.STATIC)))
             elif contact.mode != Mode.NONE:
-                points.append(self.sim.patch(key))
+                points.append(contact.points)
                 modes.append(np.full(len(points[-1]), int(contact.mode)))
         return np.concatenate(points), np.concatenate(modes)
 

@@ -13,7 +13,7 @@ from stiction._core import TOUCH
 from stiction.basics import colours
 from stiction.basics.colours import Colour
 from stiction.bodies.body import Body
-from stiction.bodies.faces import faces_of
+from stiction.bodies.faces import faces_of, ring
 from stiction.bodies.trajectory import Trajectory
 
 FRAME = 0.01  # [s] between two recorded frames
@@ -28,7 +28,7 @@ class Solid:
     """
 
     vertices: NDArray[np.float64]
-    faces: list[NDArray[np.int32]]
+    faces: list[list[int]]
 
     @classmethod
     def of(cls, body: Body) -> "Solid":
@@ -38,7 +38,7 @@ class Solid:
             half = np.array([0.0, 0.1 * body.diameter, 0.0])
             vertices = np.concatenate([vertices - half, vertices + half])
             faces = faces_of(vertices)
-        return cls(vertices, [np.array(face, dtype=np.int32) for face in faces])
+        return cls(vertices, faces)
 
     @cached_property
     def triangles(self) -> NDArray[np.int64]:
@@ -48,8 +48,7 @@ class Solid:
     @cached_property
     def edges(self) -> NDArray[np.float64]:
         """Ends of all edges, body frame [m], shape (E, 2, 3)."""
-        pairs = {(min(a, b), max(a, b)) for face in self.faces for a, b in zip(face, np.roll(face, -1))}
-        return self.vertices[np.array(sorted(pairs))]
+        return self.vertices[np.array(sorted({edge for face in self.faces for edge in ring(face)}))]
 
     def placed(self, position, quaternion) -> NDArray[np.float64]:
         """The vertices in world axes [m], shape (V, 3)."""

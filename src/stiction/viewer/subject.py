@@ -106,7 +106,6 @@ COLOURS: dict[str, Colour] = {
     RECORDED: colours.TRUTH,
     SAMPLES: colours.SERIES[5],
 }
-N_SAMPLES = 12
 
 
 @dataclass(frozen=True)
@@ -171,8 +170,7 @@ def _runs(subject: Subject, name: str, start: State, duration: float, toss: int 
     if name == BASELINE:
         return [subject.throw(start, duration, law=subject.baseline)]
     if name == SAMPLES:
-        drawn = subject.throw(start, duration, samples=N_SAMPLES, seed=seed)
-        return [drawn[k] for k in range(N_SAMPLES)]
+        return list(subject.throw(start, duration, samples=12, seed=seed))
     if name == RECORDED and subject.recordings is not None and toss is not None:
         tosses = subject.recordings.tosses
         motion = recorded_motion(tosses.tosses[toss], tosses.timestep)

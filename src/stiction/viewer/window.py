@@ -41,7 +41,6 @@ def set_ground(scene: viser.SceneApi, extent: float, *, path: str = "/ground") -
 
 SPEEDS = {"1x": 1.0, "0.5x": 0.5, "0.25x": 0.25, "0.1x": 0.1}
 WORLD = "/world"  # parent frame of the scene: moved against a body, it makes the camera follow it
-_MAX_PORT = 65535
 
 
 def free_port(host: str, port: int) -> int:
@@ -49,10 +48,11 @@ def free_port(host: str, port: int) -> int:
 
     viser itself would wait forever for a foreign host, or for a port above the highest.
     """
-    checks.count("port", port, 0, _MAX_PORT)
+    highest = 65535
+    checks.count("port", port, 0, highest)
     if not host:  # which would mean all addresses of this machine
         raise checks.InputError("host must be an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all, got ''.")
-    last = min(port + 999, _MAX_PORT) if port else 0
+    last = min(port + 999, highest) if port else 0
     for number in range(port, last + 1):
         try:
             _try_to_listen(host, number)

@@ -1,8 +1,9 @@
 """The style of all plots of the page: colours of the runs, no fixed width; the page sets fonts and backgrounds."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 
 from stiction.basics import colours
@@ -40,6 +41,21 @@ def run_colours(names: Iterable[str]) -> dict[str, str]:
     """The colour of each run of a plot by its name, as in replays."""
     names = list(names)
     return dict(zip(names, map(colours.as_hex, colours.of_runs(names))))
+
+
+def against_throws(title: str, series: Mapping[str, tuple[list, list, dict[str, Any]]], *, lowest: int) -> go.Figure:
+    """A plot of errors against the number of training throws, both logarithmic.
+
+    series: numbers of throws, errors [%] and the style of the line, by name; lowest: power of ten of the smallest error
+    """
+    plot = figure(title, "training throws", "error [%]")
+    for name, (throws, errors, line) in series.items():
+        plot.add_scatter(x=throws, y=errors, mode="lines+markers", name=name, line={"width": 2, **line})
+    numbers = [number for throws, _, _ in series.values() for number in throws]
+    plot.update_xaxes(**log_axis(0, 3))
+    plot.update_yaxes(**log_axis(lowest, 2))
+    plot.update_layout(xaxis_range=[np.log10(min(numbers)) - 0.1, np.log10(max(numbers)) + 0.1])
+    return plot
 
 
 def log_axis(low: int, high: int, every: int = 1) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from stiction.basics.progress import status
 from stiction_studies.page.section import Section, Table
 
 SCALES = ("quick", "usual", "full")
+_PACKAGES = ("numpy", "scipy", "torch", "scikit-learn", "mujoco-core", "pybullet", "dartpy")
+_PACKAGES += ("gymnasium", "dm_control", "robosuite")  # whose versions are recorded
 
 
 class Study:
@@ -50,14 +52,11 @@ class Study:
         data = "" if self.data is None else f" --data {self.data}"
         return f"stiction reproduce {self.by}{flag}{data}{seed} --out {self.out}"
 
-    def finish(
-        self, section: Section, content: dict[str, Any], rows: Mapping[str, NDArray | list], *packages: str
-    ) -> None:
+    def finish(self, section: Section, content: dict[str, Any], rows: list[dict[str, Any]]) -> None:
         """Print the tables, write results.json, rows.parquet and tables.md, and publish the section.
 
         content: figures for results.json
-        rows: columns of equal length for rows.parquet
-        packages: those whose versions are recorded
+        rows: parts of rows.parquet, see `joined`
         """
         from stiction_studies.page.page import publish
 
@@ -68,11 +67,11 @@ class Study:
             "command": self.command,
             "commit": commit(),
             "parameters": {"scale": self.scale, "seed": self.seed},
-            "versions": versions("numpy", *packages),
+            "versions": versions(*_PACKAGES),
             "duration_s": duration,
         }
         files.write_json(self.folder / "results.json", head | content)
-        write_rows(self.folder / "rows.parquet", rows)
+        _write_rows(self.folder / "rows.parquet", joined(rows))
         files.write_whole(self.folder / "tables.md", markdown(section.tables).encode())
         print_tables(section.tables)
         with status("Writing the page"):
@@ -81,7 +80,7 @@ class Study:
         print(f"\n{duration} s; wrote {wrote}, {page}")
 
 
-def write_rows(path: Path, columns: Mapping[str, NDArray | list]) -> None:
+def _write_rows(path: Path, columns: Mapping[str, NDArray]) -> None:
     """Write columns of equal length as a Parquet file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -152,3 +151,13 @@ def number(value: float) -> str:
 def percent(share: float) -> str:
     """A share in percent, with three significant digits."""
     return f"{number(100 * share)} %"
+
+
+def bootstrap_interval(
+    values: NDArray[np.float64], seed: int, statistic: Callable[..., NDArray[np.float64]] = np.mean
+) -> tuple[float, float]:
+    """95 % interval of the mean of `values` (n,), or of another statistic: percentiles over seeded resamples."""
+    rng = np.random.default_rng(seed)
+    found = statistic(values[rng.integers(len(values), size=(2000, len(values)))], axis=1)
+    low, high = np.percentile(found, (2.5, 97.5))
+    return float(low), float(high)

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 
 _pinned = [0, 0]  # [ns] that this thread has run, and waited to run, while it was kept on one core
@@ -48,20 +49,8 @@ def _run_and_wait() -> tuple[int, int]:
 
 def _quietest(cores: set[int]) -> int:
     """Return the core that has idled most during a short wait."""
-    before = _idle_times()
-    time.sleep(0.1)
-    after = _idle_times()
-    return max(sorted(cores), key=lambda core: after.get(core, 0) - before.get(core, 0))
-
-
-def _idle_times() -> dict[int, int]:
-    """Return the idle time of each core in ticks; empty where the system does not report it."""
-    try:
-        with open("/proc/stat", encoding="ascii") as file:
-            rows = [line.split() for line in file if line.startswith("cpu") and line[3].isdigit()]
-    except OSError:
-        return {}
-    return {int(row[0][3:]): int(row[4]) for row in rows}
+    busy = psutil.cpu_percent(0.1, percpu=True)
+    return min(sorted(cores), key=lambda core: busy[core] if core < len(busy) else 100.0)
 
 
 @contextmanager
@@ -96,7 +85,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def least_time(work: Callable[[], object], repeats: int = 5) -> float:
-    """Return the least time of so many calls [s], after a warm-up."""
+    """Return the least time of `repeats` calls [s], after a warm-up."""
     return min(timed(work) for _ in range(repeats + 1))
 
 

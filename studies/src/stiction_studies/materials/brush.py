@@ -126,7 +126,7 @@ class _Problem:
 
     inverse: M^-1, (m, 6, 6); v1: (m, 6); there: which corners exist, (m, K)
     normal: J_i, (m, K, 6); tangent: J_b of the bristles, (m, K, B, 2, 6)
-    give: normal Delassus operator of a corner, normal velocity per unit impulse [m/s / (N s)], (m, K)
+    delassus: normal Delassus operator of a corner, normal velocity per unit impulse [m/s / (N s)], (m, K)
     v, n: the twist after the step (m, 6), the normal impulses (m, K)
     share: slip over its regularised length, an unknown of its own, (m, K, B, 2)
     """
@@ -150,7 +150,7 @@ class _Problem:
         tangent[..., 1, 5] = x[..., np.newaxis] + bristles[:, 0]
         self.inverse, self.v1 = np.array(contacts.inverse_inertia), contacts.record.velocity.copy()
         self.there, self.normal, self.tangent = there, normal, tangent
-        self.give = np.einsum("mki,mij,mkj->mk", normal, self.inverse, normal)
+        self.delassus = np.einsum("mki,mij,mkj->mk", normal, self.inverse, normal)
         self.v, self.n, self.share = self.v1.copy(), np.zeros(there.shape), np.zeros(tangent.shape[:-1])
 
     def solve(self) -> NDArray[np.bool_]:
@@ -192,7 +192,7 @@ class _Problem:
 
     def _equations(self, rows: NDArray, speed: float) -> tuple[NDArray, NDArray, NDArray, NDArray]:
         """Residuals (k, 6 + K) and their derivatives by (v, n), slip of the bristles and its regularised length."""
-        v, n, give = self.v[rows], self.n[rows], self.give[rows]
+        v, n, delassus = self.v[rows], self.n[rows], self.delassus[rows]
         normal, inverse = self.normal[rows], self.inverse[rows]
         pull, stiffness, slip, length = self._bristles(rows, v, speed)
         load = np.maximum(n, 0.0)
@@ -204,13 +204,13 @@ class _Problem:
         jacobian[:, :6, :6] = np.eye(6) + inverse @ np.einsum("ki,kiab->kab", load, stiffness)
         slopes = np.where((n > 0)[..., np.newaxis], corners, normal)
         jacobian[:, :6, 6:] = -np.einsum("kab,kib->kai", inverse, slopes)
-        compliance = 1e-7 * give  # makes the loads of a surface's corners unique
+        compliance = 1e-7 * delassus  # makes the loads of a surface's corners unique
         gap_speed = np.einsum("kij,kj->ki", normal, v) + compliance * n
-        closed = (give * n > gap_speed) & self.there[rows]
-        residual_n = np.where(closed, gap_speed, give * n)
+        closed = (delassus * n > gap_speed) & self.there[rows]
+        residual_n = np.where(closed, gap_speed, delassus * n)
         jacobian[:, 6:, :6] = np.where(closed[..., np.newaxis], normal, 0.0)
         corner = np.arange(6, size)
-        jacobian[:, corner, corner] = np.where(closed, compliance, give)
+        jacobian[:, corner, corner] = np.where(closed, compliance, delassus)
         return np.concatenate([residual_v, residual_n], axis=1), jacobian, slip, length
 
     def _bristles(self, rows: NDArray, v: NDArray, speed: float) -> tuple[NDArray, NDArray, NDArray, NDArray]:

@@ -18,7 +18,7 @@ from stiction.evaluation.single_steps import Fresh, friction_error
 from stiction.fit.train_material import train_material
 from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
 from stiction.laws.law import GRAVITY
-from stiction.laws.material import Material
+from stiction.laws.material import Cone, Material
 from stiction.laws.modelfile import load
 from stiction.training.examples import contacts_of, read_instances
 from stiction.training.from_data import train
@@ -186,7 +186,7 @@ def best_coulomb(data: DataSet, seed: int) -> tuple[CoulombLaw, dict[str, Any]]:
         parts = [instances] * 3
     everything, fitting, testing = (Fresh(contacts_of(data.body, part, data.setting), part) for part in parts)
 
-    def law(mu: tuple[float, float], cone: str) -> CoulombLaw:
+    def law(mu: tuple[float, float], cone: Cone) -> CoulombLaw:
         return CoulombLaw(data.body, mu, cone=cone, softness=0.0, timestep=data.plan.timestep)
 
     candidates = []

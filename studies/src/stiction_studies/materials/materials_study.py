@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from stiction.fit.report import plot_material
@@ -77,9 +76,8 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     plots = [_efficiency_plot(found["efficiency"])] if found["efficiency"] else []
     section = Section(study.name, "Materials", text, study.command, tables, plots, pictures=pictures)
     rows = [row for name, part in found.items() for row in flat_rows(name, part)]
-    columns = {key: [row[key] for row in rows] for key in rows[0]}
     content: dict[str, Any] = {"size": asdict(size), **found}
-    study.finish(section, content, columns, "torch", "scikit-learn", "scipy", "dartpy")
+    study.finish(section, content, rows)
 
 
 def _pictures(lab: Lab) -> list[Picture]:
@@ -216,7 +214,7 @@ def _structure_table(rows: Rows) -> Table:
         "Held-out residual: error of friction in throws outside the training data. A material warns where it is large "
         "and more than noise explains: then the truth is not, or not only, friction at points."
     )
-    return Table("What the materials say of themselves", columns, cells, note)
+    return Table("Structure and held-out error of each material", columns, cells, note)
 
 
 def _transfer_table(rows: Rows) -> Table:
@@ -276,20 +274,12 @@ def flat_rows(part: str, rows: Sequence[dict[str, Any]]) -> Rows:
 
 def _efficiency_plot(rows: Rows) -> Plot:
     """Error of whole throws against the number of training throws."""
-    figure = figures.figure("How much data: error of the final position", "training throws", "mean error [%]")
-    titles = list(dict.fromkeys(row["title"] for row in rows))
-    for title, colour in zip(titles, figures.SERIES):
+    series = {}
+    for title, colour in zip(dict.fromkeys(row["title"] for row in rows), figures.SERIES):
         for law, dash in {MATERIAL: "solid", COULOMB: "dot", AUGMENTED: "dash"}.items():
-            selected = [row for row in rows if (row["title"], row["name"]) == (title, law) and "mean" in row["throws"]]
-            if selected:
-                figure.add_scatter(
-                    x=[row["learned_from"] for row in selected],
-                    y=[100 * row["throws"]["mean"] for row in selected],
-                    mode="lines+markers",
-                    name=f"{title}: {law}",
-                    line={"color": colour, "dash": dash, "width": 2},
-                )
-    figure.update_xaxes(**figures.log_axis(0, 3))
-    figure.update_yaxes(**figures.log_axis(-5, 2))
-    figure.update_layout(xaxis_range=[0.7, np.log10(max(row["learned_from"] for row in rows)) + 0.1])
+            some = [row for row in rows if (row["title"], row["name"]) == (title, law) and "mean" in row["throws"]]
+            if some:
+                x, y = [row["learned_from"] for row in some], [100 * row["throws"]["mean"] for row in some]
+                series[f"{title}: {law}"] = x, y, {"color": colour, "dash": dash}
+    figure = figures.against_throws("How much data: mean error of the final position", series, lowest=-5)
     return Plot(figure, "Solid: material. Dotted: Coulomb's law. Dashed: the paper's networks.")

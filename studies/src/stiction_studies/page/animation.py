@@ -1,4 +1,4 @@
-"""Replays and scenes as animations in WebP or GIF files: a panel for each run, all seen by the same camera.
+"""Replays as animations in WebP files: a panel for each run, all seen by the same camera.
 
 Where a scene has a ground truth, its outline is drawn over all other runs.
 """
@@ -18,16 +18,14 @@ from scipy.ndimage import binary_dilation, gaussian_filter1d
 from stiction.basics import checks, colours, files
 from stiction.basics.colours import Colour
 from stiction.bodies.rotations import rotation_matrices
-from stiction.viewer.pieces import Piece
 from stiction_studies.page import raycast
 from stiction_studies.page.camera import Array, Camera, camera_axes
 from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.poster import GREY
 from stiction_studies.page.raycast import Hull
-from stiction_studies.page.replay import ReplayStage, SceneStage
-from stiction_studies.page.section import Replay, read_replay
+from stiction_studies.page.replay import Stage
+from stiction_studies.page.section import read_replay
 
-FORMATS = (".webp", ".gif")
 WIDTH, GAP, BOTTOM = 800, 2, 28  # of a picture, between panels, below the panels for the time [px]
 FPS = 25
 _RAYS = 2  # along each side of a pixel
@@ -61,12 +59,12 @@ class Film:
     """A scene as a sequence of pictures: the time that each shows, the poses of all pieces, and the camera."""
 
     def __init__(self, scene: Scene) -> None:
-        stage = SceneStage.of(scene)
+        stage = Stage.of(scene)
         self.scene, self.names = scene, list(stage.runs)
         self._toward, self._runs = stage.toward, list(stage.runs.values())
         self._hulls = [Hull.of(piece) for piece in scene.pieces]
         interval = self._runs[0].interval
-        self._last = round(stage.duration / stage.interval)  # frame of the longest run
+        self._last = round(stage.duration / interval)  # frame of the longest run
         speed = shown_speed(interval * self._last)
         self._step = speed / FPS / interval  # frames of the runs, from picture to picture
         self.speed = speed * scene.speed  # relative to real time
@@ -188,31 +186,22 @@ def between(run: Motion, frame: float) -> tuple[NDArray[np.float64], NDArray[np.
     return position, turn / np.linalg.norm(turn, axis=1, keepdims=True)
 
 
-def write(shown: Replay | Scene, path: Path) -> Path:
-    """Write an animation, WebP or GIF by the suffix of `path`, and return `path`. The bytes are deterministic."""
-    if path.suffix not in FORMATS:
-        raise checks.InputError(f"An animation must be named {' or '.join(FORMATS)}, got {path.name!r}.")
+def write(shown: Scene, path: Path) -> Path:
+    """Write an animation as a WebP file and return `path`. The bytes are deterministic."""
+    if path.suffix != ".webp":
+        raise checks.InputError(f"An animation must be named .webp, got {path.name!r}.")
     pictures = [Image.fromarray(frame) for frame in frames(shown)]
-    if path.suffix == ".gif":
-        content = _encoded(_with_one_palette(pictures), "GIF")
-    else:
-        content = b""
-        for quality in (70, 55, 40):  # percent: the first with which the file is small enough for a repository
-            content = _encoded(pictures, "WEBP", quality)
-            if len(content) <= 1_200_000:
-                break
-    files.write_whole(path, content)
+    durations = [round(1000 / FPS)] * (len(pictures) - 1) + [1400]  # [ms]: it repeats after a pause
+    for quality in (70, 55, 40):  # percent: the first with which the file is small enough for a repository
+        content = io.BytesIO()
+        pictures[0].save(
+            content, "WEBP", save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=quality,
+            method=4,
+        )  # fmt: skip
+        files.write_whole(path, content.getvalue())
+        if content.tell() <= 1_200_000:
+            break
     return path
-
-
-def _encoded(pictures: list[Image.Image], kind: str, quality: int = 0) -> bytes:
-    """All pictures in one file that repeats after a pause of 1.4 s; the quality is for WebP."""
-    durations = [round(1000 / FPS)] * (len(pictures) - 1) + [1400]
-    content = io.BytesIO()
-    pictures[0].save(
-        content, kind, save_all=True, append_images=pictures[1:], duration=durations, loop=0, quality=quality, method=4
-    )
-    return content.getvalue()
 
 
 def animate_kept(folder: Path) -> list[Path]:
@@ -221,29 +210,15 @@ def animate_kept(folder: Path) -> list[Path]:
     for path in sorted(folder.glob("replay-*.npz")):
         shown = read_replay(path)
         name = re.sub("[^a-z0-9]+", "-", shown.title.lower()).strip("-")
-        found.append(write(shown, folder / f"{name}{FORMATS[0]}"))
+        found.append(write(shown, folder / f"{name}.webp"))
     return found
 
 
-def frames(shown: Replay | Scene) -> Iterator[NDArray[np.uint8]]:
+def frames(shown: Scene) -> Iterator[NDArray[np.uint8]]:
     """The pictures of an animation, each of shape (height, width, 3)."""
-    film = Film(as_scene(shown))
+    film = Film(shown)
     for number in range(film.count):
         yield picture(film, number)
-
-
-def as_scene(shown: Replay | Scene) -> Scene:
-    """A replay as a scene of one body; its first run is the truth."""
-    if isinstance(shown, Scene):
-        return shown
-    stage = ReplayStage.of(shown)
-    piece = Piece(0, stage.solid.vertices, stage.solid.triangles)
-    runs = {
-        name: Motion(run.position[:, np.newaxis], run.quaternion[:, np.newaxis], run.timestep)
-        for name, run in stage.runs.items()
-    }
-    x, y = stage.toward[:2].tolist()
-    return Scene(shown.title, [piece], runs, shown.caption, (x, y), truth=next(iter(runs)))
 
 
 def picture(film: Film, number: int) -> NDArray[np.uint8]:
@@ -328,13 +303,3 @@ def _font(draw: ImageDraw.ImageDraw, text: str, width: int) -> ImageFont.FreeTyp
     while size > 9 and draw.textlength(text, font=ImageFont.load_default(size)) > width:
         size -= 1
     return ImageFont.load_default(size)
-
-
-def _with_one_palette(pictures: list[Image.Image]) -> list[Image.Image]:
-    """The pictures with one palette for all, as GIF needs it, without dithering, which would flicker."""
-    some = pictures[:: max(1, len(pictures) // 8)]
-    sheet = Image.new("RGB", (some[0].width, some[0].height * len(some)))
-    for k, one in enumerate(some):
-        sheet.paste(one, (0, k * one.height))
-    palette = sheet.quantize(128, method=Image.Quantize.MEDIANCUT)
-    return [one.quantize(palette=palette, dither=Image.Dither.NONE) for one in pictures]

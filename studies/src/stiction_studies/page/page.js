@@ -20,7 +20,7 @@ const unpack = (id) => unpacked[id] ??= (async () => {
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  // What a figure does not say itself comes from the page.
+  // The layout of a figure, completed by the style of the page.
   const dressed = (figure, narrow) => {
     const axis = { gridcolor: style("--line"), linecolor: style("--line"), zerolinecolor: style("--line"), automargin: true };
     const round = "polar" in figure.layout || figure.data.some((trace) => /polar/.test(trace.type));

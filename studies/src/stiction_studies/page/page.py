@@ -18,7 +18,7 @@ from stiction.basics.environment import versions
 from stiction.bodies.state import Mode
 from stiction_studies.catalogue import ORDER
 from stiction_studies.page.motions_shown import Scene
-from stiction_studies.page.section import Plot, Replay, Section, Table, replay_arrays
+from stiction_studies.page.section import Plot, Section, Table, replay_arrays
 
 _FORMAT = 1
 _HERE = Path(__file__).parent
@@ -113,25 +113,13 @@ def _plot(plot: Plot) -> dict[str, Any]:
     return {"figure": {"data": figure["data"], "layout": figure["layout"]}, "caption": plot.caption}
 
 
-def _replay(shown: Replay | Scene) -> dict[str, Any]:
+def _replay(shown: Scene) -> dict[str, Any]:
     """Poster, recording, legend and contact modes of a replay; durations as they are shown [s]."""
-    from stiction_studies.page.replay import ReplayStage, SceneStage
+    from stiction_studies.page.replay import Stage
 
-    if isinstance(shown, Scene):
-        if not shown.runs or not shown.pieces:
-            raise checks.InputError(f"The scene {shown.title!r} needs runs and pieces to draw.")
-        stage = SceneStage.of(shown)
-        extra = {"outlined": False, "speed": shown.speed}
-    else:
-        for name, run in shown.runs.items():
-            if run.mode.ndim != 1:
-                raise checks.InputError(
-                    f"A replay shows one throw, got a batch of shape {run.mode.shape[:-1]} for {name!r}: take run[i]."
-                )
-        if not shown.runs:
-            raise checks.InputError(f"The replay {shown.title!r} has no runs.")
-        stage = ReplayStage.of(shown)
-        extra = {"outlined": len(shown.runs) > 1}
+    if not shown.runs or not shown.pieces:
+        raise checks.InputError(f"The scene {shown.title!r} needs runs and pieces to draw.")
+    stage = Stage.of(shown)
     unit = 0.001  # [s] of the strips that show contact modes over time
     run_colours = map(colours.as_hex, colours.of_runs(shown.runs))
     return {
@@ -144,7 +132,8 @@ def _replay(shown: Replay | Scene) -> dict[str, Any]:
         "poster": stage.poster(),
         "recording": base64.b64encode(stage.record()).decode(),
         "strips": stage.strips(unit),
-        **extra,
+        "outlined": stage.outlined is not None and len(shown.runs) > 1,
+        "speed": shown.speed,
     }
 
 

@@ -1,8 +1,8 @@
 "use strict";
-// A replay is a poster until it is started; then viser's player shows it, one at a time. Times are as shown [s]; what is
-// told of them is multiplied by the replay's speed. Space plays and pauses, arrow keys go frame by frame.
+// A replay is a poster until it is started; then viser's player shows it, one at a time. Times are those of the player [s]; the
+// text beside the slider multiplies them by the speed of the replay. Space plays and pauses, arrow keys go frame by frame.
 (() => {
-  const PAUSE = 0.8; // [s] at the end, before it begins anew
+  const PAUSE = 0.8; // [s] at the end, before it starts again
   const part = (replay, name) => replay.querySelector(`.${name}`);
   const number = (replay, name) => Number(replay.dataset[name]);
   const running = new Map(); // replay -> { frame, time, playing }
@@ -33,11 +33,11 @@
     state.time = Math.max(0, time);
     const shown = Math.min(state.time, duration);
     typeTime(state.frame, shown);
-    const told = `${(shown * number(replay, "speed")).toFixed(2)} s`;
+    const label = `${(shown * number(replay, "speed")).toFixed(2)} s`;
     replay.dataset.time = shown;
     part(replay, "seek").value = shown;
-    part(replay, "seek").setAttribute("aria-valuetext", told);
-    part(replay, "now").textContent = told;
+    part(replay, "seek").setAttribute("aria-valuetext", label);
+    part(replay, "now").textContent = label;
     moveHead(replay, shown / duration);
   };
 

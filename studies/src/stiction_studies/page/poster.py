@@ -6,8 +6,8 @@ from scipy.spatial import ConvexHull
 
 from stiction.basics import colours
 from stiction.basics.colours import Colour
+from stiction.bodies.faces import faces_of
 from stiction.viewer.pieces import Piece
-from stiction.viewer.solids import Solid
 from stiction_studies.page.camera import FIELD_OF_VIEW, Camera, Sight, camera_axes
 
 GREY: Colour = (196, 202, 211)
@@ -36,10 +36,33 @@ class Poster:
         data = "".join(self.path(np.array(line)) for line in lines)
         return f'<path d="{data}" fill="none" stroke="#d5dae2"/>'
 
-    def solid(self, solid: Solid, corners: NDArray, color: Colour, opacity: float) -> str:
-        """The visible faces of a convex body, shaded by their direction."""
+    def trail(self, points: NDArray[np.float64], color: Colour) -> str:
+        """The path through points (n, 3)."""
+        return f'<path d="{self.path(points)}" fill="none" stroke="{colours.as_hex(color)}" stroke-width="2"/>'
+
+    def pieces(self, pieces: list[Piece], position: NDArray, turn: NDArray, color: Colour, opacity: float) -> str:
+        """All pieces, farthest first: the faces of a single one, of several their outlines."""
+        found = []
+        for piece in pieces:
+            corners = piece.vertices @ turn[piece.body].T + position[piece.body]
+            shown = GREY if piece.plain else color
+            path = self._faces(piece, corners, shown) if len(pieces) == 1 else self._outline(corners, shown)
+            # By the farthest corner: a slab that supports bodies extends behind them.
+            found.append((-float(np.linalg.norm(corners - self.eye, axis=1).max()), path))
+        paths = "".join(path for _, path in sorted(found))
+        width = 1 if len(pieces) == 1 else 0.7
+        style = f'stroke="#1e242e" stroke-width="{width}" stroke-linejoin="round"'
+        return f'<g opacity="{opacity:.2f}" {style}>{paths}</g>'
+
+    def _outline(self, corners: NDArray, color: Colour) -> str:
+        """The hull of the projected corners of a convex piece."""
+        hull = corners[ConvexHull(self._camera.pixels(corners)).vertices]
+        return f'<path d="{self.path(hull, close=True)}" fill="{colours.as_hex(color)}"/>'
+
+    def _faces(self, piece: Piece, corners: NDArray, color: Colour) -> str:
+        """The visible faces of a convex piece, shaded by their direction."""
         parts = []
-        for face in solid.faces:
+        for face in faces_of(piece.vertices):
             loop = corners[face]
             normal = np.cross(loop[1] - loop[0], loop[2] - loop[0])
             normal /= np.linalg.norm(normal)
@@ -47,20 +70,7 @@ class Poster:
                 shade = 0.82 + 0.3 * float(normal @ [0.3, 0.2, 0.93])
                 fill = colours.as_hex(tuple(int(min(255, c * shade)) for c in color))  # type: ignore[arg-type]
                 parts.append(f'<path d="{self.path(loop, close=True)}" fill="{fill}"/>')
-        return f'<g opacity="{opacity:.2f}" stroke="#1e242e" stroke-linejoin="round">{"".join(parts)}</g>'
-
-    def outlines(self, pieces: list[Piece], position: NDArray, turn: NDArray, color: Colour, opacity: float) -> str:
-        """Outlines of all pieces, farthest first: of a convex piece, the hull of its projected corners."""
-        found = []
-        for piece in pieces:
-            corners = piece.vertices @ turn[piece.body].T + position[piece.body]
-            outline = self.path(corners[ConvexHull(self._camera.pixels(corners)).vertices], close=True)
-            fill = f' fill="{colours.as_hex(GREY if piece.plain else color)}"'
-            # By the farthest corner: a slab that supports bodies extends behind them.
-            found.append((-float(np.linalg.norm(corners - self.eye, axis=1).max()), f'<path d="{outline}"{fill}/>'))
-        paths = "".join(path for _, path in sorted(found))
-        style = 'stroke="#1e242e" stroke-width="0.7" stroke-linejoin="round"'
-        return f'<g opacity="{opacity:.2f}" {style}>{paths}</g>'
+        return "".join(parts)
 
     def svg(self, parts: list[str]) -> str:
         """The whole picture of these parts, farthest first."""

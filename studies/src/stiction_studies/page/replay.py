@@ -1,11 +1,8 @@
 """Replays on the page: runs side by side, recorded as a viser scene that plays without a server, and an SVG poster that
-is shown before.
-
-A Replay is one body in several runs; a Scene is a robot, or any number of bodies, in several runs.
-"""
+is shown before."""
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,138 +13,34 @@ import viser
 from numpy.typing import NDArray
 
 from stiction.basics import colours
+from stiction.basics.colours import Colour
+from stiction.bodies.faces import faces_of
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Mode
-from stiction.bodies.trajectory import Trajectory
 from stiction.viewer.pieces import Piece, meshes
-from stiction.viewer.solids import FRAME, Actor, Edges, Patch, Solid, finite_part
+from stiction.viewer.solids import FRAME, Patch, Solid
 from stiction.viewer.window import set_ground, set_light
 from stiction_studies.page.camera import FIELD_OF_VIEW, Sight
 from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.poster import GREY, Poster
-from stiction_studies.page.section import Replay
-
-
-def _offsets(count: int, lane: float, across: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Offsets (count, 3) of runs in lanes side by side, centred on the origin [m]."""
-    return np.outer(lane * (np.arange(count) - (count - 1) / 2), across)
 
 
 @dataclass(frozen=True)
-class ReplayStage:
-    """Arrangement and camera direction of a replay.
+class Stage:
+    """Arrangement and camera direction of a scene.
 
     runs: by name, all finite
     offset: of each run on the ground [m], shape (runs, 3)
     toward: horizontal direction from the scene to the camera, shape (3,)
     """
 
-    solid: Solid
-    runs: dict[str, Trajectory]
-    offset: NDArray[np.float64]
-    toward: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, replay: Replay) -> "ReplayStage":
-        """Lanes side by side across the direction of travel, the first run on the left, moving toward the camera."""
-        runs = {name: finite_part(run) for name, run in replay.runs.items()}
-        path = np.concatenate([run.position for run in runs.values()])
-        if replay.body.planar:  # one behind the other: each moves along x, and its plane should face the camera
-            across, toward, lane = np.array([0.0, 1.0]), np.array([0.3, -1.0]), 2.0 * replay.body.diameter
-        else:
-            travel = path[len(next(iter(runs.values())).position) - 1, :2] - path[0, :2]
-            length = np.linalg.norm(travel)
-            ahead = travel / length if length > 0.1 * replay.body.diameter else np.array([1.0, 0.0])
-            across = np.array([-ahead[1], ahead[0]])
-            toward = ahead + 0.4 * across
-            lane = np.ptp(path[:, :2] @ across) + 1.2 * replay.body.diameter
-        offset = _offsets(len(runs), lane, np.append(across, 0.0))
-        return cls(Solid.of(replay.body), runs, offset, np.append(toward, 0.0) / np.linalg.norm(toward))
-
-    @cached_property
-    def sight(self) -> Sight:
-        """Positions of the bodies in all lanes, and the camera."""
-        path = np.concatenate([run.position + shift for run, shift in zip(self.runs.values(), self.offset)])
-        return Sight(path, float(np.linalg.norm(self.solid.vertices, axis=1).max()), self.toward)
-
-    @property
-    def duration(self) -> float:
-        """Duration of the longest run [s]."""
-        return max(run.steps * run.timestep for run in self.runs.values())
-
-    @property
-    def interval(self) -> float:
-        """Time between two recorded frames [s]: whole time steps of the first run."""
-        timestep = next(iter(self.runs.values())).timestep
-        return timestep * max(1, round(FRAME / timestep))
-
-    def strips(self, unit: float) -> list[dict[str, Any]]:
-        """Contact modes over time: name and spans of each run whose contacts are known; `unit` of time [s]."""
-        return [
-            {"name": name, "spans": mode_spans(run.mode, run.timestep / unit)}
-            for name, run in self.runs.items()
-            if run.kind.any()
-        ]
-
-    def record(self) -> bytes:
-        """The replay as a viser recording, which viser's client plays."""
-        with quiet_server() as server:
-            set_scene(server, self.sight)
-            lanes = [_Lane(server.scene, self, i) for i in range(len(self.runs))]
-            for lane in lanes:
-                lane.show(0.0)
-            return recorded(server, [lane.show for lane in lanes], self.duration, self.interval)
-
-    def poster(self) -> str:
-        """An SVG of all runs: their paths, and the bodies at five times, the last one opaque; farthest first."""
-        view, shapes, last = Poster(self.sight), [], 4
-        for run, shift, color in zip(self.runs.values(), self.offset, colours.of_runs(self.runs)):
-            trail = view.path(run.position[::10] + shift)
-            stroke = f'stroke="{colours.as_hex(color)}" stroke-width="2"'
-            shapes.append((np.inf, f'<path d="{trail}" fill="none" {stroke}/>'))
-            for pose, step in enumerate(_spread_steps(run, last + 1)):
-                corners = self.solid.placed(run.position[step] + shift, run.quaternion[step])
-                opacity = 1.0 if pose == last else 0.14 + 0.08 * pose
-                # The last pose comes in front, since it is the one to compare.
-                depth = float(np.linalg.norm(corners.mean(axis=0) - view.eye)) + (100.0 if pose < last else 0.0)
-                shapes.append((depth, view.solid(self.solid, corners, color, opacity)))
-        return view.svg([view.ground(), *(text for _, text in sorted(shapes, key=lambda shape: -shape[0]))])
-
-
-class _Lane:
-    """One run: its body as a solid, and the edges of the ground truth's body."""
-
-    def __init__(self, scene: viser.SceneApi, stage: ReplayStage, number: int) -> None:
-        self._run, self._truth = list(stage.runs.values())[number], next(iter(stage.runs.values()))
-        path, shift, color = f"/{number}", stage.offset[number], colours.of_runs(stage.runs)[number]
-        self._actor = Actor(scene, path, stage.solid, color=color, offset=shift)
-        self._actor.trail(self._run)
-        self._edges = Edges(scene, f"{path}/truth", stage.solid, offset=shift)
-        above = self._run.position[0] + shift + [0.0, 0.0, 1.2 * stage.sight.reach]
-        scene.add_label(f"{path}/name", list(stage.runs)[number], position=above, anchor="bottom-center")
-
-    def show(self, time: float) -> None:
-        """Draw run and truth at this time [s]; their time steps may differ."""
-        self._actor.show(self._run, round(time / self._run.timestep))
-        self._edges.show(self._truth, round(time / self._truth.timestep))
-
-
-@dataclass(frozen=True)
-class SceneStage:
-    """Arrangement and camera direction of a scene; fields as in ReplayStage.
-
-    names: of the bodies whose contact modes are shown
-    """
-
-    pieces: list[Piece]
+    scene: Scene
     runs: dict[str, Motion]
     offset: NDArray[np.float64]
     toward: NDArray[np.float64]
-    ground: bool
-    names: Mapping[int, str]
 
     @classmethod
-    def of(cls, scene: Scene) -> "SceneStage":
+    def of(cls, scene: Scene) -> "Stage":
         """Lanes side by side, the first run on the left: along y, if seen from x, which most robots face.
 
         Runs that move far to the side, and hardly away from the camera, stand one behind the other instead, the first
@@ -156,26 +49,36 @@ class SceneStage:
         runs = {name: _finite_motion(run) for name, run in scene.runs.items()}
         path = np.concatenate([_moving(run).reshape(-1, 3) for run in runs.values()])
         toward = np.array([*scene.seen_from, 0.0]) / np.hypot(*scene.seen_from)
-        across = np.array([-toward[1], toward[0], 0.0])  # to the right in the picture
-        across = np.where(np.abs(across) < np.abs(across).max(), 0.0, np.sign(across))
-        behind = np.where(across == 0, -np.sign([*toward[:2], 0.0]), 0.0)
         reach = _reach(scene.pieces)
-        oblique = np.abs(toward[:2]).min() > 0.2  # else the first run would hide the others
-        if oblique and np.ptp(path @ across) > 2 * (np.ptp(path @ behind) + reach):  # as a chain that swings in a plane
-            across = behind
-        offset = _offsets(len(runs), np.ptp(path @ across) + 2 * reach, across)
-        return cls(scene.pieces, runs, offset, toward, scene.ground, scene.names)
+        if scene.row is not None:
+            across = np.array([*scene.row, 0.0])
+        else:
+            across = np.array([-toward[1], toward[0], 0.0])  # to the right in the picture
+            across = np.where(np.abs(across) < np.abs(across).max(), 0.0, np.sign(across))
+            behind = np.where(across == 0, -np.sign([*toward[:2], 0.0]), 0.0)
+            oblique = np.abs(toward[:2]).min() > 0.2  # else the first run would hide the others
+            if oblique and np.ptp(path @ across) > 2 * (np.ptp(path @ behind) + reach):  # a chain swings in a plane
+                across = behind
+        lane = np.ptp(path @ across) + 2 * reach
+        offset = np.outer(lane * (np.arange(len(runs)) - (len(runs) - 1) / 2), across)  # centred on the origin
+        return cls(scene, runs, offset, toward)
 
     @cached_property
     def sight(self) -> Sight:
         """Positions of the bodies in all lanes, and the camera."""
         path = [(_moving(run) + shift).reshape(-1, 3) for run, shift in zip(self.runs.values(), self.offset)]
-        return Sight(np.concatenate(path), _reach(self.pieces), self.toward)
+        return Sight(np.concatenate(path), _reach(self.scene.pieces), self.toward)
+
+    @property
+    def outlined(self) -> Motion | None:
+        """The run whose outline is drawn in all lanes: the ground truth of a single body; else None."""
+        return self.runs.get(self.scene.truth) if len(self.scene.pieces) == 1 else None
 
     @property
     def interval(self) -> float:
         """Time between two recorded frames, as they are shown [s]."""
-        return min(run.interval for run in self.runs.values())
+        shortest = min(run.interval for run in self.runs.values())
+        return shortest * max(1, round(FRAME / shortest))
 
     @property
     def duration(self) -> float:
@@ -184,70 +87,114 @@ class SceneStage:
 
     def strips(self, unit: float) -> list[dict[str, Any]]:
         """Contact modes over time: name and spans of each named body of each run; `unit` of time, as shown [s]."""
-        several = sum(run.mode is not None for run in self.runs.values()) > 1
+        modes = {name: run.mode for name, run in self.runs.items() if run.mode is not None}
         return [
             {
-                "name": f"{name}, {body}" if several else body,
-                "spans": mode_spans(run.mode[:-1, number], run.interval / unit),
+                "name": _strip_name(name, body, len(modes)),
+                "spans": mode_spans(mode[:-1, k], self.runs[name].interval / unit),
             }
-            for name, run in self.runs.items()
-            if run.mode is not None
-            for number, body in self.names.items()
+            for name, mode in modes.items()
+            for k, body in self.scene.names.items()
         ]
 
     def record(self) -> bytes:
         """The scene as a viser recording, which viser's client plays."""
         with quiet_server() as server:
-            set_scene(server, self.sight, ground=self.ground)
-            robots = [_Robot(server.scene, self, number) for number in range(len(self.runs))]
-            return recorded(server, [robot.show for robot in robots], self.duration, self.interval)
+            set_scene(server, self.sight, ground=self.scene.ground)
+            lanes = [_Lane(server.scene, self, number) for number in range(len(self.runs))]
+            return recorded(server, [lane.show for lane in lanes], self.duration, self.interval)
 
     def poster(self) -> str:
-        """An SVG of all runs: each robot at its end, and faintly at its start."""
-        view = Poster(self.sight)
-        parts = [view.ground()] if self.ground else []
+        """An SVG of all runs at their end and faintly at their start, with trails also in between."""
+        view, trails, shapes = Poster(self.sight), [], []
         for run, shift, color in zip(self.runs.values(), self.offset, colours.of_runs(self.runs)):
-            for frame, opacity in ((0, 0.25), (-1, 1.0)):
-                turn = rotation_matrices(np.ascontiguousarray(run.quaternion[frame]))
-                parts.append(view.outlines(self.pieces, run.position[frame] + shift, turn, color, opacity))
-        return view.svg(parts)
+            frames, faint = [0, len(run.position) - 1], [0.25]
+            if self.scene.trails:
+                frames, faint = _spread_frames(run, 5), [0.14, 0.22, 0.3, 0.38]
+                trails.append(view.trail(run.position[::10, 0] + shift, color))
+            for frame, opacity in zip(frames, [*faint, 1.0]):
+                position, turn = run.position[frame] + shift, rotation_matrices(np.array(run.quaternion[frame]))
+                depth = float(np.linalg.norm(position.mean(axis=0) - view.eye))
+                drawn = view.pieces(self.scene.pieces, position, turn, color, opacity)
+                shapes.append((opacity == 1.0, -depth, drawn))  # the last poses in front, to be compared
+        ground = [view.ground()] if self.scene.ground else []
+        return view.svg([*ground, *trails, *(drawn for _, _, drawn in sorted(shapes))])
 
 
-class _Robot:
-    """One run: a mesh for each body, and patches on the ground where its contact modes are known."""
+class _Lane:
+    """One run: a mesh for each body, its trail, the outline of the truth, and patches where contact modes are known."""
 
-    def __init__(self, scene: viser.SceneApi, stage: SceneStage, number: int) -> None:
+    def __init__(self, scene: viser.SceneApi, stage: Stage, number: int) -> None:
         name, self._run = list(stage.runs.items())[number]
         self._offset, color = stage.offset[number], colours.of_runs(stage.runs)[number]
-        self._bodies, self._patches = {}, {}
-        plain = {piece.body: piece.plain for piece in reversed(stage.pieces)}
-        for body, (vertices, triangles) in meshes(stage.pieces).items():
-            position, quaternion = self._run.position[0, body] + self._offset, self._run.quaternion[0, body]
+        self._bodies, self._patches, self._truth, self._edges = {}, {}, stage.outlined, None
+        pieces = stage.scene.pieces
+        plain = {piece.body: piece.plain for piece in reversed(pieces)}
+        for body, (vertices, triangles) in meshes(pieces).items():
+            position, quaternion = self._pose(self._run, 0, body)
             self._bodies[body] = scene.add_mesh_simple(
                 f"/{number}/{body}", vertices, triangles, color=GREY if plain[body] else color, flat_shading=True,
                 receive_shadow=False, position=position, wxyz=quaternion,
             )  # fmt: skip
-            if self._run.mode is not None and body in stage.names:
+            if self._run.mode is not None and body in stage.scene.names:
                 solid = Solid(vertices, list(triangles))
                 self._patches[body] = Patch(scene, f"/{number}/{body}-patch", solid, offset=self._offset)
+            if stage.scene.trails:
+                every = max(1, round(FRAME / self._run.interval))
+                path = self._run.position[::every, body] + self._offset
+                _add_lines(scene, f"/{number}/{body}-trail", np.stack([path[:-1], path[1:]], axis=1), color, 2.0)
+        if self._truth is not None:
+            corners = pieces[0].vertices
+            solid = Solid(corners, [np.array(face) for face in faces_of(corners)])
+            self._edges = _add_lines(scene, f"/{number}/truth", solid.edges, colours.INK, 1.5)
         above = stage.sight.path[:, 2].max() + 1.2 * stage.sight.reach
         start = _moving(self._run)[0].mean(axis=0) + self._offset
         scene.add_label(f"/{number}/name", name, position=(start[0], start[1], above), anchor="bottom-center")
+        self.show(0.0)
 
     def show(self, time: float) -> None:
-        """Draw the robot at this time, as it is shown [s]."""
+        """Draw the run at this time, as it is shown [s]."""
         run = self._run
         frame = min(round(time / run.interval), len(run.position) - 1)
         for body, patch in self._patches.items():
-            mode = int(run.mode[frame, body]) if run.mode is not None else 0
-            patch.show(mode, run.position[frame, body], run.quaternion[frame, body])
-        moved = 1e-4  # [m]; a pose that has changed by less is not recorded, which keeps the page small
+            mode, at = _shown_contact(run, frame, body)
+            patch.show(mode, run.position[at, body], run.quaternion[at, body])
         for body, handle in self._bodies.items():
-            position, quaternion = run.position[frame, body] + self._offset, run.quaternion[frame, body]
-            if np.abs(position - handle.position).max() > moved:
-                handle.position = position
-            if np.abs(quaternion - handle.wxyz).max() > moved:
-                handle.wxyz = quaternion
+            _move(handle, *self._pose(run, frame, body))
+        if self._truth is not None:
+            _move(self._edges, *self._pose(self._truth, round(time / self._truth.interval), 0))
+
+    def _pose(self, run: Motion, frame: int, body: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Position in this lane and quaternion of a body of a run; after its end, those of its last frame."""
+        frame = min(frame, len(run.position) - 1)
+        return run.position[frame, body] + self._offset, run.quaternion[frame, body]
+
+
+def _add_lines(scene: viser.SceneApi, path: str, ends: NDArray[np.float64], color: Colour, thickness: float) -> Any:
+    return scene.add_line_segments(path, ends, color, thickness=thickness, thickness_units="screen")
+
+
+def _move(handle: Any, position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> None:
+    """Set the pose of a shape, unless it has hardly changed, which keeps the page small."""
+    if np.abs(position - handle.position).max() > 1e-4:  # [m]
+        handle.position = position
+    if np.abs(quaternion - handle.wxyz).max() > 1e-4:
+        handle.wxyz = quaternion
+
+
+def _shown_contact(run: Motion, frame: int, body: int) -> tuple[int, int]:
+    """The contact mode that is drawn, and its frame: the last within 0.03 s, since most impacts last one step."""
+    first = max(0, frame - round(0.03 / run.interval))
+    mode = np.zeros(frame + 1 - first) if run.mode is None else run.mode[first : frame + 1, body]
+    touching = np.flatnonzero(mode)
+    return (int(mode[touching[-1]]), first + int(touching[-1])) if len(touching) else (0, frame)
+
+
+def _strip_name(run: str, body: str, n_runs: int) -> str:
+    """Name of a strip of contact modes, of which there are `n_runs` runs."""
+    if not body:
+        return run
+    return f"{run}, {body}" if n_runs > 1 else body
 
 
 def _reach(pieces: list[Piece]) -> float:
@@ -283,10 +230,10 @@ def mode_spans(mode: NDArray[np.int8], timestep: float) -> list[tuple[float, flo
     ]
 
 
-def _spread_steps(run: Trajectory, count: int) -> list[int]:
-    """Steps at equal distances along the path, rotation included."""
-    moved = np.linalg.norm(np.diff(run.position, axis=0), axis=1)
-    turned = 0.1 * np.linalg.norm(np.diff(run.quaternion, axis=0), axis=1)
+def _spread_frames(run: Motion, count: int) -> list[int]:
+    """Frames at equal distances along the path of the first body, rotation included."""
+    moved = np.linalg.norm(np.diff(run.position[:, 0], axis=0), axis=1)
+    turned = 0.1 * np.linalg.norm(np.diff(run.quaternion[:, 0], axis=0), axis=1)
     way = np.concatenate([[0.0], np.cumsum(moved + turned)])
     return np.searchsorted(way, np.linspace(0.0, way[-1], count)).tolist()
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from stiction.basics import checks
 from stiction.basics.files import read_arrays
-from stiction.bodies.body import Body
-from stiction.bodies.trajectory import Trajectory
 from stiction.viewer.pieces import Piece
 from stiction_studies.page.motions_shown import Motion, Scene
 
@@ -45,19 +43,6 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Replay:
-    """Motions of one body from the same start, shown side by side.
-
-    runs: one throw each, by the name that is shown, such as "DART", "stiction", "PDD"
-    """
-
-    title: str
-    body: Body
-    runs: dict[str, Trajectory]
-    caption: str = ""
-
-
-@dataclass(frozen=True)
 class Section:
     """A study's section of the page.
 
@@ -72,57 +57,40 @@ class Section:
     command: str
     tables: list[Table] = field(default_factory=list)
     plots: list[Plot] = field(default_factory=list)
-    replays: Sequence[Replay | Scene] = ()
+    replays: Sequence[Scene] = ()
     pictures: list[Picture] = field(default_factory=list)
 
 
-# Replays and scenes as arrays in a file, from which animations are made later.
-
-_HEAD = {Replay: ("title", "caption"), Scene: ("title", "caption", "seen_from", "ground", "truth", "speed", "names")}
+# Replays as arrays in a file, from which animations are made later.
 
 
-def replay_arrays(shown: Replay | Scene) -> dict[str, Any]:
+def replay_arrays(shown: Scene) -> dict[str, Any]:
     """The runs as arrays named after run and field, pieces as arrays named after index and field, the rest as JSON."""
-    head = {name: getattr(shown, name) for name in _HEAD[type(shown)]} | {"runs": list(shown.runs)}
     arrays = {
         f"{name}.{key}": np.asarray(value)
         for name, run in shown.runs.items()
         for key, value in vars(run).items()
         if value is not None
     }
-    if isinstance(shown, Scene):
-        head["pieces"] = [{"body": piece.body, "plain": piece.plain} for piece in shown.pieces]
-        for k, piece in enumerate(shown.pieces):
-            arrays |= {f"pieces.{k}.vertices": piece.vertices, f"pieces.{k}.triangles": piece.triangles}
-    else:
-        arrays["body"] = np.array(json.dumps(shown.body.to_dict()))
+    for k, piece in enumerate(shown.pieces):
+        arrays |= {f"pieces.{k}.vertices": piece.vertices, f"pieces.{k}.triangles": piece.triangles}
+    pieces = [{"body": piece.body, "plain": piece.plain} for piece in shown.pieces]
+    head = vars(shown) | {"runs": list(shown.runs), "pieces": pieces}
     return {"head": np.array(json.dumps(head)), **arrays}
 
 
-def read_replay(path: Path) -> Replay | Scene:
+def read_replay(path: Path) -> Scene:
     """Read a file of `replay_arrays`."""
     try:
         arrays = read_arrays(path)
         head = json.loads(str(arrays["head"]))
-        if "pieces" not in head:
-            body = Body.from_dict(json.loads(str(arrays["body"])))
-            runs = {name: Trajectory(**_fields(arrays, name)) for name in head["runs"]}
-            return Replay(head["title"], body, runs, head["caption"])
         pieces = [
             Piece(one["body"], arrays[f"pieces.{k}.vertices"], arrays[f"pieces.{k}.triangles"], one["plain"])
             for k, one in enumerate(head["pieces"])
         ]
-        return Scene(
-            head["title"],
-            pieces,
-            {name: Motion(**_fields(arrays, name)) for name in head["runs"]},
-            head["caption"],
-            tuple(head["seen_from"]),
-            head["ground"],
-            head["truth"],
-            head["speed"],
-            {int(body): name for body, name in head["names"].items()},  # JSON has no integers as keys
-        )
+        runs = {name: Motion(**_fields(arrays, name)) for name in head["runs"]}
+        names = {int(body): name for body, name in head["names"].items()}  # JSON has no integers as keys
+        return Scene(**head | {"pieces": pieces, "runs": runs, "names": names})
     except (ValueError, KeyError, TypeError) as error:
         raise checks.InputError(f"{path} is not a replay of this version; run its study again.") from error
 

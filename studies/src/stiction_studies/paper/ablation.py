@@ -163,8 +163,8 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
             rows.append(_summary(variation, runs))
     tables, plots = _tables(rows, size), [_plot(rows)]
     section = Section(study.name, "What each choice is worth", _text(rows), study.command, tables, plots)
-    columns = {key: [row[key] for row in rows] for key in rows[0] if key != "runs"}
-    study.finish(section, {"variations": rows}, columns, "torch", "scikit-learn", "dartpy")
+    figures_only = [{key: value for key, value in row.items() if key != "runs"} for row in rows]
+    study.finish(section, {"variations": rows}, figures_only)
 
 
 def _measure(variation: Variation, data: Data, size: Scale, seed: int) -> dict[str, Any]:

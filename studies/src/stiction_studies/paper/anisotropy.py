@@ -18,14 +18,16 @@ from stiction.bodies.trajectory import Trajectory
 from stiction.data.collection_plan import Plan
 from stiction.evaluation.single_steps import plan_of
 from stiction.laws.coulomb import CoulombLaw
+from stiction.laws.material import Cone
 from stiction.laws.modelfile import load
 from stiction.mujoco import plain_throw as mujoco_throw
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
-from stiction_studies.page.section import Plot, Replay, Section, Table
+from stiction_studies.page.motions_shown import scene_of_throws
+from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper.metrics import STEPS, throw_truth
 from stiction_studies.paper.trajectories import BASELINE, OURS
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 DIRECTIONS = 45.0 * np.arange(8)  # [degrees] from x towards y
 SPEED = 3.0  # [m/s]
@@ -76,7 +78,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         fine = _compare_with_mujoco(plan)
     found = {kind: {name: travelled(run) for name, run in of_kind.items()} for kind, of_kind in runs.items()}
     shown = {"Coulomb": TRUTH, OURS: OURS, BASELINE: BASELINE}
-    replay = Replay(
+    replay = scene_of_throws(
         "Anisotropic ground, 45° between the axes",
         plan.body,
         {name: runs["throw"][run][1] for name, run in shown.items()},
@@ -107,14 +109,15 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         for kind, of_kind in {**found, "second opinion": fine}.items()
         for name, (distance, heading) in of_kind.items()
     ]
-    study.finish(section, content, joined(parts), "mujoco-core")
+    study.finish(section, content, parts)
 
 
 def _compare_with_mujoco(plan: Plan) -> dict[str, Travel]:
     """Travel of the sliding box at short time steps: ground truth, elliptic Coulomb cone, MuJoCo and a point mass."""
     body, mu, gravity = plan.body, plan.truth.friction, plan.gravity
     found = {}
-    for name, cone in ((TRUTH, "box"), (ELLIPTIC, "round")):
+    cones: dict[str, Cone] = {TRUTH: "box", ELLIPTIC: "round"}
+    for name, cone in cones.items():
         law = CoulombLaw(body, mu, cone=cone)
         found[name] = travelled(rollout(law, starts(body, 0.0), FINE_STEPS, timestep=FINE_TIMESTEP, gravity=gravity))
     # It starts about as deep as MuJoCo's contacts carry it; with a shorter settling time [s] the box takes off.

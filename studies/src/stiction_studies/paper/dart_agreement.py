@@ -21,10 +21,12 @@ from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Kind, State
 from stiction.bodies.trajectory import Trajectory
 from stiction.laws.coulomb import CoulombLaw
+from stiction.laws.material import Cone
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
-from stiction_studies.page.section import Plot, Replay, Section, Table
-from stiction_studies.study import Study, joined
+from stiction_studies.page.motions_shown import Scene, scene_of_throws
+from stiction_studies.page.section import Plot, Section, Table
+from stiction_studies.study import Study
 
 THROWS = {"quick": 8, "usual": 100, "full": 200}  # of each case
 STEPS, TIMESTEP = 800, 0.002  # [s]
@@ -43,8 +45,8 @@ class Case:
     name: str
     body: Body
     friction: float
-    solver: str = "dantzig"
-    cone: str = "box"
+    solver: dart.Solver = "dantzig"
+    cone: Cone = "box"
     inexact: tuple[Kind, ...] = ()
     effort: float = 1.0
 
@@ -143,7 +145,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         {"case": name, "throw": np.arange(len(those)), "position_error": np.array([c.distance[-1] for c in those])}
         for name, those in found.items()
     ]
-    study.finish(section, content, joined(parts), "dartpy")
+    study.finish(section, content, parts)
 
 
 def _compare_all(throws: int, seed: int) -> dict[str, list[Comparison]]:
@@ -265,7 +267,7 @@ def _distance_plot(found: Sequence[Comparison]) -> Plot:
     return Plot(figure, f"Dashed: {1000 * FREE_LIMIT:g} mm; {within} of {len(found)} throws end below it.")
 
 
-def _replay(body: Body, found: Sequence[Comparison]) -> Replay:
+def _replay(body: Body, found: Sequence[Comparison]) -> Scene:
     """The throw that travels closest to 2 m: far enough to see impacts and sliding."""
     one = min(found, key=lambda c: abs(np.linalg.norm((c.truth.position[-1] - c.truth.position[0])[:2]) - 2.0))
-    return Replay("Box, the analytic Coulomb law", body, {"DART": one.truth, "stiction": one.ours})
+    return scene_of_throws("Box, the analytic Coulomb law", body, {"DART": one.truth, "stiction": one.ours})

@@ -84,8 +84,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         _plot(rows, "friction_error", "Friction, one-step error"),
     ]
     section = Section(study.name, "How much data", text, study.command, [_table(rows, size)], plots)
-    columns = {key: [row[key] for row in rows] for key in rows[0]}
-    study.finish(section, {"laws": rows}, columns, "torch", "scikit-learn", "dartpy")
+    study.finish(section, {"laws": rows}, rows)
 
 
 def _train_all(
@@ -147,19 +146,12 @@ def _table(rows: list[dict[str, Any]], size: Scale) -> Table:
 
 
 def _plot(rows: list[dict[str, Any]], key: str, title: str) -> Plot:
-    figure = figures.figure(title, "training throws", "error [%]")
+    series = {}
     for name, colour in zip(APPROXIMATORS, figures.SERIES):
         for guess, dash in ((True, "solid"), (False, "dot")):
-            selected = [row for row in rows if row["approximator"] == name and row["guess"] == guess]
-            if selected:
-                figure.add_scatter(
-                    x=[row["throws"] for row in selected],
-                    y=[100 * row[key] for row in selected],
-                    mode="lines+markers",
-                    name=f"{APPROXIMATORS[name]}, {GUESSES[guess]}",
-                    line={"color": colour, "dash": dash, "width": 2},
-                )
-    figure.update_xaxes(**figures.log_axis(1, 3))
-    figure.update_yaxes(**figures.log_axis(-3, 2))
-    figure.update_layout(xaxis_range=[0.9, np.log10(max(row["throws"] for row in rows)) + 0.1])
-    return Plot(figure, "Solid: correcting the fitted Coulomb guess. Dotted: learning friction from scratch.")
+            some = [row for row in rows if row["approximator"] == name and row["guess"] == guess]
+            if some:
+                x, y = [row["throws"] for row in some], [100 * row[key] for row in some]
+                series[f"{APPROXIMATORS[name]}, {GUESSES[guess]}"] = x, y, {"color": colour, "dash": dash}
+    caption = "Solid: correcting the fitted Coulomb guess. Dotted: learning friction from scratch."
+    return Plot(figures.against_throws(title, series, lowest=-3), caption)

@@ -19,7 +19,7 @@ from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper import metrics
 from stiction_studies.paper.metrics import STEPS, fresh_starts, throw_truth
 from stiction_studies.paper.trajectories import BASELINE, OURS, SCALES, perturbed_truths
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study, bootstrap_interval
 
 TRUTH = "DART"
 NEAR = 1e-4  # [m] vertices lower than this are in contact: a rocking box breaks and makes contact within less
@@ -63,7 +63,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         {"run": name, "throw": np.arange(len(truth)), "score": score, "events": [" ".join(one) for one in sequences]}
         for (name, score), sequences in zip(scores.items(), (truth, *found.values()))
     ]
-    study.finish(section, content, joined(parts), "dartpy")
+    study.finish(section, content, parts)
 
 
 def _throw(throws: int, seed: int) -> tuple[Body, dict[str, Trajectory]]:
@@ -177,7 +177,7 @@ def _summary(found: list[list[str]], scores: NDArray[np.float64]) -> dict[str, A
     return {
         "throws": len(scores),
         "mean_score": float(scores.mean()),
-        "interval_95": list(metrics.bootstrap_interval(scores, 0)),
+        "interval_95": list(bootstrap_interval(scores, 0)),
         "median_score": float(np.median(scores)),
         "share_equal": float(np.mean(scores == 0)),
         "mean_length": float(np.mean([len(sequence) for sequence in found])),

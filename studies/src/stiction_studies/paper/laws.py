@@ -9,7 +9,7 @@ from stiction.laws.learned import KINDS, AugmentedLaw, StatisticalLaw
 from stiction.laws.modelfile import load, load_law, shipped_laws
 from stiction_studies import figures
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 CONTACTS = {"quick": 500, "usual": 10_000, "full": 40_000}  # of each kind of patch
 
@@ -40,7 +40,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         for key, value in figures_of_kind.items()
         if isinstance(value, int | float)
     ]
-    study.finish(section, {"contacts_of_each_kind": contacts, "laws": found}, joined(rows), "dartpy")
+    study.finish(section, {"contacts_of_each_kind": contacts, "laws": found}, rows)
 
 
 def _table(found: dict[str, dict[str, Any]], contacts: int) -> Table:

@@ -5,7 +5,6 @@ All metrics take batches of throws, Trajectory (n,), and return one number a thr
 anywhere has diverged: its metrics are NaN, and it is counted as lost, never averaged in.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ from stiction.evaluation.single_steps import FRESH, Fresh, evaluate, fresh_conta
 from stiction.laws.law import NativeLaw
 from stiction.simulation.motion import Setting, free_twists
 from stiction.simulation.rollout import rollout
+from stiction_studies.study import bootstrap_interval
 
 STEPS = 800  # of a throw
 ERRORS = ("distance", "orientation", "impulse", "position")  # reported by mean, interval and median
@@ -124,16 +124,6 @@ def sizes(truth: Trajectory) -> dict[str, float]:
         "impulse": float(np.linalg.norm(first_impulses(truth), axis=1).mean()),
         "position": distance,
     }
-
-
-def bootstrap_interval(
-    values: NDArray[np.float64], seed: int, statistic: Callable[..., NDArray[np.float64]] = np.mean
-) -> tuple[float, float]:
-    """95 % interval of the mean of `values` (n,), or of another statistic: percentiles over seeded resamples."""
-    rng = np.random.default_rng(seed)
-    found = statistic(values[rng.integers(len(values), size=(2000, len(values)))], axis=1)
-    low, high = np.percentile(found, (2.5, 97.5))
-    return float(low), float(high)
 
 
 def summarise(figures: dict[str, NDArray], size: dict[str, float], seed: int) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from stiction.laws.modelfile import load
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.study import Study, number, percent
 
 DURATION = {"quick": 10.0, "usual": 60.0, "full": 60.0}  # [s] at rest
 FRICTION, G, TIMESTEP = 1.0, 9.81, 0.002  # the coefficient of the law `box`; its friction angle is 45°
@@ -126,7 +126,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         {"run": name, "angle": angle, "time": TIMESTEP * every * np.arange(len(path)), "creep": path}
         for (name, angle), path in ((key, path[::every]) for key, path in paths.items())
     ]
-    study.finish(section, content, joined(parts), "dartpy", "mujoco-core", "pybullet")
+    study.finish(section, content, parts)
 
 
 def _table(content: dict[str, Any]) -> Table:

@@ -24,10 +24,11 @@ from stiction.laws.modelfile import load, load_law
 from stiction.simulation.motion import MAX_START_DEPTH, Setting
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
-from stiction_studies.page.section import Plot, Replay, Section, Table
+from stiction_studies.page.motions_shown import Scene, scene_of_throws
+from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.paper import metrics
 from stiction_studies.paper.metrics import STEPS, fresh_starts, throw_truth
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.study import Study, number, percent
 
 OURS, BASELINE = "stiction", "PDD"
 PERTURBATIONS = (1e-6, 1e-4, 1e-3)  # of the start [m, rad, m/s, rad/s]
@@ -144,7 +145,7 @@ def _run_cases(study: Study, cases: tuple[Case, ...], title: str, text: list[str
         for one in found
         for name, compared in one.figures.items()
     ]
-    study.finish(section, {"cases": summaries}, joined(parts), "dartpy")
+    study.finish(section, {"cases": summaries}, parts)
 
 
 def perturbed_truths(plan: Plan, truth: str, start: State, seed: int) -> dict[str, Trajectory]:
@@ -195,12 +196,12 @@ def drifts(plan: Plan, run: Trajectory, resume: Callable[[State], Trajectory]) -
     return np.where(np.isfinite(found), found, np.nan)
 
 
-def _replays(found: CaseRuns) -> list[Replay]:
+def _replays(found: CaseRuns) -> list[Scene]:
     """The throws that travel farthest of the first dozen."""
     case = found.case
     order = np.argsort(-metrics.distances(found.truth)[:12], kind="stable")[: case.n_replays]
     return [
-        Replay(
+        scene_of_throws(
             f"{case.title}, throw {k + 1}",
             found.plan.body,
             {case.truth: found.truth[k], **{name: found.runs[name][k] for name in (OURS, BASELINE)}},

@@ -14,7 +14,8 @@ from stiction.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
 from stiction.viewer.subject import posed, recorded_motion
 from stiction_studies import figures
-from stiction_studies.page.section import Plot, Replay, Section, Table
+from stiction_studies.page.motions_shown import Scene, scene_of_throws
+from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.recordings import first_frames, forecast_comparison
 
 FEW = 16  # tosses with which our law is compared with simulators that were fitted to all
@@ -127,7 +128,7 @@ def plots(content: dict[str, Any]) -> list[Plot]:
     return found
 
 
-def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Replay]:
+def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Scene]:
     """Return held-out tosses as recorded and as predicted: a good forecast, the median, and a poor one."""
     result = []
     for number, share in forecast_comparison.typical(positions, (0.1, 0.5, 0.95)):
@@ -140,13 +141,13 @@ def replays(law: ImpactLaw, tosses: Tosses, starts: State, positions) -> list[Re
             f"The cube as tracked, and beside it as the law predicts it from its flight. Mean position error "
             f"{positions[number]:.1f} % of the width: {100 * share:.0f} % of the validation tosses are forecast better."
         )
-        result.append(Replay(f"Toss {number + 1}", law.body, runs, caption))
+        result.append(scene_of_throws(f"Toss {number + 1}", law.body, runs, caption))
     return result
 
 
 def rivals(
     body: Body, tosses: Tosses, motions: tuple[Motions, Motions], errors: tuple[NDArray, NDArray], ground: float
-) -> Replay:
+) -> Scene:
     """Return the toss of `middle_toss`, as recorded and as forecast.
 
     motions: forecasts of all tosses, ours and the rival's; errors: mean position error of each [% of the width], (n,)
@@ -159,7 +160,7 @@ def rivals(
         position, quaternion = motion[number]
         runs[name] = posed(position[: toss.steps + 1], quaternion[: toss.steps + 1], h)  # a forecast may go on
     on_ground = {name: replace(run, position=run.position - [0.0, 0.0, ground]) for name, run in runs.items()}
-    return Replay("Real toss", body, on_ground, _caption(number, *errors))
+    return scene_of_throws("Real toss", body, on_ground, _caption(number, *errors))
 
 
 def middle_toss(ours: NDArray[np.float64], rival: NDArray[np.float64]) -> int:

@@ -5,10 +5,11 @@ training tosses; figures are of its validation tosses, from the recorded first f
 the data set fits to the free flight ("fit").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import numpy as np
@@ -19,28 +20,35 @@ from stiction.basics.progress import Report, parts
 from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.state import State
+from stiction.commands.learning import collect
+from stiction.commands.options import CollectOptions
 from stiction.fit.forecast import TossErrors, toss_errors
 from stiction.fit.free import LawType, fit_law
 from stiction.fit.identify import IdentifySettings, identify_tosses
 from stiction.fit.toss_objective import Motions, horizon, roll_law
 from stiction.laws.impact import INCREMENTS, ImpactLaw
+from stiction.laws.law import Law
 from stiction.laws.modelfile import load
 from stiction.recordings.flight_estimate import flight_estimate
 from stiction.recordings.importing import import_recordings
 from stiction.recordings.tosses import Recordings, Tosses
 from stiction.simulation.motion import Setting
-from stiction_studies.engines.worlds import Engine, installed
-from stiction_studies.page.section import Replay
+from stiction.simulation.rollout import rollout
+from stiction_studies.engines.worlds import MUJOCO, Engine, installed
+from stiction_studies.page.motions_shown import Scene
 from stiction_studies.recordings import cube_page, first_frames
-from stiction_studies.recordings.cube_costs import costs, stages, trained
 from stiction_studies.recordings.cube_page import rivals
 from stiction_studies.recordings.fitted_simulators import SYSID, Peer, SysidRival, fitted_values, has_sysid
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
+from stiction_studies.timing import least_time
 
 SIDE, MASS, INERTIA = 0.1048, 0.37, 8.1e-4  # [m, kg, kg m^2] as published
 EFFICIENCY = (8, 16, 32, 64, 128, 320)
 SHIPPED, MUJOCO_FITTED = "stiction, the law cube that ships", "MuJoCo, body too"
 DRAWS, FEW = 3, 32  # draws of the tosses where they are at most FEW, since errors then depend on the choice
+
+BATCH, FRAMES = 1000, 100  # tosses of a batch, each as long as the median toss
+_SUBSTEPS = 4  # steps of the networks in a frame
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
     ours = fits.errors["stiction", "fit"].position
     section = cube_page.section(content, study.command, fits.law, fits.held_tosses, fits.starts.fit, ours)
     section = replace(section, replays=[*fits.rivals(), *section.replays])
-    study.finish(section, content | {"scale": vars(size)}, fits.rows(), "scipy", "mujoco-core", "pybullet", "dartpy")
+    study.finish(section, content | {"scale": vars(size)}, fits.rows())
 
 
 def _starts(path: Path, recordings: Recordings, held: NDArray[np.int64]) -> Starts:
@@ -172,11 +180,11 @@ class _Fits:
                 "validation": {str(k): v for k, v in found.coverage.items()},
                 "spread": list(self.law.spread),
             },
-            "costs": costs(self.law, self.held_tosses, self.starts.fit, self.values.get(MUJOCO_FITTED)),
+            "costs": _costs(self.law, self.held_tosses, self.starts.fit, self.values.get(MUJOCO_FITTED)),
         }
 
     def some(self, number: int, draw: int = 0) -> Tosses:
-        """Return so many training tosses, drawn with the seed."""
+        """Return `number` training tosses, drawn with the seed."""
         return self.tosses[self.chosen(number, draw)]
 
     def chosen(self, number: int, draw: int = 0) -> NDArray[np.int64]:
@@ -194,12 +202,12 @@ class _Fits:
         """Return the same for a law."""
         return self.figures(name, lambda start: roll_law(law, start, self.steps))
 
-    def rows(self) -> dict[str, Any]:
-        """Return columns of all errors, one row for each toss, model and start."""
+    def rows(self) -> list[dict[str, Any]]:
+        """Return all errors, one row for each toss, model and start."""
         number = np.arange(len(self.held_tosses))
-        return joined([{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()])
+        return [{"model": m, "start": s, "toss": number, **vars(e)} for (m, s), e in self.errors.items()]
 
-    def rivals(self) -> list[Replay]:
+    def rivals(self) -> list[Scene]:
         """Return our forecast of a toss beside that of MuJoCo, where it is installed."""
         if MUJOCO_FITTED not in self.forecasts:
             return []
@@ -209,8 +217,8 @@ class _Fits:
 
     def networks(self, folder: Path, size: Scale) -> list[dict[str, Any]]:
         """Return the errors of the paper's networks, trained on the law."""
-        file = trained(folder, self.law, size.throws, size.optimiser, self.seed)
-        forecasts = stages(self.law, file, self.steps, self.held_tosses.timestep)
+        file = _trained(folder, self.law, size.throws, size.optimiser, self.seed)
+        forecasts = _stages(self.law, file, self.steps, self.held_tosses.timestep)
         return [{"model": name, **self.figures(name, forecast)} for name, forecast in forecasts.items()]
 
     def peer(self, engine: Engine, with_body: bool, number: int, progress: Report) -> dict[str, Any]:
@@ -253,7 +261,7 @@ class _Fits:
         return found
 
     def refitted(self, number: int, progress: Report, name: str, draw: int = 0) -> dict[str, Any]:
-        """Return errors of our law fitted to so many tosses, without the ingredient of this name in ABLATIONS."""
+        """Return errors of our law fitted to `number` tosses, without the ingredient of this name in ABLATIONS."""
         tosses, memory = self.some(number, draw), 1 if name == NO_MEMORY else INCREMENTS
         law = LawType(ABLATIONS.get(name) or {}, memory=memory)
         found = fit_law(tosses, self.body, law, errors=False, progress=partial(progress, name))
@@ -263,3 +271,74 @@ class _Fits:
         """Return errors of our law fitted without one ingredient."""
         figures = self.refitted(number, progress, name)
         return {"model": name, "fitted_tosses": len(self.some(number)), **figures}
+
+
+# Time of a forecast.
+
+
+def _costs(law: ImpactLaw, tosses: Tosses, states: State, mujoco: Mapping[str, float] | None) -> dict[str, Any]:
+    """Return the time of one toss and of a batch [s], on one core; the least of some repeats, after a warm-up.
+
+    states: starts of the tosses, shape (n,)
+    mujoco: values of MuJoCo's fitted parameters, if it is installed
+    """
+    steps = horizon(tosses, (None,)).tolist()
+    many = states[np.arange(BATCH) % len(steps)]
+    one = [least_time(lambda i=i: rollout(law, states[i], steps[i])) for i in range(len(steps))]
+    found: dict[str, Any] = {
+        "one_toss_s": float(np.median(one)),
+        "batch": BATCH,
+        "frames": FRAMES,
+        "batch_s": least_time(lambda: rollout(law, many, FRAMES)),
+    }
+    if mujoco is not None:
+        peer = Peer(installed()[MUJOCO], law.body, law.gravity)
+        contact = {p.name: mujoco[p.name] for p in peer.contact}
+        found["mujoco_batch_s"] = least_time(
+            lambda: peer.motions(contact, many, np.full(BATCH, FRAMES), tosses.timestep)
+        )
+    return found
+
+
+# From the law to networks. The law is thrown as ground truth, the paper's classifiers and regressors are trained on its
+# contacts, and Algorithm 1 with them forecasts the recorded tosses. The paper's contact has no restitution: networks
+# trained on bounces would have too much friction, so the law is thrown without restitution. The law itself in the same
+# whole steps shows how much of the loss comes from these.
+
+
+def _trained(folder: Path, law: ImpactLaw, throws: int, optimiser: int, seed: int) -> Path:
+    """Return the model file of networks trained on contacts of the law without restitution.
+
+    optimiser: steps of each network's training
+    """
+    from stiction.training.from_data import train_from
+    from stiction.training.settings import TrainSettings
+
+    out = folder / "cube-networks.safetensors"
+    with TemporaryDirectory() as scratch:  # in the study's folder, contacts of an earlier run would stand in the way
+        thrown, data = Path(scratch) / "law.safetensors", Path(scratch) / "contacts"
+        law.with_material(restitution=0.0).save(thrown)
+        timestep = law.timestep / _SUBSTEPS
+        collect(CollectOptions(out=data, law=str(thrown), throws=throws, timestep=timestep, seed=seed))
+        train_from(data, out, TrainSettings(steps=optimiser, seed=seed))
+    return out
+
+
+def _stages(
+    law: ImpactLaw, networks: Path, frames: NDArray[np.int64], timestep: float
+) -> dict[str, Callable[[State], Motions]]:
+    """Return the forecasts of the law itself in whole steps, the same without restitution, and of the networks."""
+    plain = ImpactLaw(law.body, law.material, timestep=law.timestep, gravity=law.gravity)  # ground at z = 0
+    models = {
+        "the law, in whole steps": plain,
+        "the same, without restitution": plain.with_material(restitution=0.0),
+        "the paper's networks, trained on it": load(networks),
+    }
+    steps, h, up = _SUBSTEPS * int(max(frames)), timestep / _SUBSTEPS, np.array([0.0, 0.0, law.ground])
+
+    def forecast(model: Law, states: State) -> Motions:
+        lowered = State(states.position - up, states.quaternion, states.velocity, states.angular_velocity)
+        run = rollout(model, lowered, steps, timestep=h, gravity=law.gravity, substeps=0)
+        return list(zip(run.position[:, ::_SUBSTEPS] + up, run.quaternion[:, ::_SUBSTEPS]))
+
+    return {name: partial(forecast, model) for name, model in models.items()}

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from stiction.basics.progress import parts
-from stiction.fit.jointed_fit import AFTER_TOUCH, REGION_SAMPLES
+from stiction.fit.jointed_fit import AFTER_TOUCH, Sampling
 from stiction.fit.jointed_flight import Prepared, prepare
 from stiction.fit.jointed_part import JointedPart
 from stiction.mujoco.mjcf import mujoco
@@ -23,7 +23,7 @@ from stiction_studies.recordings import forecast_comparison, jointed_chance, joi
 from stiction_studies.recordings.fitted_simulators import SYSID, has_sysid
 from stiction_studies.recordings.forecast_comparison import Compared
 from stiction_studies.recordings.jointed_models import HORIZONS, UNITS, Fitted, replays
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 MEASURED = """
 <mujoco>
@@ -89,12 +89,11 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
     text = [*_TEXT, " ".join(found.figures["report"])]
     shown = replays(ready, ours, next((m for m in others if m.compared.model.startswith("MuJoCo")), None))
     section = Section(study.name, "Real tosses of two boxes on a hinge", text, study.command, tables, [], shown)
-    packages = "scipy", "mujoco-core", "pybullet", "dartpy"
-    study.finish(section, content, joined(forecast_comparison.rows([*models, *few, *middle])), *packages)
+    study.finish(section, content, forecast_comparison.rows([*models, *few, *middle]))
 
 
 def _others(ready: Prepared, seconds: float) -> list[Fitted]:
-    """Return the simulators that are installed, and sysid with so many seconds of processor time."""
+    """Return the simulators that are installed, and sysid with `seconds` of processor time."""
     found = []
     with parts() as progress:
         for one in installed().values():
@@ -118,7 +117,7 @@ def _middle(ready: Prepared, models: Sequence[Fitted], scale: float, seed: int) 
 
 def _middle_table(models: Sequence[Compared]) -> Table:
     note = (
-        f"The mean of {REGION_SAMPLES} samples of each toss in each frame: where motions diverge, the best forecast "
+        f"The mean of {Sampling.samples} samples of each toss in each frame: where motions diverge, the best forecast "
         "need not be a motion. MuJoCo's samples differ as ours do, in friction, restitution, ground and start."
     )
     return Table("The mean of samples as a forecast", *_rows(models), note)

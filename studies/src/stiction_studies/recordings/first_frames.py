@@ -16,6 +16,7 @@ from stiction.fit.toss_objective import horizon, roll_law
 from stiction.laws.impact import ImpactLaw
 from stiction.recordings.tosses import Tosses
 from stiction_studies.page.section import Table
+from stiction_studies.study import bootstrap_interval
 
 HELD = 0.5  # [rad/s] with a greater difference of the spin to the flight's, the cube is still held in the first frame
 PAIRS = 6  # of frames at the start of a toss between which the spin is computed
@@ -84,14 +85,11 @@ def spins_table(rows: list[dict[str, Any]]) -> Table:
 
 def _figures(errors: TossErrors, seed: int) -> dict[str, Any]:
     """Return means, medians and the bootstrap 95 % interval of the mean."""
-    n = len(errors.position)
-    draws = np.random.default_rng(seed).integers(0, n, (2000, n))
-    found: dict[str, Any] = {"number": n}
+    found: dict[str, Any] = {"number": len(errors.position)}
     for what in ("position", "rotation"):
         value = getattr(errors, what)
-        low, high = np.percentile(value[draws].mean(axis=1), (2.5, 97.5))
-        middle = float(np.median(value))
-        found[what] = {"mean": float(value.mean()), "median": middle, "low": float(low), "high": float(high)}
+        low, high = bootstrap_interval(value, seed)
+        found[what] = {"mean": float(value.mean()), "median": float(np.median(value)), "low": low, "high": high}
     return found
 
 

@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -15,17 +15,9 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
+from stiction.fit import toss_objective
 from stiction.fit.gauss_newton import Parameter
-from stiction.fit.toss_objective import (
-    Motions,
-    TossModel,
-    Values,
-    body_parameters,
-    fit,
-    fitted_body,
-    groups_alike,
-    last_frames,
-)
+from stiction.fit.toss_objective import Motions, TossModel, Values, last_frames
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.motion import Setting
 from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine, Poses
@@ -33,6 +25,7 @@ from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine, Poses
 SYSID = "mujoco.sysid"
 OUTLIER = 10.0  # percent of the width, or degrees: scale of the Cauchy loss of sysid
 Progress = Callable[[int, int], None]
+Stage = tuple[int | None, int | None, int]  # frames after the first touch, max. tosses, iterations
 _FRICTION = Parameter("friction", "", 0.2, 0.1, 0.005, 0.01, 2.0)
 _BOUNCE = Parameter("restitution", "", 0.15, 0.1, 0.02, 0.0, 1.0)
 CONTACT = {  # parameters of each simulator
@@ -66,7 +59,7 @@ class Peer:
 
     def parameters(self, with_body: bool, com=None) -> list[Parameter]:
         """Return the contact parameters and, by choice, those of the body; simulators have no rounded edges."""
-        body = [p for p in body_parameters(self.body, com) if p.name != "rounding"] if with_body else []
+        body = [p for p in toss_objective.body_parameters(self.body, com) if p.name != "rounding"] if with_body else []
         return [*self.contact, *body]
 
     def model(self, width: float) -> TossModel:
@@ -80,7 +73,7 @@ class Peer:
 
     def fitted(self, values: Mapping[str, float]) -> Body:
         """Return the body with the values of its parameters."""
-        return fitted_body(self.body, {"rounding": 0.0, **values})
+        return toss_objective.fitted_body(self.body, {"rounding": 0.0, **values})
 
     def motions(self, values: Mapping[str, float], states: State, steps: NDArray[np.int64], timestep: float) -> Motions:
         """Return the motions of the states (n,), each for its own number of steps (n,)."""
@@ -97,9 +90,9 @@ class Peer:
 
 
 def _by_length(steps: NDArray[np.int64], toss: Callable[[NDArray[np.int64], int], Poses]) -> Motions:
-    """Return motions, each of its own number of steps (n,); `toss` simulates some together, for so many steps."""
+    """Return motions, each of its own number of steps (n,); `toss` simulates a group of them for the same steps."""
     motions: Motions = [(np.empty(0), np.empty(0))] * len(steps)
-    for group in groups_alike(steps):
+    for group in toss_objective.groups_alike(steps):
         for i, position, quaternion in zip(group.tolist(), *toss(group, int(steps[group].max()))):
             motions[i] = position, quaternion
     return motions
@@ -107,7 +100,7 @@ def _by_length(steps: NDArray[np.int64], toss: Callable[[NDArray[np.int64], int]
 
 def fitted_values(model: TossModel, parameters: list[Parameter], tosses: Any, progress: Progress) -> dict[str, float]:
     """Return the values of a model's parameters, fitted to tosses as `model` takes them."""
-    found = fit(model, parameters, tosses, errors=False, progress=progress)
+    found = toss_objective.fit(model, parameters, tosses, errors=False, progress=progress)
     return dict(zip((p.name for p in parameters), found.values.tolist()))
 
 
@@ -117,6 +110,14 @@ def fitted_values(model: TossModel, parameters: list[Parameter], tosses: Any, pr
 def has_sysid() -> bool:
     """Return whether `mujoco.sysid` and the packages that it needs are installed."""
     return all(find_spec(name) is not None for name in ("mujoco", "absl", "tabulate", "yaml", "colorama"))
+
+
+def _fit_stages(rival: "SysidRival | SysidJointed", tosses: Any, stages: Sequence[Stage], progress: Progress) -> None:
+    """Fit growing windows of tosses, one stage after the other."""
+    for number, (window, max_tosses, iterations) in enumerate(stages, 1):
+        some = tosses[drawn(len(tosses), max_tosses, 0)]
+        rival.found.fit(rival.segments(some, window), iterations)
+        progress(number, len(stages))
 
 
 class SysidRival:
@@ -141,10 +142,8 @@ class SysidRival:
 
     def fit(self, tosses: Tosses, progress: Progress = lambda done, most: None) -> None:
         """Fit short windows first, then whole tosses, as our own fit does."""
-        stages = ((12, 64, 8), (25, 64, 8), (None, None, 6))  # frames after the first touch, max. tosses, iterations
-        for number, (window, most, iterations) in enumerate(stages):
-            self.found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
-            progress(number + 1, len(stages))
+        stages = ((12, 64, 8), (25, 64, 8), (None, None, 6))
+        _fit_stages(self, tosses, stages, progress)
 
     def starts(self, tosses: Tosses) -> State:
         """Return the starts of tosses (n,) with the centre of mass and inertia that were found so far."""
@@ -160,7 +159,8 @@ class SysidRival:
         model = self.found.model
         return _by_length(steps, lambda group, n: rolled(model, states[group], n))
 
-    def _segments(self, tosses: Tosses, window: int | None) -> list:
+    def segments(self, tosses: Tosses, window: int | None) -> list:
+        """Return the recorded tosses until `window` frames after their first touch, for sysid."""
         from stiction_studies.engines.mujoco_sysid import Segment
 
         states = self.starts(tosses)
@@ -233,17 +233,16 @@ class SysidJointed:
         """
         start = time.process_time()
         tosses = self.ready.fitted
-        stages = ((6, 96, 8), (12, 96, 8), (16, None, 5))  # frames after the first touch, max. tosses, iterations
-        for number, (window, most, iterations) in enumerate(stages):
-            self.found.fit(self._segments(tosses[drawn(len(tosses), most, 0)], window), iterations)
-            progress(number + 1, len(stages))
+        stages = ((6, 96, 8), (12, 96, 8), (16, None, 5))
+        _fit_stages(self, tosses, stages, progress)
         window, _most, iterations = stages[-1]
         before: dict[str, float] = {}
         while time.process_time() - start < seconds and before != self.found.values:
             before = self.found.values
-            self.found.fit(self._segments(tosses, window), iterations)
+            self.found.fit(self.segments(tosses, window), iterations)
 
-    def _segments(self, tosses: Any, window: int | None) -> list:
+    def segments(self, tosses: Any, window: int | None) -> list:
+        """Return the recorded tosses until `window` frames after their first touch, for sysid."""
         from stiction.fit.jointed_recording import rest_heights
         from stiction_studies.engines.mujoco_sysid import Segment
 

@@ -14,16 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from stiction.fit.jointed_fit import (
-    AFTER_TOUCH,
-    REGION_SAMPLES,
-    USUAL,
-    Judged,
-    jointed_model,
-    motion_errors,
-    predicted,
-    sampled,
-)
+from stiction.basics.splits import folds
+from stiction.fit import jointed_fit
+from stiction.fit.jointed_fit import AFTER_TOUCH, USUAL, Judged, Sampling, motion_errors
 from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_part import POSE
 from stiction.fit.jointed_starts import SUBSTEPS, Starts, differences
@@ -32,7 +25,7 @@ from stiction.mujoco.mjcf import mujoco
 from stiction_studies.page.section import Table
 from stiction_studies.recordings.jointed_models import UNITS, Fitted
 
-LOOKED_AT = 10  # frames from the touch on, by which friction and restitution of one toss are chosen
+CHOICE_FRAMES = 10  # frames from the touch on, by which friction and restitution of one toss are chosen
 
 
 @dataclass(frozen=True)
@@ -52,7 +45,7 @@ class Chance:
         )
         note = (
             f"Mean errors over {AFTER_TOUCH} frames from the first touch on. Friction and restitution of each toss are "
-            f"chosen by its first {LOOKED_AT} frames after the touch: no forecast can do that. Start alone: our model "
+            f"chosen by its first {CHOICE_FRAMES} frames after the touch, as no forecast can. Start alone: our model "
             "against itself, from starts within the noise of the flight. Speeds, slip, inertia and timing of the first "
             f"impact explain {shares}, in logarithms, on tosses left out: the rest differs from impact to impact."
         )
@@ -62,14 +55,14 @@ class Chance:
 def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
     """Return the measurements with our model of the part."""
     held = ready.held_out
-    one = motion_errors(held.part, held.tosses, predicted(held, model.build, model.values))
-    _, lowest = own_numbers(held, model)
+    one = motion_errors(held.part, held.tosses, jointed_fit.predicted(held, model.build, model.values))
+    _, lowest = best_parameters(held, model)
     errors = {
         "one material for all tosses": _means(one["touch"]),
         "own friction and restitution of each toss": {what: float(e.mean()) for what, e in lowest.items()},
         "start alone": _means(start_floor(held, model, seed)),
     }
-    chosen, _ = own_numbers(ready.fitted, model)
+    chosen, _ = best_parameters(ready.fitted, model)
     before = ready.fitted.flown(_flying(ready.fitted, model)).states
     impacts = first_impacts(ready.part.model(model.values, held.timestep / SUBSTEPS), before)
     return Chance(errors, {name: explained(impacts, np.log(numbers), seed) for name, numbers in chosen.items()})
@@ -78,7 +71,7 @@ def measure(ready: Prepared, model: Fitted, seed: int) -> Chance:
 def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
     """Return errors of the model's motions from starts within the noise of the flight, against those from the best."""
     steps, rng = horizon(starts, (None,)), np.random.default_rng(seed)
-    predict = jointed_model(starts.part, model.build).predict
+    predict = jointed_fit.jointed_model(starts.part, model.build).predict
     best = predict(model.values, starts, steps)
     tosses = [replace(toss, qpos=motion[toss.frame]) for toss, motion in zip(starts.tosses, best)]
     noise = float(np.median(starts.stray(_flying(starts, model)))) / np.sqrt(
@@ -91,10 +84,10 @@ def start_floor(starts: Starts, model: Fitted, seed: int) -> Judged:
     return Judged(*(np.mean([getattr(each, what) for each in found], axis=0) for what in UNITS))
 
 
-def own_numbers(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
+def best_parameters(starts: Starts, model: Fitted) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
     """Return factors (n,) of restitution and friction that fit each toss best, and errors with them after the touch."""
     steps = horizon(starts, (AFTER_TOUCH,))
-    predict = jointed_model(starts.part, model.build).predict
+    predict = jointed_fit.jointed_model(starts.part, model.build).predict
     # Factors of 1 are among them.
     factors = list(product(np.exp(np.linspace(-1.2, 0.6, 7)), np.exp(np.linspace(-1.2, 1.2, 7))))
     counts = [toss.frames_until(last) for toss, last in zip(starts.tosses, steps.tolist())]
@@ -118,26 +111,25 @@ def explained(impacts: NDArray[np.float64], numbers: NDArray[np.float64], seed: 
     z = np.hstack([z, z**2])
     z -= z.mean(axis=0)
     y = numbers - numbers.mean()
-    order = np.random.default_rng(seed).permutation(len(y))
-    left, n_folds, ridge = np.empty(len(y)), 5, 20.0
-    for k in range(n_folds):
-        out, rest = order[k::n_folds], np.setdiff1d(order, order[k::n_folds])
+    residual, ridge = np.empty(len(y)), 20.0
+    for out in folds(len(y), 5, seed):
+        rest = np.setdiff1d(np.arange(len(y)), out)
         weights = np.linalg.solve(z[rest].T @ z[rest] + ridge * np.eye(z.shape[1]), z[rest].T @ y[rest])
-        left[out] = y[out] - z[out] @ weights
-    return max(0.0, 1 - float((left**2).sum() / max((y**2).sum(), 1e-12)))
+        residual[out] = y[out] - z[out] @ weights
+    return max(0.0, 1 - float((residual**2).sum() / max((y**2).sum(), 1e-12)))
 
 
 def middle_errors(
     starts: Starts, model: Fitted, scale: float, seed: int, spreads: Mapping[str, float] = USUAL
 ) -> dict[str, Judged]:
     """Return errors of the mean of many samples: mean position, rotation and joints in each frame."""
-    places, turns, joints = 0.0, 0.0, 0.0
+    places, turns, joints, sampling = 0.0, 0.0, 0.0, Sampling(scale, seed=seed, spreads=spreads)
     frames = horizon(starts, (None,)) + 1
-    for motions in sampled(starts, model.build, model.values, scale, seed=seed, spreads=spreads):
+    for motions in jointed_fit.sampled(starts, model.build, model.values, sampling):
         qpos = np.concatenate([motion[:n] for motion, n in zip(motions, frames.tolist())])
-        places = places + np.nan_to_num(qpos[:, :3]) / REGION_SAMPLES
+        places = places + np.nan_to_num(qpos[:, :3]) / sampling.samples
         turns = turns + Rotation.from_quat(np.nan_to_num(qpos[:, 3:POSE], nan=0.5), scalar_first=True).as_matrix()
-        joints = joints + np.exp(1j * np.nan_to_num(qpos[:, POSE:])) / REGION_SAMPLES
+        joints = joints + np.exp(1j * np.nan_to_num(qpos[:, POSE:])) / sampling.samples
     u, _, vt = np.linalg.svd(turns)
     u[..., -1] *= np.linalg.det(u @ vt)[..., np.newaxis]
     quaternion = Rotation.from_matrix(u @ vt).as_quat(scalar_first=True)
@@ -152,7 +144,7 @@ def _flying(starts: Starts, model: Fitted) -> Any:
 
 def _loss(starts: Starts, k: int, motion: NDArray[np.float64]) -> float:
     toss = starts.tosses[k]
-    seen = (toss.frame >= toss.touch) & (toss.frame < toss.touch + LOOKED_AT)
+    seen = (toss.frame >= toss.touch) & (toss.frame < toss.touch + CHOICE_FRAMES)
     d = np.nan_to_num(differences(starts.part, motion[toss.frame[seen]], toss.qpos[seen]), nan=1e3)
     return float(np.log1p((d**2).sum(axis=1) / 8.0**2).mean())
 

@@ -12,19 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.splits import drawn as drawn_numbers
+from stiction.fit import jointed_fit
 from stiction.fit.gauss_newton import Parameter
 from stiction.fit.identified_part import IdentifiedPart, identify_part
 from stiction.fit.identify import IdentifySettings
-from stiction.fit.jointed_fit import (
-    AFTER_TOUCH,
-    Build,
-    Judged,
-    jointed_model,
-    judge,
-    part_parameters,
-    predicted,
-    with_material,
-)
+from stiction.fit.jointed_fit import AFTER_TOUCH, Build, Judged, with_material
 from stiction.fit.jointed_flight import Prepared
 from stiction.fit.jointed_part import JointedPart
 from stiction.fit.jointed_recording import JointedToss, rest_heights
@@ -75,7 +67,7 @@ def rival(engine: Engine, ready: Prepared, progress: Callable[[int, int], None])
     start = time.process_time()
     build = _with_mujoco_contact(ready.part) if engine.name == MUJOCO else _rolled_by(engine, ready.part)
     parameters = _parameters(ready, engine.name)
-    values = fitted_values(jointed_model(ready.part, build), parameters, ready.fitted, progress)
+    values = fitted_values(jointed_fit.jointed_model(ready.part, build), parameters, ready.fitted, progress)
     return _evaluated(f"{engine.name}, body too", ready, start, build, values)
 
 
@@ -89,7 +81,7 @@ def sysid(ready: Prepared, seconds: float, progress: Callable[[int, int], None])
 
 
 def _parameters(ready: Prepared, engine: str) -> list[Parameter]:
-    return [*part_parameters(ready.part, ready.gravity), *_CONTACT[engine]]
+    return [*jointed_fit.part_parameters(ready.part, ready.gravity), *_CONTACT[engine]]
 
 
 def _with_mujoco_contact(part: JointedPart) -> Build:
@@ -120,7 +112,7 @@ def _rolled_by(engine: Engine, part: JointedPart) -> Build:
 
 
 def fewer(ready: Prepared, number: int, seed: int) -> Compared:
-    """Return our material fitted to so many tosses, drawn with the seed."""
+    """Return our material fitted to `number` tosses, drawn with the seed."""
     start = time.process_time()
     some = drawn_numbers(len(ready.fitted), number, seed)
     few = replace(ready, fitted=ready.fitted[some])
@@ -130,7 +122,7 @@ def fewer(ready: Prepared, number: int, seed: int) -> Compared:
 
 def _evaluated(name: str, ready: Prepared, start: float, build: Build, values: Mapping[str, float]) -> Fitted:
     seconds = time.process_time() - start
-    errors = by_horizon(judge(ready.held_out, build, values))
+    errors = by_horizon(jointed_fit.judge(ready.held_out, build, values))
     return Fitted(build, values, Compared(name, len(ready.fitted), seconds, errors))
 
 
@@ -154,7 +146,7 @@ def _replay(ready: Prepared, models: dict[str, Fitted], number: int, share: floa
     ground = float(rest_heights(drawn, [toss])[0]) + ours.values["ground"]
     motions = {"recorded": _each_frame(toss)}
     for name, model in models.items():
-        motions[name] = predicted(one, model.build, model.values)[0][: toss.steps + 1]
+        motions[name] = jointed_fit.predicted(one, model.build, model.values)[0][: toss.steps + 1]
     runs = {
         name: poses_of(drawn, np.nan_to_num(qpos - np.r_[0.0, 0.0, ground, np.zeros(drawn.nq - 3)]))
         for name, qpos in motions.items()

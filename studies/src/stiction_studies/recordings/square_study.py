@@ -26,11 +26,12 @@ from stiction.recordings.tosses import Tosses, errors
 from stiction.simulation.motion import Setting
 from stiction.viewer.subject import posed, recorded_motion
 from stiction_studies.engines.worlds import Engine, installed
-from stiction_studies.page.section import Replay, Section
+from stiction_studies.page.motions_shown import Scene, scene_of_throws
+from stiction_studies.page.section import Section
 from stiction_studies.recordings import forecast_comparison
 from stiction_studies.recordings.fitted_simulators import SYSID, Peer, SysidRival, fitted_values, has_sysid
 from stiction_studies.recordings.forecast_comparison import Compared
-from stiction_studies.study import Study, joined
+from stiction_studies.study import Study
 
 SIDE, MASS = 0.06, 0.1  # [m, kg]; the mass is not known, and not observable
 SOON = 25  # frames from the first touch on: the short horizon
@@ -48,7 +49,7 @@ class Scale:
     """Numbers of drops that all models are fitted to, and evaluated on."""
 
     fitted: int
-    judged: int
+    evaluated: int
 
 
 SCALES = {"quick": Scale(12, 8), "usual": Scale(300, 80), "full": Scale(300, 80)}
@@ -62,7 +63,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
         models = fits.everything()
     fits.law.info.update({"study": "square", "fitted_tosses": len(fits.fitted), "seed": seed})
     fits.law.save(study.folder / "square.safetensors")
-    shares = coverage(fits.law, fits.judged, seed=seed)
+    shares = coverage(fits.law, fits.evaluated, seed=seed)
     content = {
         "models": [model.figures() for model in models],
         "margins": {m.model: forecast_comparison.margins(models[0], m, seed) for m in models[1:]},
@@ -74,8 +75,7 @@ def run(out: Path, *, scale: str, seed: int, path: Path, data: Path) -> None:
         forecast_comparison.regions({"recordings inside": shares}),
     ]
     section = Section(study.name, "Real drops of a square", _TEXT, study.command, tables, [], fits.replays(models[0]))
-    packages = "scipy", "mujoco-core", "pybullet", "dartpy"
-    study.finish(section, content, joined(forecast_comparison.rows(models)), *packages)
+    study.finish(section, content, forecast_comparison.rows(models))
 
 
 def horizons(tosses: Tosses, motions: Motions) -> dict[str, dict[str, NDArray[np.float64]]]:
@@ -100,8 +100,8 @@ class _Fits:
         recordings = import_recordings(path, Body.rectangle((SIDE, SIDE), MASS))
         train, held = np.flatnonzero(~recordings.held_out), np.flatnonzero(recordings.held_out)
         self.fitted: Tosses = recordings.tosses[drawn(train, size.fitted, seed)]
-        self.judged: Tosses = recordings.tosses[held[: size.judged]]
-        self.steps = horizon(self.judged, (None,))
+        self.evaluated: Tosses = recordings.tosses[held[: size.evaluated]]
+        self.steps = horizon(self.evaluated, (None,))
         self.body = recordings.body or Body.rectangle((SIDE, SIDE), MASS)
         self.box = Body.box((SIDE, 3.0 * SIDE, SIDE), MASS)  # deep enough to stay upright
         self.motions: dict[str, Motions] = {}
@@ -119,13 +119,15 @@ class _Fits:
         """Return the time of a model's fit and the errors of its forecasts."""
         start = time.process_time()
         self.motions[name] = forecast(name)
-        return Compared(name, len(self.fitted), time.process_time() - start, horizons(self.judged, self.motions[name]))
+        return Compared(
+            name, len(self.fitted), time.process_time() - start, horizons(self.evaluated, self.motions[name])
+        )
 
     def ours(self, name: str) -> Motions:
         """Return the forecasts of our law."""
         shown = lambda stage, done, most: self.progress(f"{name}: {stage}", done, most)  # noqa: E731
         self.law = identify_tosses(IdentifySettings(effects=False), self.fitted, self.body, report=shown).law
-        return roll_law(self.law, self.judged.states(self.law.body, self.law.gravity, self.law.drag), self.steps)
+        return roll_law(self.law, self.evaluated.states(self.law.body, self.law.gravity, self.law.drag), self.steps)
 
     def peer(self, engine: Engine, name: str) -> Motions:
         """Return the forecasts of a simulator, its contact and the body fitted by our own fitter."""
@@ -135,14 +137,14 @@ class _Fits:
         parameters = [p for p in peer.parameters(True, self.law.body.com) if p.name not in unobservable]
         model = peer.model(SIDE)
         values = fitted_values(model, parameters, self.fitted, partial(self.progress, name))
-        return model.predict(values, self.judged, self.steps)
+        return model.predict(values, self.evaluated, self.steps)
 
     def sysid(self, name: str) -> Motions:
         """Return the forecasts of MuJoCo, fitted by its own toolbox."""
         setting = Setting(self.fitted.timestep, self.gravity(self.law.drag))
         rival = SysidRival(self.box, self.law.body.com, setting, SIDE, drag=self.law.drag)
         rival.fit(self.fitted, partial(self.progress, name))
-        return rival.motions(rival.starts(self.judged), self.steps)
+        return rival.motions(rival.starts(self.evaluated), self.steps)
 
     def gravity(self, drag: float) -> NDArray[np.float64]:
         """Return gravity (3,) as the flights show it; without drag, less its mean in the flights."""
@@ -151,19 +153,19 @@ class _Fits:
         start = self.fitted.states(self.law.body, self.law.gravity, self.law.drag)
         return self.law.gravity - self.law.drag * start.velocity.mean(axis=0)
 
-    def replays(self, ours: Compared) -> list[Replay]:
+    def replays(self, ours: Compared) -> list[Scene]:
         """Return drops as recorded and as predicted: a good forecast, the median, and a poor one."""
         position = ours.horizons["whole"]["position"]
         found = []
         for number, share in forecast_comparison.typical(position):
-            toss = self.judged.tosses[number]
+            toss = self.evaluated.tosses[number]
             p, q = self.motions["stiction"][number]
             runs = {
-                "recorded": recorded_motion(toss, self.judged.timestep),
-                "stiction": posed(p[: toss.steps + 1], q[: toss.steps + 1], self.judged.timestep),
+                "recorded": recorded_motion(toss, self.evaluated.timestep),
+                "stiction": posed(p[: toss.steps + 1], q[: toss.steps + 1], self.evaluated.timestep),
             }
             caption = (
                 f"Mean position error {position[number]:.0f} % of the side: {100 * share:.0f} % are forecast better."
             )
-            found.append(Replay(f"Drop {number + 1}", self.law.body, runs, caption))
+            found.append(scene_of_throws(f"Drop {number + 1}", self.law.body, runs, caption))
         return found

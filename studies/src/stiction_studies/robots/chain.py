@@ -18,21 +18,9 @@ from stiction.mujoco import simulation as engine
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Scene, poses_of, scene_of
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.robots.chain_model import (
-    CHAIN,
-    FRICTION,
-    LAST,
-    LINK,
-    MOVED,
-    STEPS,
-    TIMESTEP,
-    Swing,
-    draw_starts,
-    swing_in_dart,
-    swing_in_mujoco,
-    swing_with,
-)
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.robots import chain_model
+from stiction_studies.robots.chain_model import MOVED, STEPS, TIMESTEP, Swing, swing_in_dart, swing_with
+from stiction_studies.study import Study, number, percent
 
 TRUTH, DANTZIG = "DART", "DART, Dantzig solver"
 ANALYTIC, LEARNED, MUJOCO = "stiction, Coulomb", "stiction, learned", "MuJoCo's own contact"
@@ -54,7 +42,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     """Swing all chains, print the tables, write results and publish the section."""
     study = Study(out, "chain", scale, seed)
     n_swings, n_powell = {"quick": (3, 1), "usual": (20, 3), "full": (100, 10)}[scale]
-    starts = draw_starts(n_swings, seed)
+    starts = chain_model.draw_starts(n_swings, seed)
     law = cast(AugmentedLaw, load("link"))
     found = _swing_all(starts, _contestants(law))
     powell = [swing_with(law, start, STEPS, method="powell") for start in starts[:n_powell]]
@@ -62,7 +50,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         "swings": len(starts),
         "steps": STEPS,
         "timestep_s": TIMESTEP,
-        "friction": FRICTION,
+        "friction": chain_model.FRICTION,
         "runs": {name: _errors(found[TRUTH], runs) for name, runs in found.items() if name != TRUTH},
         "solver": {
             "mode by mode, Coulomb": _effort(found[ANALYTIC]),
@@ -74,17 +62,17 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     tables = [_error_table(content), _effort_table(content), _coverage_table(content)]
     plots = [_angles(found), _forces(found), _spread(found)]
     section = Section(study.name, "A chain of three links", _TEXT, study.command, tables, plots, [_scene(found)])
-    study.finish(section, content, joined(_rows(found)), "mujoco-core", "dartpy")
+    study.finish(section, content, _rows(found))
 
 
 def _contestants(law: AugmentedLaw) -> dict[str, Swinger]:
-    coulomb = CoulombLaw(LINK, FRICTION, cone="round", softness=0.0, timestep=TIMESTEP)
+    coulomb = CoulombLaw(chain_model.LINK, chain_model.FRICTION, cone="round", softness=0.0, timestep=TIMESTEP)
     return {
         TRUTH: lambda start: swing_in_dart(start, STEPS),
         ANALYTIC: lambda start: swing_with(coulomb, start, STEPS, tolerance=1e-6),
         ELSEWHERE: lambda start: swing_with(coulomb, start + MOVED, STEPS, tolerance=1e-6),
         LEARNED: lambda start: swing_with(law, start, STEPS),
-        MUJOCO: lambda start: swing_in_mujoco(start, STEPS),
+        MUJOCO: lambda start: chain_model.swing_in_mujoco(start, STEPS),
         DANTZIG: lambda start: swing_in_dart(start, STEPS, "dantzig"),
     }
 
@@ -147,10 +135,10 @@ def _effort(runs: list[Swing]) -> dict[str, Any]:
 
 def _coverage(law: AugmentedLaw, runs: list[Swing]) -> dict[str, Any]:
     """Return the twists at which the law was evaluated, and those that it was trained on."""
-    asked = np.concatenate([run.asked for run in runs])
-    speed, spin = np.linalg.norm(asked[:, :3], axis=1), np.linalg.norm(asked[:, 3:], axis=1)
+    twists = np.concatenate([run.law_twists for run in runs])
+    speed, spin = np.linalg.norm(twists[:, :3], axis=1), np.linalg.norm(twists[:, 3:], axis=1)
     return {
-        "questions": len(asked),
+        "evaluations": len(twists),
         "outside": int(sum(run.outside.sum() for run in runs)),
         "speed_m_per_s": {f"percent_{q}": float(np.percentile(speed, q)) for q in (50, 99, 100)},
         "spin_rad_per_s": {f"percent_{q}": float(np.percentile(spin, q)) for q in (50, 99, 100)},
@@ -201,7 +189,7 @@ def _coverage_table(content: dict[str, Any]) -> Table:
     note = (
         f"The twist V1 at which the law is evaluated: that of the link without contact. The link was thrown with "
         f"{throws} (heights in m, speeds in m/s, spin about each axis in rad/s). {cover['outside']:,} of "
-        f"{cover['questions']:,} evaluations were outside of the training range of an input."
+        f"{cover['evaluations']:,} evaluations were outside of the training range of an input."
     )
     return Table("Twists at which the chain evaluates the law", ["", "median", "99 %", "greatest"], rows, note)
 
@@ -255,18 +243,18 @@ def _spread(found: dict[str, list[Swing]]) -> Plot:
 
 
 def _scene(found: dict[str, list[Swing]]) -> Scene:
-    model = engine.mujoco.MjModel.from_xml_string(CHAIN)
+    model = engine.mujoco.MjModel.from_xml_string(chain_model.CHAIN)
     every = round(0.01 / TIMESTEP)
     runs = {name: poses_of(model, found[name][0].angle[::every]) for name in (TRUTH, LEARNED, MUJOCO)}
     mode = np.zeros((len(runs[LEARNED]), model.nbody), np.int8)  # DART and MuJoCo do not name theirs
-    mode[1:, model.body(LAST).id] = found[LEARNED][0].mode[every - 1 :: every]
+    mode[1:, model.body(chain_model.LAST).id] = found[LEARNED][0].mode[every - 1 :: every]
     return scene_of(
         "The chain that starts level",
         model,
         runs,
         every * TIMESTEP,
         modes={LEARNED: mode},
-        names={model.body(LAST).id: "last link"},
+        names={model.body(chain_model.LAST).id: "last link"},
         caption="Faint: its start. Modes are those of the last link, by the learned law.",
         seen_from=(0.35, -1.0),
         truth=TRUTH,

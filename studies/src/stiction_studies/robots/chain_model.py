@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,9 @@ from numpy.typing import NDArray
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode
 from stiction.laws.law import GRAVITY, Law
+
+if TYPE_CHECKING:
+    from stiction.mujoco.links import Method
 
 LENGTH, WIDTH, HEIGHT, MASS = 0.5, 0.1, 0.08, 1.0  # of a link [m, kg]
 PIN = 1.25  # height of the pinned end [m]
@@ -63,7 +67,7 @@ class Swing:
     angle, rate: of each joint to the link before [rad, rad/s], (steps + 1, 3)
     impulse: contact impulse on the last link about its centre of mass [N s, N m s], (steps, 6)
     mode, kind, evaluations, outside, unsolved: of each step, (steps,); zeros for other simulators
-    asked: V1 of the steps in contact, (contact steps, 6); empty for other simulators
+    law_twists: V1 at which the law was evaluated, (contact steps, 6); empty for other simulators
     """
 
     angle: NDArray[np.float64]
@@ -74,7 +78,7 @@ class Swing:
     evaluations: NDArray[np.int64]
     outside: NDArray[np.bool_]
     unsolved: NDArray[np.bool_]
-    asked: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 6)))
+    law_twists: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 6)))
 
     @property
     def joint_force(self) -> NDArray[np.float64]:
@@ -108,7 +112,7 @@ def swing_in_dart(start: NDArray[np.float64], steps: int, solver: str = "nsgs") 
 
 
 def swing_with(
-    law: Law, start: NDArray[np.float64], steps: int, *, tolerance: float = 1e-3, method: str = "modes"
+    law: Law, start: NDArray[np.float64], steps: int, *, tolerance: float = 1e-3, method: "Method" = "modes"
 ) -> Swing:
     """Return a swing in MuJoCo with a law of the last link; tolerance and method of Algorithm 2."""
     from stiction.mujoco.simulation import Simulation, mujoco
@@ -117,19 +121,19 @@ def swing_with(
     sim = Simulation(model, laws={LAST: law}, tolerance=tolerance, method=method)
     sim.reset(qpos=start)
     contact = sim.contacts[LAST]
-    rows, asked = [], []
+    rows, law_twists = [], []
 
     def step() -> NDArray[np.float64]:
         sim.step()
         rows.append((contact.mode, contact.kind, contact.evaluations, contact.outside, contact.unsolved))
         if contact.evaluations:
-            asked.append(contact.asked_at)
+            law_twists.append(contact.last_query)
         return contact.impulse
 
     motion = _recorded(steps, step, lambda: (sim.data.qpos.copy(), sim.data.qvel.copy()))
     mode, kind, evaluations, outside, unsolved = np.array(rows, dtype=np.int64).T
     outside, unsolved = (np.diff(count, prepend=0) > 0 for count in (outside, unsolved))
-    return Swing(*motion, mode, kind, evaluations, outside, unsolved, np.array(asked).reshape(-1, 6))
+    return Swing(*motion, mode, kind, evaluations, outside, unsolved, np.array(law_twists).reshape(-1, 6))
 
 
 def swing_in_mujoco(start: NDArray[np.float64], steps: int) -> Swing:

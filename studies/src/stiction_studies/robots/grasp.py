@@ -25,21 +25,9 @@ from stiction_studies.engines.worlds import BULLET, DART, MUJOCO, Engine, film, 
 from stiction_studies.page.motions_shown import Motion
 from stiction_studies.page.section import Plot, Section, Table
 from stiction_studies.page.section import Scene as Shown
-from stiction_studies.robots.grasp_scenes import (
-    GRIP,
-    ROUGH,
-    SLOPE,
-    Hold,
-    creep,
-    grasp,
-    holds,
-    motion,
-    moves,
-    stack,
-    turn,
-    two_on_a_slope,
-)
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.robots import grasp_scenes
+from stiction_studies.robots.grasp_scenes import Hold, creep, grasp, holds, moves
+from stiction_studies.study import Study, number, percent
 
 SETTLING = 1.0  # [s] before creep is measured
 EVERY = 10  # steps between two frames
@@ -84,11 +72,11 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     tables = [*_creep_tables(content), _motion_table(content), _exactness_table(content)]
     title = "Held bodies stay in place"
     section = Section(study.name, title, _TEXT, study.command, tables, [_creep_plot(held)], _replays(held))
-    study.finish(section, content, _rows(held), "mujoco-core", "pybullet", "dartpy")
+    study.finish(section, content, _rows(held))
 
 
 def contestants() -> dict[str, Runner]:
-    """Return how each simulator runs a scene for so many seconds, by name; one that is not installed is left out."""
+    """Return how each simulator runs a scene, by name; one that is not installed is left out."""
     engines = installed()
     remedies = {  # against slip, as MuJoCo's documentation has them
         "MuJoCo, elliptic, impratio 100": MujocoEngine('cone="elliptic" impratio="100"'),
@@ -159,15 +147,15 @@ def _figures(hold: Hold, run: Run) -> dict[str, Any]:
     lost = np.flatnonzero(way > hold.lost)
     return {
         "creep_m": float(way.max()),
-        "motion_m": float(motion(hold, run.poses).max()),
-        "turn_rad": turn(hold, run.poses),
+        "motion_m": float(grasp_scenes.motion(hold, run.poses).max()),
+        "turn_rad": grasp_scenes.turn(hold, run.poses),
         "dropped_s": float(lost[0] * EVERY * hold.scene.timestep) if len(lost) else None,
         "unsolved_steps": run.unsolved,
         "microseconds_per_step": run.cost,
     }
 
 
-def _rows(held: Held) -> dict[str, Any]:
+def _rows(held: Held) -> list[dict[str, Any]]:
     """Return the creep of all runs, ten times a second."""
     parts = []
     for hold in holds():
@@ -178,7 +166,7 @@ def _rows(held: Held) -> dict[str, Any]:
                 way = creep(hold, run.poses)[::thin]
                 at = thin * frame * np.arange(len(way))
                 parts.append({"run": name, "scene": scene, "time": at, "creep": way})
-    return joined(parts)
+    return parts
 
 
 # Tables.
@@ -188,17 +176,16 @@ def _creep_tables(content: dict[str, Any]) -> list[Table]:
     """Return how far grasped bodies creep, and how far bodies at rest."""
     grasps, rest = _names(grasped=True), _names(grasped=False)
     time = f"in {content['held_s']:g} s"
+    settled = f"from where it was after {content['settling_s']:g} s, in which soft contacts may settle"
     note = (
-        "Creep: greatest slip of the held body's centre along the fingers, from where it was after "
-        f"{content['settling_s']:g} s, in which soft contacts may settle. The fingers press with 2, 20 and 95 times "
-        f"the least force that holds, at a friction coefficient of {GRIP:g}. Dropped: it has left the fingers, after "
-        "the stated time."
+        f"Creep: greatest slip of the held body's centre along the fingers, {settled}. The fingers press with 2, 20 "
+        f"and 95 times the least force that holds, with friction {grasp_scenes.GRIP:g}. Dropped: it has left the "
+        "fingers, after the stated time."
     )
     rest_note = (
-        "Creep: greatest slip of any body's centre over its support, from where it was after "
-        f"{content['settling_s']:g} s. The slope has {SLOPE:g}° (tangent 0.57735); the stack and the two boxes have a "
-        f"friction coefficient of {ROUGH:g}. Fell: a box of the stack has moved by half its edge, the upper box has "
-        "left the lower one, or the box on the slope has slid by 1 m."
+        f"Creep: greatest slip of any body's centre over its support, {settled}. The slope has {grasp_scenes.SLOPE:g}° "
+        f"(tangent 0.57735); stack and two boxes have friction {grasp_scenes.ROUGH:g}. Fell: a box of the stack has "
+        "moved by half its edge, the upper box has left the lower one, or the box on the slope has slid by 1 m."
     )
     return [
         Table(f"Creep of grasped bodies, {time} [m]", ["", *grasps], _creep_rows(content, grasps, "dropped"), note),
@@ -211,9 +198,9 @@ def _motion_table(content: dict[str, Any]) -> Table:
     names = [move.name for move in moves()]
     rows = [[name, *(percent(found[move]) for move in names)] for name, found in content["motion_error"].items()]
     note = (
-        f"Slides: acceleration of a box on the slope of {SLOPE:g}° against g (sin a - mu cos a), with friction hardly "
-        "below the slope's tangent, and well below. Sphere: speed after it has rolled for 5 s at 1 m/s over level "
-        "ground. Cylinder: acceleration from rest on a slope of 10° against 2/3 g sin a."
+        f"Slides: acceleration of a box on a slope of {grasp_scenes.SLOPE:g}° against g (sin a - mu cos a), with "
+        "friction just below the slope's tangent, and well below. Sphere: speed after it has rolled for 5 s at 1 m/s. "
+        "Cylinder: acceleration from rest on a slope of 10° against 2/3 g sin a."
     )
     return Table("Bodies that slide or roll: error of the motion", ["", *names], rows, note)
 
@@ -273,8 +260,8 @@ def _replays(held: Held) -> list[Shown]:
     front, downhill = (0.35, -1.0), (1.0, -0.4)
     return [
         _replay(held, grasp("cube", 20), "A cube between two fingers", front),
-        _replay(held, two_on_a_slope(), "A box on a box on a slope", downhill),
-        _replay(held, stack(), "Ten boxes", front),
+        _replay(held, grasp_scenes.two_on_a_slope(), "A box on a box on a slope", downhill),
+        _replay(held, grasp_scenes.stack(), "Ten boxes", front),
     ]
 
 

@@ -24,20 +24,10 @@ from stiction.viewer.quadruped import FEET, model_text
 from stiction_studies.page.section import Table
 from stiction_studies.paper import metrics
 from stiction_studies.paper.dart_agreement import random_throw
-from stiction_studies.robots import chain_model
+from stiction_studies.robots import chain_model, step_recorder
 from stiction_studies.robots.chain_model import CHAIN, LAST, LINK, MOVED, draw_starts, swing_in_dart, swing_in_mujoco
 from stiction_studies.robots.robot import Walk, creep, drive
-from stiction_studies.robots.step_recorder import (
-    NAME,
-    NO_GAP,
-    Record,
-    Recorder,
-    box_model,
-    joints,
-    one_step,
-    run,
-    safety,
-)
+from stiction_studies.robots.step_recorder import NAME, NO_GAP, Record, one_step, safety
 from stiction_studies.study import number, percent
 
 POINTS, UNPREDICTED = "material, MuJoCo's points", "the same, contacts not predicted"
@@ -116,14 +106,14 @@ def compare_box(throws: int, seed: int) -> dict[str, Any]:
 
 
 def _box() -> Any:
-    return box_model(BODY, Setting(TIMESTEP, np.array(GRAVITY)))
+    return step_recorder.box_model(BODY, Setting(TIMESTEP, np.array(GRAVITY)))
 
 
 def _throw(sim: Simulation, start: State) -> list[Record]:
     records = []
     with bar("Throwing", len(start.position)) as progress:
-        for qpos, qvel in zip(*joints(BODY, start)):
-            records.append(run(sim, qpos, STEPS, qvel=qvel))
+        for qpos, qvel in zip(*step_recorder.joints(BODY, start)):
+            records.append(step_recorder.run(sim, qpos, STEPS, qvel=qvel))
             progress.advance()
     return records
 
@@ -151,9 +141,9 @@ def compare_chain(swings: int, seed: int) -> dict[str, Any]:
         for start in draw_starts(swings, seed):
             for name, sim in sims.items():
                 every = round(h / sim.model.opt.timestep)
-                records[name].append(run(sim, start, every * steps))
+                records[name].append(step_recorder.run(sim, start, every * steps))
                 angles[name].append(records[name][-1].qpos[::every])
-            angles[MOVED_START].append(run(sims[ATTACHED], start + MOVED, steps).qpos)
+            angles[MOVED_START].append(step_recorder.run(sims[ATTACHED], start + MOVED, steps).qpos)
             angles[DART].append(swing_in_dart(start, steps).angle)
             angles[MUJOCO].append(swing_in_mujoco(start, steps).angle)
             progress.advance()
@@ -201,7 +191,7 @@ def compare_quadruped(stand: float, walk: float) -> dict[str, Any]:
     }
     records, walks, plan = {}, {}, Walk(stand, walk)
     for name, sim in sims.items():
-        recorder = Recorder(sim)
+        recorder = step_recorder.Recorder(sim)
         walks[name] = drive(sim.model, sim.data, recorder.step, plan, lift=LIFT if name == RAISED else 0.0)
         records[name] = recorder.record()
     data = mujoco.MjData(model)

@@ -20,7 +20,7 @@ from stiction.viewer.quadruped import FEET, STANCE, Gait, model_text, strength_a
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Frames, Scene, scene_of
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.study import Study, number, percent
 
 LEARNED, MUJOCO = "stiction, learned feet", "MuJoCo's own contact"
 COLOURS = figures.run_colours((LEARNED, MUJOCO))
@@ -99,7 +99,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     tables = [_motion_table(content, plan), _solver_table(content)]
     plots, title = [_creep_plot(found, plan), _trunk_plot(found)], "A quadruped with learned feet"
     section = Section(study.name, title, _TEXT, study.command, tables, plots, [_scene(found)])
-    study.finish(section, content, joined(_rows(found)), "mujoco-core")
+    study.finish(section, content, _rows(found))
 
 
 def walk_with_law(plan: Walk) -> Run:

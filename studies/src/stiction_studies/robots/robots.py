@@ -3,7 +3,6 @@ of a real cube, and many robots at once."""
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,13 @@ from stiction.viewer.pieces import pieces_of
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement
-from stiction_studies.robots.third_party_robots import (
-    FRICTION,
-    INSTALL,
-    ROBOTS,
-    ThirdPartyRobot,
-    Trial,
-    by_mujoco,
-    by_stiction,
-)
-from stiction_studies.study import Study, joined, number, percent
+from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement, third_party_robots
+from stiction_studies.robots.third_party_robots import FRICTION, INSTALL, ROBOTS, ThirdPartyRobot, Trial
+from stiction_studies.study import Study, number, percent
 
 SCALES = {"quick": (1.0, 1, 5), "usual": (10.0, 3, 100), "full": (10.0, 10, 300)}  # [s] and runs of a robot, tosses
 MUJOCO, STICTION = "MuJoCo alone", "stiction"
-_ENGINES = {MUJOCO: by_mujoco, STICTION: by_stiction}
+_ENGINES = {MUJOCO: third_party_robots.by_mujoco, STICTION: third_party_robots.by_stiction}
 Found = dict[str, dict[str, list[Trial]]]  # robot -> who drove -> runs
 COLOURS = figures.run_colours((MUJOCO, STICTION))
 _TEXT = [
@@ -44,7 +35,13 @@ _TEXT = [
 ]
 
 
-def run(out: Path, *, scale: str = "usual", seed: int = 0, robots: Sequence[ThirdPartyRobot] = ROBOTS) -> None:
+def run(
+    out: Path,
+    *,
+    scale: str = "usual",
+    seed: int = 0,
+    robots: Sequence[ThirdPartyRobot] = ROBOTS,
+) -> None:
     """Drive all robots that are there, print the tables, write results and publish the section."""
     study = Study(out, "robots", scale, seed)
     there = [one for one in robots if one.path]
@@ -56,7 +53,9 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, robots: Sequence[Thir
     models = {one.name: one.load() for one in there}
     duration, n_runs, n_tosses = SCALES[scale]
     found = _drive_all(there, models, [1000 * seed + k for k in range(n_runs)], duration)
-    others = _others(scale, n_tosses, seed)
+    same = point_agreement.compare(scale, seed)
+    tosses = cube_in_mujoco.compare(n_tosses, seed=seed)
+    many = parallel_quadrupeds.measure(scale, seed)
     figures_of = {one.name: _figures(one, models[one.name], found[one.name]) for one in there}
     content = {
         "seconds_a_run": duration,
@@ -64,17 +63,19 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0, robots: Sequence[Thir
         "friction": FRICTION,
         "left_out": [one.name for one in missing],
         "robots": figures_of,
-        "aims": _targets(figures_of) + others.targets,
-        **others.content,
+        "aims": _targets(figures_of) + _other_targets(tosses, many),
+        "agreement": same,
+        "cube": [one.figures() for one in tosses],
+        "parallel": many,
     }
-    scenes = [_scene(one, models[one.name], found[one.name]) for one in there] + others.scenes
+    scenes = [_scene(one, models[one.name], found[one.name]) for one in there]
+    scenes.append(cube_in_mujoco.scene(tosses))
     aims = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
     tables = [_cost_table(content, missing), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
     title = "Third-party robots"
-    tables += others.tables
+    tables += [*point_agreement.tables(same), cube_in_mujoco.table(tosses), parallel_quadrupeds.table(many)]
     section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], scenes)
-    packages = dict.fromkeys(one.package for one in there)
-    study.finish(section, content, joined(_rows(found)), "mujoco-core", "dartpy", *packages)
+    study.finish(section, content, _rows(found))
 
 
 def _drive_all(there: list[ThirdPartyRobot], models: dict[str, Any], seeds: list[int], duration: float) -> Found:
@@ -89,34 +90,16 @@ def _drive_all(there: list[ThirdPartyRobot], models: dict[str, Any], seeds: list
     return found
 
 
-@dataclass(frozen=True)
-class _Others:
-    """The parts of the study besides the third-party robots."""
-
-    content: dict[str, Any]
-    tables: list[Table]
-    scenes: list[Scene]
-    targets: list[dict[str, Any]]
-
-
-def _others(scale: str, n_tosses: int, seed: int) -> _Others:
-    same = point_agreement.compare(scale, seed)
-    tosses = cube_in_mujoco.compare(n_tosses, seed=seed)
-    many = parallel_quadrupeds.measure(scale, seed)
-    figures = [one.figures() for one in tosses]
-    error = max(one["mean_error"] for one in figures if one["name"] == cube_in_mujoco.OURS)
+def _other_targets(tosses: list[cube_in_mujoco.Followed], many: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the targets of the cube and of many robots at once, in the form of `_targets`."""
+    error = max(one.figures()["mean_error"] for one in tosses if one.name == cube_in_mujoco.OURS)
     allowed = 0.05  # of the cube's width, in the mean over a toss and the median over tosses
     faster, wanted = parallel_quadrupeds.ratios(many).get(parallel_quadrupeds.STICTION, 0.0), parallel_quadrupeds.TARGET
     is_parallel = many["same_bits"] and faster >= wanted
-    return _Others(
-        {"agreement": same, "cube": figures, "parallel": many},
-        [*point_agreement.tables(same), cube_in_mujoco.table(tosses), parallel_quadrupeds.table(many)],
-        [cube_in_mujoco.scene(tosses)],
-        [
-            _target(f"the cube <= {percent(allowed)} of its width off its rollout", percent(error), error <= allowed),
-            _target(f"two threads >= {wanted:g} x one, same bits", f"{faster:.2f}", is_parallel),
-        ],
-    )
+    return [
+        _target(f"the cube <= {percent(allowed)} of its width off its rollout", percent(error), error <= allowed),
+        _target(f"two threads >= {wanted:g} x one, same bits", f"{faster:.2f}", is_parallel),
+    ]
 
 
 def _left_out(missing: list[ThirdPartyRobot]) -> str:

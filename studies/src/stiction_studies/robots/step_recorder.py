@@ -70,7 +70,7 @@ class Recorder:
 
 
 def run(sim: Simulation, qpos: NDArray[np.float64], steps: int, *, qvel: NDArray[np.float64] | None = None) -> Record:
-    """Return the record of so many steps from a state."""
+    """Return the record of `steps` steps from a state."""
     sim.reset(qpos=qpos, qvel=qvel)
     recorder = Recorder(sim)
     for _ in range(steps):

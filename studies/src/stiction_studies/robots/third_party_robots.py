@@ -19,9 +19,8 @@ from stiction.basics.checks import InputError
 from stiction.laws.material import Material
 from stiction.mujoco import mjcf
 from stiction.mujoco.simulation import Simulation, mujoco
-from stiction.viewer.quadruped import Drive, random_motors
+from stiction.viewer.quadruped import Drive, RandomPath, random_motors
 from stiction_studies.page.motions_shown import Frames, Motion
-from stiction_studies.robots.servos import random_servos
 
 INSTALL = "pip install --no-deps gymnasium dm_control robosuite"
 FLOOR = "floor"  # the geom's name, in every one of these models
@@ -68,7 +67,7 @@ class ThirdPartyRobot:
 
     def drive(self, model: Any, data: Any, seed: int) -> Drive:
         """Return the function that sets the controls of each step."""
-        return random_servos(model, data, seed, self.sway) if self.sway else random_motors(model, data, seed)
+        return _random_servos(model, data, seed, self.sway) if self.sway else random_motors(model, data, seed)
 
     def start(self, model: Any) -> NDArray[np.float64]:
         """Return qpos (nq,) of the robot 5 mm above the floor, all joints within their limits."""
@@ -112,6 +111,36 @@ def _lowest(model: Any, qpos: NDArray[np.float64]) -> float:
         for geom in mjcf.contact_geoms(model, body):
             heights.append(data.xpos[body, 2] + (mjcf.corners(model, geom, 32) @ down).min())
     return float(min(heights) - data.geom_xpos[floor, 2])
+
+
+def _random_servos(model: Any, data: Any, seed: int, sway: float) -> Drive:
+    """Return torques of servos at all actuated joints, whose targets wander about the current pose of `data`.
+
+    Their stiffness is stable at this time step, at most 500 N m/rad, and they are nearly critically damped.
+    sway: greatest distance of the targets from that pose [rad]
+    """
+    joints = model.actuator_trnid[:, 0]
+    place, dof = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+    inertia = _inertia(model, data)[dof]
+    # An explicit servo becomes unstable at 4 inertia / timestep^2.
+    stiffness = np.minimum(500.0, 0.05 * inertia / model.opt.timestep**2)
+    damping = 1.6 * np.sqrt(stiffness * inertia)
+    stance, (low, high) = data.qpos[place].copy(), model.actuator_ctrlrange.T
+    wander = RandomPath(stance - sway, stance + sway, stance, model.opt.timestep, seed)
+
+    def drive(step: int) -> None:
+        torque = stiffness * (wander(step) - data.qpos[place]) - damping * data.qvel[dof]
+        data.ctrl[:] = np.clip(torque, low, high)
+
+    return drive
+
+
+def _inertia(model: Any, data: Any) -> NDArray[np.float64]:
+    """Return the effective inertia of each joint with all others free, shape (nv,)."""
+    mujoco.mj_forward(model, data)
+    response = np.zeros((model.nv, model.nv))
+    mujoco.mj_solveM(model, data, response, np.eye(model.nv))
+    return 1 / np.diag(response)
 
 
 def _gymnasium(name: str, file: str) -> ThirdPartyRobot:

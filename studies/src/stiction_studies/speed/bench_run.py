@@ -1,4 +1,4 @@
-"""`stiction bench`: run the cases, print their tables, and write what was asked for."""
+"""`stiction bench`: run the cases, print their tables, and write the results."""
 
 import platform
 import time
@@ -12,21 +12,7 @@ from stiction.basics.environment import commit, versions
 from stiction.basics.progress import bars
 from stiction_studies.page.section import Table
 from stiction_studies.speed import bench_robots, bench_throws, contact_points, core_costs, fresh_processes
-from stiction_studies.speed.bench_results import Measured, spread, table
-from stiction_studies.speed.bench_worlds import (
-    BULLET,
-    CONTACT,
-    DART,
-    LAW,
-    MUJOCO,
-    MUJOCO_ROLLED,
-    ROLLED,
-    SCALES,
-    STEPPED,
-    WHOLE,
-    Case,
-    Scale,
-)
+from stiction_studies.speed.bench_case import SCALES, Case, Measured, Phase, Scale, Who, spread, table
 from stiction_studies.speed.contact_points import MESH, SPHERES
 from stiction_studies.study import markdown, print_tables
 from stiction_studies.timing import waited
@@ -160,25 +146,27 @@ class Target:
 
 def _targets() -> list[Target]:
     one, two = bench_throws.THREADS.values()
-    few, many, batch, start = "N = 4", "N = 1,024", core_costs.WHOLE_BATCH, fresh_processes
+    few, many, start = "N = 4", "N = 1,024", fresh_processes
+    contact, whole, batch = Phase.CONTACT, Phase.WHOLE, core_costs.WHOLE_BATCH
+    ours, rolled, law, mujoco, mujoco_rolled = Who.STEPPED, Who.ROLLED, Who.LAW, Who.MUJOCO, Who.MUJOCO_ROLLED
     return [
-        Target("Batch of throws: MuJoCo's rollout over ours", True, 6, "batch", (MUJOCO_ROLLED, one), (ROLLED, one)),
-        Target("Batch of throws, ours: one thread over two", True, 1.9, "batch", (ROLLED, one), (ROLLED, two)),
+        Target("Batch of throws: MuJoCo's rollout over ours", True, 6, "batch", (mujoco_rolled, one), (rolled, one)),
+        Target("Batch of throws, ours: one thread over two", True, 1.9, "batch", (rolled, one), (rolled, two)),
         Target("Batch of throws: a material as DART over networks", False, 1.5, "materials",
                (core_costs.AS_DART, batch), (core_costs.LEARNED, batch)),
         Target("A contact step, a call a step: ours over mj_step", False, 0.33, "throw",
-               (STEPPED, CONTACT), (MUJOCO, CONTACT)),
+               (ours, contact), (mujoco, contact)),
         Target("One throw in one call: MuJoCo's rollout over ours", True, 3, "throw",
-               (MUJOCO_ROLLED, WHOLE), (ROLLED, WHOLE)),
-        Target("1,024 points over 4, ours, a call a step", False, 1.1, "points", (STEPPED, many), (STEPPED, few)),
-        Target("1,024 points over 4, ours, one call", False, 1.1, "points", (ROLLED, many), (ROLLED, few)),
+               (mujoco_rolled, whole), (rolled, whole)),
+        Target("1,024 points over 4, ours, a call a step", False, 1.1, "points", (ours, many), (ours, few)),
+        Target("1,024 points over 4, ours, one call", False, 1.1, "points", (rolled, many), (rolled, few)),
         Target("1,024 points: MuJoCo with every point over ours", True, 100, "points",
-               (SPHERES[MUJOCO], many), (STEPPED, many)),
-        Target("1,024 points: ours over Bullet's mesh", False, 1, "points", (STEPPED, many), (MESH[BULLET], many)),
-        Target("Chain in contact: ours over MuJoCo's own", False, 1.8, "chain", (LAW, CONTACT), (MUJOCO, CONTACT)),
-        Target("Chain in contact: ours over DART", False, 0.75, "chain", (LAW, CONTACT), (DART, CONTACT)),
+               (SPHERES[mujoco], many), (ours, many)),
+        Target("1,024 points: ours over Bullet's mesh", False, 1, "points", (ours, many), (MESH[Who.BULLET], many)),
+        Target("Chain in contact: ours over MuJoCo's own", False, 1.8, "chain", (law, contact), (mujoco, contact)),
+        Target("Chain in contact: ours over DART", False, 0.75, "chain", (law, contact), (Who.DART, contact)),
         Target("Quadruped in contact: ours over MuJoCo's own", False, 3, "quadruped",
-               (LAW, CONTACT), (MUJOCO, CONTACT)),
+               (law, contact), (mujoco, contact)),
         Target("A throw with CoulombLaw, from the start of the process [s]", False, 0.5, "start",
                (start.ANALYTIC, "s")),
         Target("The same with a learned law [s]", False, 0.5, "start", (start.LEARNED, "s")),
@@ -209,26 +197,13 @@ def draw(runs: list[Measured], path: Path) -> None:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     numbers = [int(quantity.removeprefix("N = ").replace(",", "")) for quantity in runs[0].quantities]
-    shades = {
-        **dict.fromkeys((STEPPED, ROLLED), colours.STICTION),
-        **dict.fromkeys((SPHERES[MUJOCO], MESH[MUJOCO]), colours.MUJOCO),
-        **dict.fromkeys((SPHERES[DART], MESH[DART]), colours.TRUTH),
-        **dict.fromkeys((SPHERES[BULLET], MESH[BULLET]), colours.BULLET),
-    }
+    engines = {Who.MUJOCO: colours.MUJOCO, Who.DART: colours.TRUTH, Who.BULLET: colours.BULLET}
+    shades = {names[engine]: colour for names in (SPHERES, MESH) for engine, colour in engines.items()}
     for name in runs[0].figures:
         cost = [_median(runs, name, quantity) for quantity in runs[0].quantities]
-        style = "--" if name == ROLLED or name in MESH.values() else "-"
-        width = 2.4 if name in (STEPPED, ROLLED) else 1.4
-        axes.plot(
-            numbers,
-            cost,
-            style,
-            marker="o",
-            markersize=4,
-            color=colours.as_hex(shades[name]),
-            linewidth=width,
-            label=name,
-        )
+        style = "--" if name == Who.ROLLED or name in MESH.values() else "-"
+        shade, width = (shades[name], 1.4) if name in shades else (colours.STICTION, 2.4)
+        axes.plot(numbers, cost, f"{style}o", markersize=4, color=colours.as_hex(shade), linewidth=width, label=name)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(numbers, [f"{n:,}" for n in numbers])

@@ -14,23 +14,8 @@ from stiction.laws.modelfile import load
 from stiction.simulation.motion import to_motion
 from stiction.simulation.rollout import rollout
 from stiction_studies.engines.worlds import World
-from stiction_studies.speed import bench_worlds
-from stiction_studies.speed.bench_results import Measured
-from stiction_studies.speed.bench_worlds import (
-    BULLET,
-    CONTACT,
-    DART,
-    FLIGHT,
-    MUJOCO,
-    MUJOCO_ROLLED,
-    ROLLED,
-    SETTING,
-    STEPPED,
-    WHOLE,
-    Progress,
-    Scale,
-    StepperWorld,
-)
+from stiction_studies.speed import bench_case
+from stiction_studies.speed.bench_case import SETTING, Measured, Phase, Progress, Scale, StepperWorld, Who
 from stiction_studies.timing import Run, cores, timed, times_in_threads
 
 THREADS = {1: "1 thread", 2: "2 threads"}
@@ -40,35 +25,35 @@ def run_one(size: Scale, seed: int, progress: Progress) -> Measured:
     """Time whole throws of one body, a call a step and in one call."""
     law = cast(AugmentedLaw, load("box"))
     states = State.random(law.body, size.throws, seed=seed)
-    engines, notes = bench_worlds.peers(MUJOCO, DART, BULLET)
-    worlds: dict[str, World] = {STEPPED: StepperWorld(law, states)}
+    engines, notes = bench_case.peers(Who.MUJOCO, Who.DART, Who.BULLET)
+    worlds: dict[str, World] = {Who.STEPPED: StepperWorld(law, states)}
     for name, engine in engines.items():
-        worlds[name] = engine.box(law.body, to_motion(law.body, states), bench_worlds.friction_of(law), SETTING)
+        worlds[name] = engine.box(law.body, to_motion(law.body, states), bench_case.friction_of(law), SETTING)
     runs: dict[str, Run] = {
-        name: partial(bench_worlds.step_all, world, size.throws, size.steps) for name, world in worlds.items()
+        name: partial(bench_case.step_all, world, size.throws, size.steps) for name, world in worlds.items()
     }
-    runs[ROLLED] = lambda: np.array(
+    runs[Who.ROLLED] = lambda: np.array(
         [timed(lambda i=i: rollout(law, states[i], size.steps)) for i in range(size.throws)]
     )
-    if MUJOCO in worlds:
-        runs[MUJOCO_ROLLED] = partial(_roll_all, worlds[MUJOCO], size)
-    least = bench_worlds.time_in_turn("Thrown box", runs, size.repeats, progress)
-    touching = {name: bench_worlds.in_contact(world, size.throws, size.steps) for name, world in worlds.items()}
+    if Who.MUJOCO in worlds:
+        runs[Who.MUJOCO_ROLLED] = partial(_roll_all, worlds[Who.MUJOCO], size)
+    least = bench_case.time_in_turn("Thrown box", runs, size.repeats, progress)
+    touching = {name: bench_case.in_contact(world, size.throws, size.steps) for name, world in worlds.items()}
     for world in worlds.values():
         world.close()
     figures = {}
-    for name in (STEPPED, ROLLED, MUJOCO, MUJOCO_ROLLED, DART, BULLET):
+    for name in (Who.STEPPED, Who.ROLLED, Who.MUJOCO, Who.MUJOCO_ROLLED, Who.DART, Who.BULLET):
         if name in touching:
-            phases = {FLIGHT: ~touching[name], CONTACT: touching[name], WHOLE: slice(None)}
-            figures[name] = bench_worlds.microseconds(least[name], phases)
+            phases = {Phase.FLIGHT: ~touching[name], Phase.CONTACT: touching[name], Phase.WHOLE: slice(None)}
+            figures[name] = bench_case.microseconds(least[name], phases)
         elif name in least:
-            figures[name] = bench_worlds.microseconds(least[name] / size.steps, {WHOLE: slice(None)})
+            figures[name] = bench_case.microseconds(least[name] / size.steps, {Phase.WHOLE: slice(None)})
     notes.insert(
         0, f"{size.throws} random throws of {size.steps} steps of {SETTING.timestep:g} s, each time the least."
     )
     return Measured(
-        "Thrown box, one body", "µs a step", [FLIGHT, CONTACT, WHOLE], figures,
-        {MUJOCO: STEPPED, MUJOCO_ROLLED: ROLLED, DART: STEPPED, BULLET: STEPPED}, notes,
+        "Thrown box, one body", "µs a step", [Phase.FLIGHT, Phase.CONTACT, Phase.WHOLE], figures,
+        {Who.MUJOCO: Who.STEPPED, Who.MUJOCO_ROLLED: Who.ROLLED, Who.DART: Who.STEPPED, Who.BULLET: Who.STEPPED}, notes,
         {"contact_share": {name: float(found.mean()) for name, found in touching.items()}},
     )  # fmt: skip
 
@@ -82,13 +67,13 @@ def run_many(size: Scale, seed: int, progress: Progress) -> Measured:
     """Time batches of whole throws with one thread and with two; all states are recorded, by both simulators."""
     law = load("box")
     states = State.random(law.body, size.batch, seed=seed)
-    engines, notes = bench_worlds.peers(MUJOCO)  # the others have no batches
-    works: dict[str, Callable[[int], object]] = {ROLLED: lambda k: rollout(law, states, size.steps, threads=k)}
+    engines, notes = bench_case.peers(Who.MUJOCO)  # the others have no batches
+    works: dict[str, Callable[[int], object]] = {Who.ROLLED: lambda k: rollout(law, states, size.steps, threads=k)}
     world = None
-    if MUJOCO in engines:
+    if Who.MUJOCO in engines:
         start = to_motion(law.body, states)
-        world = engines[MUJOCO].box(law.body, start, bench_worlds.friction_of(law), SETTING)
-        works[MUJOCO_ROLLED] = lambda k: world.roll(slice(None), size.steps, k)  # pyright: ignore
+        world = engines[Who.MUJOCO].box(law.body, start, bench_case.friction_of(law), SETTING)
+        works[Who.MUJOCO_ROLLED] = lambda k: world.roll(slice(None), size.steps, k)  # pyright: ignore
     if cores() == 1:
         notes.append("There is one core only, so that two threads were left out.")
     least = times_in_threads(works, size.rounds, partial(progress, f"{size.batch:,} throws at once"))
@@ -104,7 +89,7 @@ def run_many(size: Scale, seed: int, progress: Progress) -> Measured:
     ]
     return Measured(
         "Many thrown boxes", "µs a body and step", list(THREADS.values()), figures,
-        {MUJOCO_ROLLED: ROLLED}, notes, {"repeated_share": repeats},
+        {Who.MUJOCO_ROLLED: Who.ROLLED}, notes, {"repeated_share": repeats},
     )  # fmt: skip
 
 

@@ -15,26 +15,15 @@ from stiction.laws.learned import AugmentedLaw
 from stiction.simulation.motion import to_motion
 from stiction.simulation.rollout import rollout
 from stiction_studies.engines.worlds import Engine, World
-from stiction_studies.speed import bench_worlds
-from stiction_studies.speed.bench_results import Measured
-from stiction_studies.speed.bench_worlds import (
-    BULLET,
-    DART,
-    MUJOCO,
-    ROLLED,
-    SETTING,
-    STEPPED,
-    Progress,
-    Scale,
-    StepperWorld,
-)
+from stiction_studies.speed import bench_case
+from stiction_studies.speed.bench_case import SETTING, Measured, Progress, Scale, StepperWorld, Who
 from stiction_studies.timing import Run, least_times, pinned, timed, timed_steps
 
 HEIGHT = 0.1  # of the prism [m]
 MAX_STEPS, MIN_STEPS = 100, 10  # timed after each start; fewer for slow simulators
 ROLLOUT = 800  # steps of a rollout in one call
-SPHERES = {MUJOCO: "MuJoCo, spheres", DART: "DART, spheres", BULLET: "Bullet, spheres"}
-MESH = {MUJOCO: "MuJoCo, mesh", DART: "DART, mesh", BULLET: "Bullet, mesh"}
+SPHERES = {Who.MUJOCO: "MuJoCo, spheres", Who.DART: "DART, spheres", Who.BULLET: "Bullet, spheres"}
+MESH = {Who.MUJOCO: "MuJoCo, mesh", Who.DART: "DART, mesh", Who.BULLET: "Bullet, mesh"}
 Build = Callable[[Body], World]
 
 
@@ -55,13 +44,13 @@ class _Entry:
 
 def run(size: Scale, seed: int, progress: Progress) -> Measured:
     """Time all contestants on all numbers of points that they can do in time, in turn."""
-    engines, notes = bench_worlds.peers(MUJOCO, DART, BULLET)
+    engines, notes = bench_case.peers(Who.MUJOCO, Who.DART, Who.BULLET)
     builders = _builders(engines)
-    names = [STEPPED, ROLLED, *builders]
+    names = [Who.STEPPED, Who.ROLLED, *builders]
     advance = progress("Contact points", len(size.points) * len(names) * (size.repeats + 1))
     with pinned():
         entries, worlds = _entries(builders, size, seed)
-        runs = {f"{entry.name}/{entry.n}": _thrifty(entry.run, size.limit) for entry in entries}
+        runs = {f"{entry.name}/{entry.n}": _with_limit(entry.run, size.limit) for entry in entries}
         least = least_times(runs, size.repeats, advance)
     for world in worlds:
         world.close()
@@ -82,7 +71,7 @@ def run(size: Scale, seed: int, progress: Progress) -> Measured:
     ]
     return Measured(
         "N contact points", "µs a step", [_quantity(n) for n in size.points], figures,
-        {name: STEPPED for name in builders}, notes, {"parts": parts},
+        {name: Who.STEPPED for name in builders}, notes, {"parts": parts},
     )  # fmt: skip
 
 
@@ -119,8 +108,8 @@ def _entries(builders: dict[str, Build], size: Scale, seed: int) -> tuple[list[_
     for n in size.points:
         body = Body.prism(n, 0.2, HEIGHT, 1.0)
         law = AugmentedLaw.untrained(body, seed)
-        entries.append(_Entry(ROLLED, n, partial(_roll_both, law, both), np.ones((2, 1), dtype=np.int64), ROLLOUT))
-        built: dict[str, World] = {STEPPED: StepperWorld(law, both)}
+        entries.append(_Entry(Who.ROLLED, n, partial(_roll_both, law, both), np.ones((2, 1), dtype=np.int64), ROLLOUT))
+        built: dict[str, World] = {Who.STEPPED: StepperWorld(law, both)}
         built |= {
             name: build(body)
             for name, build in builders.items()
@@ -129,7 +118,7 @@ def _entries(builders: dict[str, Build], size: Scale, seed: int) -> tuple[list[_
         for name, world in built.items():
             steps, last[name] = _affordable(world, size)
             counts = np.array([world.counts(i, steps) for i in range(2)])
-            entries.append(_Entry(name, n, partial(bench_worlds.step_all, world, 2, steps), counts, steps))
+            entries.append(_Entry(name, n, partial(bench_case.step_all, world, 2, steps), counts, steps))
         worlds += built.values()
     return entries, worlds
 
@@ -139,7 +128,7 @@ def _roll_both(law: AugmentedLaw, both: State) -> NDArray[np.float64]:
     return np.array([[timed(lambda i=i: rollout(law, both[i], ROLLOUT)) / ROLLOUT] for i in range(2)])
 
 
-def _thrifty(run: Run, limit: float) -> Run:
+def _with_limit(run: Run, limit: float) -> Run:
     """Return the same run, which returns its last times again once it has taken more than the limit [s]."""
     spent, last = 0.0, np.empty(0)
 
@@ -182,7 +171,7 @@ def _kept(parts: dict[str, dict[str, Any]]) -> list[str]:
     """Return a sentence for each peer: how many of the points it keeps."""
     sentences = []
     for name, found in parts.items():
-        if name in (STEPPED, ROLLED) or not found:
+        if name in (Who.STEPPED, Who.ROLLED) or not found:
             continue
         counts = {int(n): part["points_kept"] for n, part in found.items()}
         if all(kept == n for n, kept in counts.items()):

@@ -16,8 +16,7 @@ from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.simulation.motion import Motion, contacts_at, to_motion
 from stiction.simulation.rollout import rollout
-from stiction_studies.speed.bench_results import Measured
-from stiction_studies.speed.bench_worlds import SETTING, Progress, Scale
+from stiction_studies.speed.bench_case import SETTING, Measured, Progress, Scale
 from stiction_studies.timing import least_time, least_times, pinned, quiet, timed
 
 CHUNK = 256  # bodies stepped together, as in a rollout

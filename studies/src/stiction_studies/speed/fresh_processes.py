@@ -5,8 +5,7 @@ import sys
 import time
 from importlib.util import find_spec
 
-from stiction_studies.speed.bench_results import Measured
-from stiction_studies.speed.bench_worlds import Progress, Scale
+from stiction_studies.speed.bench_case import Measured, Progress, Scale
 from stiction_studies.timing import pinned
 
 IMPORT, ANALYTIC = "import stiction", "a throw of 800 steps with CoulombLaw"

@@ -1,7 +1,7 @@
-"""Common parts of the cases of the bench: how much is measured, the installed simulators, and our own worlds."""
+"""Common parts of the cases of the bench: how much is measured, in which worlds, and the figures and their table."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,24 @@ from stiction.simulation.motion import Setting
 from stiction.simulation.rollout import Stepper
 from stiction_studies.engines import worlds
 from stiction_studies.engines.worlds import Engine, World
-from stiction_studies.speed.bench_results import Measured
+from stiction_studies.page.section import Table
 from stiction_studies.timing import Run, least_times, pinned, timed_steps
 
-STEPPED, ROLLED = "stiction, a call a step", "stiction, one call"
-MUJOCO, MUJOCO_ROLLED, DART, BULLET = "MuJoCo, mj_step", "MuJoCo, rollout", "DART", "Bullet"
-LAW = "MuJoCo with our law"
-FLIGHT, CONTACT, FREE, WHOLE = "in flight", "in contact", "clear of the ground", "whole throw"
+
+class Who:
+    """The contestants, as the tables name them."""
+
+    STEPPED, ROLLED = "stiction, a call a step", "stiction, one call"
+    MUJOCO, MUJOCO_ROLLED, DART, BULLET = "MuJoCo, mj_step", "MuJoCo, rollout", "DART", "Bullet"
+    LAW = "MuJoCo with our law"
+
+
+class Phase:
+    """The parts of a motion, as the tables name them."""
+
+    FLIGHT, CONTACT, FREE, WHOLE = "in flight", "in contact", "clear of the ground", "whole throw"
+
+
 SETTING = Setting(0.002, np.array(GRAVITY))  # of all worlds
 
 Progress = Callable[[str, int], Callable[[], object]]  # (what, turns) -> function that counts a turn
@@ -54,6 +65,50 @@ SCALES = {
     "usual": Scale(repeats=12, rounds=7, throws=24, batch=1024, limit=4.0, swings=4, bodies=(1, 1000)),
     "full": Scale(repeats=25, rounds=9, throws=64, batch=1024, limit=30.0, swings=10, bodies=(1, 1000, 100_000)),
 }
+
+Figures = dict[str, dict[str, float]]  # contestant -> quantity -> figure
+
+
+@dataclass
+class Measured:
+    """One run of a case.
+
+    figures: of each contestant, in the order of `quantities`; a quantity that was not measured is missing
+    ours: contestant -> the one of ours that does the same, which its figures are divided by
+    notes: sentences below the table
+    extra: further entries of the JSON file
+    """
+
+    title: str
+    unit: str
+    quantities: list[str]
+    figures: Figures
+    ours: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def ratio(self, contestant: str, quantity: str) -> float | None:
+        """Return a contestant's figure over ours; None where one of them is missing."""
+        reference = self.figures.get(self.ours.get(contestant, ""), {}).get(quantity)
+        own = self.figures.get(contestant, {}).get(quantity)
+        return own / reference if own is not None and reference else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures for the JSON file."""
+        ratios = {
+            name: {q: value for q in self.quantities if (value := self.ratio(name, q)) is not None}
+            for name in self.ours
+        }
+        return {
+            "title": self.title,
+            "unit": self.unit,
+            "figures": self.figures,
+            "times_ours": ratios,
+            "notes": self.notes,
+            **self.extra,
+        }
+
+
 Case = Callable[[Scale, int, Progress], Measured]
 
 
@@ -98,7 +153,7 @@ def friction_of(law: LearnedLaw) -> float:
 
 def peers(*names: str) -> tuple[dict[str, Engine], list[str]]:
     """Return the simulators of these contestants that are installed, and a sentence for each that is not."""
-    engines = {MUJOCO: worlds.MUJOCO, DART: worlds.DART, BULLET: worlds.BULLET}
+    engines = {Who.MUJOCO: worlds.MUJOCO, Who.DART: worlds.DART, Who.BULLET: worlds.BULLET}
     there = worlds.installed()
     found = {name: there[engines[name]] for name in names if engines[name] in there}
     return found, [f"{engines[name]} is not installed and was left out." for name in names if name not in found]
@@ -127,3 +182,38 @@ def time_in_turn(what: str, runs: dict[str, Run], repeats: int, progress: Progre
 def microseconds(times: NDArray[np.float64], phases: dict[str, Any]) -> dict[str, float]:
     """Return the mean of the times [s] in each phase in microseconds; a phase without steps is left out."""
     return {name: 1e6 * float(np.mean(times[chosen])) for name, chosen in phases.items() if times[chosen].size}
+
+
+def table(runs: list[Measured]) -> Table:
+    """Return one table of the runs of a case: medians of the figures, and the least and greatest ratio to ours."""
+    first = runs[0]
+    rows = []
+    for name in first.figures:
+        rows.append([name, *(_cell(runs, name, quantity) for quantity in first.quantities)])
+    notes = list(first.notes)
+    if first.ours:
+        spread = f", least to greatest of {len(runs)} runs" if len(runs) > 1 else ""
+        notes.append(f"In brackets: times ours{spread}.")
+    return Table(f"{first.title} [{first.unit}]", ["", *first.quantities], rows, " ".join(notes))
+
+
+def _cell(runs: list[Measured], name: str, quantity: str) -> str:
+    measured = [run for run in runs if quantity in run.figures[name]]
+    if not measured:
+        return "–"
+    text = shown(float(np.median([run.figures[name][quantity] for run in measured])))
+    ratios = [ratio for run in measured if (ratio := run.ratio(name, quantity)) is not None]
+    return f"{text} ({spread(ratios)})" if ratios else text
+
+
+def spread(values: list[float]) -> str:
+    """Return a number, or the least and the greatest of several where they differ as shown."""
+    low, high = shown(min(values)), shown(max(values))
+    return low if low == high else f"{low}–{high}"
+
+
+def shown(value: float) -> str:
+    """Return a number with three digits, thousands with commas."""
+    if value == 0 or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.{max(0, 2 - int(np.floor(np.log10(abs(value)))))}f}"

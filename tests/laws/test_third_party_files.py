@@ -1,4 +1,4 @@
-"""Model files of strangers: whatever they hold, with a digest that is right, they are refused before anything runs."""
+"""Third-party model files: invalid ones are refused before anything runs, even with a valid digest."""
 
 import json
 
@@ -35,7 +35,7 @@ def refuses(tmp_path):
     """refuses(match, text, tensors): whether such a file is refused with this sentence."""
 
     def check(match, text, tensors):
-        path = tmp_path / "stranger.safetensors"
+        path = tmp_path / "third_party.safetensors"
         path.write_bytes(modelfile.to_file(text if isinstance(text, str) else json.dumps(text), tensors))
         with pytest.raises(InputError, match=match) as refusal:
             load(path)
@@ -83,7 +83,7 @@ def test_trees_whose_paths_leave_them_are_refused(parts, refuses, array, value):
 
 
 def test_looking_up_a_leaf_is_bounded_by_the_number_of_nodes():
-    """All trees of a file that begin at its first node would each go through all of its nodes."""
+    """All trees of a file that start at its first node would each go through all of its nodes."""
     nodes, one = 1001, np.ones(1, np.float32)
     feature, left = np.zeros(nodes, np.int32), np.arange(1, nodes + 1, dtype=np.int32)
     feature[-2:] = LEAF
