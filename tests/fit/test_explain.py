@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from stiction import Body, InputError, State, load, rollout
+from stiction.fit.direct_measurements import SlidingFriction
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
 from stiction.fit.gauss_newton import Solution
 from stiction.fit.identified import IdentifiedBody, loads_seen
 from stiction.fit.report import body_details, print_identified
-from stiction.fit.slides import SlidingFriction
 from stiction.fit.toss_objective import body_parameters, law_parameters
 from stiction.fit.verdict import verdict_figures
 from stiction.recordings import Toss, Tosses, read
@@ -102,7 +102,9 @@ class Resting(Tosses):
 
 def test_few_tosses_are_counted_not_given_in_percent():
     few = replace(identified(), tosses=(20, 5), held_out=TossErrors(*np.ones((3, 5))), coverage={0.5: 0.6, 0.9: 1.0})
-    assert "Final positions of 5 held-out tosses: 50% regions hold 3 of 5, 90% regions hold 5 of 5." in body_details(few)
+    assert "Final positions of 5 held-out tosses: 50% regions hold 3 of 5, 90% regions hold 5 of 5." in body_details(
+        few
+    )
 
 
 def test_the_table_says_what_its_names_mean(capsys):

@@ -212,8 +212,9 @@ def test_folds_keep_throws_together():
 def test_a_residual_is_reported_and_plotted(tmp_path):
     from dataclasses import replace
 
-    from stiction.fit.report import body_details
     from test_explain import identified
+
+    from stiction.fit.report import body_details
 
     plain = identified()
     about = {"loss": 0.2, "parts": ["direction"], "gain": 0.05, "gain_error": 0.01, "tried": {}}
