@@ -275,8 +275,8 @@ class SoftImpacts:
     soft, error: time constant [s] at which restitution was found wrong by this much
     """
 
-    rigid: float = 0.003
-    soft: float = 0.011
+    rigid: float = 0.002
+    soft: float = 0.006
     error: float = 0.2
 
     def restitution_error(self, time_constant: float) -> float:
