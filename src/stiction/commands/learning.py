@@ -249,7 +249,9 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
         raise InputError("--mjcf describes the whole part: leave out --body.")
     body = None if options.mjcf is not None else _identified_body(options, imported)
     command = " ".join(["stiction", *sys.argv[1:]])
-    settings = IdentifySettings(options.tosses, options.residual, seed=options.seed, command=command)
+    settings = IdentifySettings(
+        options.tosses, options.residual, seed=options.seed, command=command, details=options.details
+    )
     figures = identify_to_file(settings, options.data, body, options.mjcf, options.out, options.plot).figures
     if options.json is not None:
         write_json(options.json, {**figures, "versions": versions("numpy", "scipy")})

@@ -167,6 +167,8 @@ class IdentifyOptions:
     """Seed of all random draws."""
     plot: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="(default: beside --out)")] = None
     """Picture of friction and restitution with their bands, .png; needs the extra `report`."""
+    details: bool = False
+    """Also print all parameters and how the law was chosen."""
     json: OptionalFile = None
     """Write the figures to this file."""
 

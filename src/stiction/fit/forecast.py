@@ -63,6 +63,33 @@ def law_errors(law: ImpactLaw, tosses: Tosses, width: float, *, window: int | No
     return toss_errors(tosses, roll_law(law, start, horizon(tosses, (window,))), width, window)
 
 
+def good_frames(tosses: Tosses, motions: Motions, width: float, limits: tuple[float, float] = (10.0, 10.0)) -> int:
+    """Return for how many frames after the first touch the median errors of predicted motions stay within limits.
+
+    limits: of the position error [% of `width`] and of the rotation error [degrees]
+    """
+    errors = np.full((len(tosses), 2, max(toss.steps - toss.touch for toss in tosses.tosses) + 1), np.nan)
+    for row, toss, (position, quaternion) in zip(errors, tosses.tosses, motions, strict=True):
+        dp, turn = pose_errors(toss, position, quaternion)
+        after = toss.frame >= toss.touch
+        row[0, toss.frame[after] - toss.touch] = np.linalg.norm(dp[after], axis=1) * (100 / width)
+        row[1, toss.frame[after] - toss.touch] = np.degrees(np.linalg.norm(turn[after], axis=1))
+    enough = np.isfinite(errors[:, 0]).sum(axis=0) >= max(1, len(tosses) // 2)
+    median = np.nanmedian(errors[:, :, enough], axis=0)
+    good = (median <= np.array(limits)[:, np.newaxis]).all(axis=0)
+    return len(good) if good.all() else int(np.argmin(good))
+
+
+def horizon_of(law: ImpactLaw, tosses: Tosses, width: float) -> tuple[int, int]:
+    """Return `good_frames` of the law's forecasts, and of forecasts that err by their uncertain start alone."""
+    steps = horizon(tosses, (None,))
+    best = roll_law(law, tosses.states(law.body, law.gravity, law.drag), steps)
+    starts = tosses.drawn_states(law.body, law.gravity, 4, [0, 3], law.drag)
+    expected = as_tosses(tosses, best)
+    by_start = [good_frames(expected, roll_law(law, starts[k], steps), width) for k in range(4)]
+    return good_frames(tosses, best, width), int(np.median(by_start))
+
+
 def still_errors(tosses: Tosses, width: float) -> TossErrors:
     """Return the errors of a body that flies as recorded and then stays where it first touches: a baseline."""
     motions: Motions = []

@@ -16,6 +16,12 @@ from numpy.typing import NDArray
 from stiction.basics.splits import folds
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane
+from stiction.fit.direct_measurements import (
+    SlidingFriction,
+    impact_time_constant,
+    measure_slides,
+    sliding_friction,
+)
 from stiction.fit.gauss_newton import Parameter, Solution, clustered_mean, jackknife_errors, named
 from stiction.fit.toss_objective import (
     STAGES,
@@ -110,11 +116,15 @@ class LawType:
     fixed: parameters that are not fitted, and their values
     memory: sub-impacts in which an impact builds up; 1: friction acts at once
     shape: proportions of the inertia and their standard errors, not to be fitted; None: as free flight shows them
+    sliding: friction as slides show it, or None
+    impact_time: time constant of the impacts as the recordings show it [s]
     """
 
     fixed: dict[str, float] = field(default_factory=dict)
     memory: int = INCREMENTS
     shape: Shape | None = None
+    sliding: SlidingFriction | None = None
+    impact_time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -126,6 +136,8 @@ class Fitted:
     gravity: [m/s^2] and its standard error
     shape: proportions of the inertia that free flight shows
     slowed: drag and the lean of gravity, as far as flights show them
+    sliding: friction as slides show it, or None
+    impact_time: time constant of the impacts as the recordings show it [s]
     """
 
     body: Body
@@ -136,6 +148,8 @@ class Fitted:
     gravity: tuple[float, float]
     shape: Shape = field(default_factory=dict)
     slowed: Shape = field(default_factory=dict)
+    sliding: SlidingFriction | None = None
+    impact_time: float = 0.0
 
     @property
     def values(self) -> dict[str, float]:
@@ -154,7 +168,7 @@ class Fitted:
 
     def material(self, changes: Values) -> ImpactMaterial:
         """Return the contact, with some parameters changed."""
-        return build_material({**self.values, **changes}, self.memory)
+        return build_material({**self.values, **changes}, self.body.mass * self.gravity[0], self.memory)
 
     def law(self, timestep: float, changes: Values | None = None) -> ImpactLaw:
         """Return the law, with some parameters changed."""
@@ -188,7 +202,7 @@ def fit_law(
     fixed |= {name: value for name, (value, _) in shape.items()}
     gravity, com, slowed = _flights(tosses, body, fixed)
     fixed = (OUT_OF_PLANE if body.planar else NO_LEVER) | {name: value for name, (value, _) in slowed.items()} | fixed
-    contact = heavy_parameters(body) if body.planar else law_parameters()
+    contact = heavy_parameters(body) if body.planar else law_parameters(law.sliding)
     parameters = [p for p in body_parameters(body, *com) + contact if p.name not in fixed]
     solution = fit(
         law_model(body, {"gravity": gravity[0], **fixed}, law.memory),
@@ -201,7 +215,7 @@ def fit_law(
     )
     if start is not None:
         solution = replace(solution, losses=start.solution.losses + solution.losses)
-    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed)
+    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed, law.sliding, law.impact_time)
 
 
 def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple[float, float], Com, Shape]:
@@ -253,6 +267,24 @@ def refit(tosses: Tosses, body: Body, law: LawType, name: str, report: Report) -
     return Refits(fits, left_out)
 
 
+@dataclass(frozen=True)
+class SoftImpacts:
+    """Error of the law's instantaneous impacts where contact is soft, as `stiction reproduce testbed` measures it.
+
+    rigid: time constant [s] below which impacts count as instantaneous
+    soft, error: time constant [s] at which restitution was found wrong by this much
+    """
+
+    rigid: float = 0.002
+    soft: float = 0.006
+    error: float = 0.2
+
+    def restitution_error(self, time_constant: float) -> float:
+        """Return the error to add to that of the restitution."""
+        return self.error * min(1.0, time_constant / self.soft) if time_constant > self.rigid else 0.0
+
+
+SOFT_IMPACTS = SoftImpacts()
 EARLY = 2  # stages of the fit after which the friction of impacts is decided
 
 
@@ -273,14 +305,21 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     """Fit laws of several types to tosses and choose among them."""
     early = {}
     shape = {} if body.planar else significant_inertia(tosses, body)
+    gravity, (com, _), _ = _flights(tosses, body, {name: value for name, (value, _) in shape.items()})
+    at_rest = body.reshaped(com=com, rounding=body.rounding)
+    seen = {
+        "shape": shape,
+        "sliding": sliding_friction(measure_slides(tosses, at_rest, gravity[0])),
+        "impact_time": impact_time_constant(tosses, at_rest),
+    }
     for memory, name in ((INCREMENTS, "friction builds up"), (1, "friction at once")):
-        law = LawType(memory=memory, shape=shape)
+        law = LawType(memory=memory, **seen)
         early[name] = fit_law(
             tosses, body, law, stages=STAGES[:EARLY], errors=False, progress=partial(report, name.capitalize())
         )
     losses = {name: float(found.losses(tosses, STAGES[EARLY - 1]).mean()) for name, found in early.items()}
     best = early[min(losses, key=lambda name: losses[name])]
-    law = LawType(memory=best.memory, shape=shape)
+    law = LawType(memory=best.memory, **seen)
     last = fit_law(tosses, body, law, stages=STAGES[EARLY:], start=best, progress=partial(report, "Last stage"))
     with_bounce = _settled(tosses, last, refit(tosses, body, law, "Refits", report), {"impacts": losses})
     value, error = with_bounce.fitted.found("restitution")
@@ -306,8 +345,12 @@ def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, An
     now = float(fitted.losses(tosses).mean())
     if min(found) < now:
         start = refits.fits[int(np.argmin(found))]
-        law = LawType(fitted.fixed, fitted.memory, fitted.shape)
+        law = LawType(fitted.fixed, fitted.memory, fitted.shape, fitted.sliding, fitted.impact_time)
         other = fit_law(tosses, fitted.body, law, stages=STAGES[EARLY:], start=start)
         fitted = other if other.losses(tosses).mean() < now else fitted
     errors = np.maximum(fitted.solution.errors, refits.errors(len(tosses)))
+    names = [p.name for p in fitted.parameters]
+    if "restitution" in names:
+        bounce = names.index("restitution")
+        errors[bounce] = np.hypot(errors[bounce], SOFT_IMPACTS.restitution_error(fitted.impact_time))
     return Chosen(replace(fitted, solution=fitted.solution.with_errors(errors)), refits, tried)

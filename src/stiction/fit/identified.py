@@ -122,6 +122,8 @@ class IdentifiedBody(Identified):
     residual: what was compared to learn the law's residual, see residual.py; empty if it was not learned
     still: mean errors on held-out tosses of a body that stays where it first touches
     loads: range of normal forces [N] for which these tosses determine friction
+    horizon: frames after the first touch for which forecasts of held-out tosses are good, and for which the
+        uncertainty of their starts alone would allow it
     """
 
     law: ImpactLaw
@@ -135,6 +137,7 @@ class IdentifiedBody(Identified):
     seconds: float
     still: dict[str, float] | None = None
     loads: tuple[float, float] | None = None
+    horizon: tuple[int, int] | None = None
 
     @property
     def material(self) -> None:
@@ -163,10 +166,17 @@ class IdentifiedBody(Identified):
         law.info.update(self.law.info)
         return replace(self, law=law, fitted=fitted)
 
-    def summary(self) -> str:
-        from stiction.fit.report import body_summary
+    def drawn_laws(self, n: int) -> list[ImpactLaw]:
+        """Return n laws with contact parameters drawn from the standard errors of the fit, seed 0."""
+        names = [p.name for p in self.parameters]
+        rows = drawn_values(self.parameters, self.solution, n, np.random.default_rng(0)).tolist()
+        changes = [vars(self.fitted.material(dict(zip(names, row)))) for row in rows]
+        return [self.law.with_material(**change) for change in changes]
 
-        return body_summary(self)
+    def summary(self) -> str:
+        from stiction.fit.verdict import verdict_lines
+
+        return "\n".join(verdict_lines(self))
 
     def plot(self, path: str | Path) -> None:
         from stiction.fit.report import plot_identified
@@ -180,6 +190,8 @@ class IdentifiedBody(Identified):
 
 def body_figures(found: IdentifiedBody, command: str, source: dict[str, Any]) -> dict[str, Any]:
     """Return what the law's file holds about its origin. source: of the recordings"""
+    from stiction.fit.verdict import verdict_figures
+
     fitted, (gravity, error) = found.fitted, found.fitted.gravity
     rows = parameter_figures(fitted.parameters, fitted.solution)
     rows |= {name: {"value": value, "error": error, "from_data": 1.0} for name, (value, error) in fitted.shape.items()}
@@ -197,6 +209,7 @@ def body_figures(found: IdentifiedBody, command: str, source: dict[str, Any]) ->
         "losses": fitted.solution.losses,
         "residual": found.residual,
         "coverage": {str(level): share for level, share in found.coverage.items()},
+        "verdict": verdict_figures(found),
         "summary": found.summary(),
     }
     if found.held_out is not None:

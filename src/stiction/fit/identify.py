@@ -16,7 +16,7 @@ from stiction.basics import checks, splits
 from stiction.basics.environment import needs
 from stiction.basics.progress import parts
 from stiction.bodies.body import Body
-from stiction.fit.forecast import calibrated, coverage, law_errors, still_errors
+from stiction.fit.forecast import calibrated, coverage, horizon_of, law_errors, still_errors
 from stiction.fit.free import Chosen, Fitted, choose
 from stiction.fit.identified import Identified, IdentifiedBody, body_figures, loads_seen
 from stiction.fit.toss_objective import width_of
@@ -37,6 +37,7 @@ class IdentifySettings:
     regions: whether to find the uncertainty of forecasts
     effects: whether to find the effect of each parameter on the errors
     progress: whether to show bars; command: recorded in the figures
+    details: whether to print all parameters and how the law was chosen, beside the verdict
     """
 
     tosses: int | None = None
@@ -46,6 +47,7 @@ class IdentifySettings:
     seed: int = 0
     progress: bool = True
     command: str = "stiction.identify"
+    details: bool = False
 
 
 def identify(
@@ -109,7 +111,7 @@ def identify_to_file(
     with to_be_written(out.with_suffix(".safetensors") if mjcf is not None else out):
         found = identify_with(settings, data, body, mjcf)
         written = found.save(out)
-    print_identified(found)
+    print_identified(found, settings.details)
     for path in written:
         print(f"Wrote {path}.")
     if find_spec("matplotlib") is None:
@@ -199,6 +201,7 @@ def identify_tosses(
         residual=about_residual,
         still=None if held_out is None else still_errors(held_out, width).means(),
         loads=loads_seen(law, tosses),
+        horizon=None if held_out is None else horizon_of(law, held_out, width),
         seconds=time.monotonic() - started,
     )
 

@@ -1,4 +1,4 @@
-"""Reports of fits: the summary of an identified law in sentences, its table, and pictures of laws and materials."""
+"""Details of fits: the table of parameters, how the law was chosen, and pictures of laws and materials."""
 
 import sys
 from collections.abc import Sequence
@@ -15,14 +15,13 @@ from rich.table import Table
 from stiction.basics import checks, colours
 from stiction.basics.environment import require
 from stiction.basics.files import whole_file
-from stiction.fit.identified import Identified, IdentifiedBody, drawn_values
+from stiction.fit.identified import Identified, IdentifiedBody
 from stiction.fit.toss_objective import width_of
-from stiction.laws.impact import RESTITUTION_SPEED, SLIP_SPEED
+from stiction.laws.impact import IMPACT_SPEED, SLIP_SPEED
 from stiction.laws.material import Material
 
-CERTAIN, ROUGH = 0.1, 0.3  # relative standard errors up to which a number is certain, and known roughly
-STRAIGHT = 2.0  # standard errors below which a difference is not significant
-FEW = 20  # tosses: below, shares are given as counts, and the reader is warned
+ROUGH = 0.3  # relative standard error above which a parameter is uncertain
+FEW = 20  # tosses: below, shares are given as counts
 _RESIDUAL = {
     "direction": "friction on the direction of slip",
     "speed": "friction on the speed of slip",
@@ -38,12 +37,8 @@ class Curves:
     """
 
     def __init__(self, found: IdentifiedBody, draws: int = 400) -> None:
-        self.law, rng = found.law, np.random.default_rng(0)
-        names = [p.name for p in found.parameters]
-        rows = drawn_values(found.parameters, found.solution, draws, rng).tolist()
-        changes = [vars(found.fitted.material(dict(zip(names, row)))) for row in rows]
-        self.laws = [found.law.with_material(**change) for change in changes]
-        self.factors = np.exp(rng.standard_normal((draws, 2)) * found.law.spread[:2])
+        self.law, self.laws = found.law, found.drawn_laws(draws)
+        self.factors = np.exp(np.random.default_rng(1).standard_normal((draws, 2)) * found.law.spread[:2])
 
     def restitution(self, speed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return that of all draws, shape (draws, n); speed (n,) [m/s]."""
@@ -56,84 +51,18 @@ class Curves:
         return np.array([law.friction_at(speed, force, direction) for law in self.laws])
 
 
-def body_summary(found: IdentifiedBody) -> str:
-    """Return a few sentences, one per line."""
-    curves = Curves(found)
-    contact = [*_friction(found, curves), _bounce(found, curves), *_drag(found)]
-    return "\n".join([*contact, *_body(found), *_unobserved(found), *_forecasts(found)])
-
-
-def _friction(found: IdentifiedBody, curves: Curves) -> list[str]:
-    weight = found.law.body.mass * -found.law.gravity[2]
-    greatest = found.loads[1] if found.loads else 200.0  # a hard impact
-    at, loads = np.full(2, SLIP_SPEED), np.array([weight, greatest])
-    (light, hard), errors = curves.law.friction_at(at, loads), curves.friction(at, loads).std(axis=0)
-    sentence = f"Friction is about {_number(light, errors[0])}"
-    if abs(light - hard) >= STRAIGHT * np.hypot(*errors):
-        in_impacts = f"{_number(hard, errors[1])} in impacts of {greatest:.0f} N"
-        sentence = f"{sentence} when it slides under its own weight, {weight:.2g} N, and {in_impacts}"
-    lines = [f"{sentence}."]
+def body_details(found: IdentifiedBody) -> list[str]:
+    """Return what the verdict leaves out, one sentence a line: the type of law, its residual, regions of forecasts."""
+    losses = sorted(found.tried["impacts"].values())
+    builds_up = found.fitted.memory > 1
+    action = "follows the slip as the impact builds up" if builds_up else "opposes the slip after the impact"
+    lines = [
+        f"In an impact, friction {action}: the loss is {losses[0]:.3g}, with the other type of law {losses[1]:.3g}."
+    ]
     if found.loads is not None:
         low, high = (f"{float(f'{load:.2g}'):g}" for load in found.loads)  # two digits, and no powers of ten
-        lines.append(
-            "Friction and its dependence on load are effective values, those that forecast best where these tosses "
-            f"slip, mostly under {low} to {high} N. They may not hold under other loads, nor in another simulator."
-        )
-    builds_up, losses = found.fitted.memory > 1, sorted(found.tried["impacts"].values())
-    action = (
-        "follows the slip as the impact builds up" if builds_up else "acts at once, against the slip after the impact"
-    )
-    others = f"the loss is {losses[0]:.3g}, with the other type of law {losses[1]:.3g}"
-    return [*lines, f"In an impact, friction {action}: {others}."]
-
-
-def _bounce(found: IdentifiedBody, curves: Curves) -> str:
-    speed = 1.0  # [m/s]
-    at, doubt = np.array([speed]), found.tried.get("bounce")
-    if not found.fitted.bounces:
-        assert doubt is not None
-        return (
-            f"It does not bounce: a law with restitution ({_share(doubt['restitution'], doubt['error'])}) forecasts "
-            "left-out tosses no better."
-        )
-    value, error = float(curves.law.restitution_at(at)[0]), float(curves.restitution(at).std())
-    needed = " Left-out tosses are forecast clearly worse without it." if doubt is not None else ""
-    return f"It bounces with {_share(value, error)} of its speed at {speed:g} m/s ({_how(value, error)}).{needed}"
-
-
-def _drag(found: IdentifiedBody) -> list[str]:
-    value, error = found.fitted.slowed.get("drag", (0.0, 0.0))
-    if value <= STRAIGHT * error:
-        return []
-    rate = f"{value:.2f} ± {error:.2g} per second ({_how(value, error)})"
-    return [f"In flight, drag slows its motion and its spin down at a rate of {rate}."]
-
-
-def _body(found: IdentifiedBody) -> list[str]:
-    fitted, width = found.fitted, width_of(found.fitted.body)
-    axes = [0, 2] if fitted.body.planar else [0, 1, 2]
-    com, errors = np.array([fitted.found(f"com_{'xyz'[k]}") for k in axes]).T
-    off = com - fitted.body.com[axes]
-    far = float(np.linalg.norm(off))
-    error = float(np.sqrt(((off * errors) ** 2).sum()) / max(far, 1e-12)) if far > 0 else float(errors.max())
-    distance = f"{1e3 * far:.1f} ± {1e3 * error:.1f} mm"
-    if far < STRAIGHT * max(error, 1e-3 * width):
-        differs = f"does not differ significantly from the given one (found {distance} off)"
-    else:
-        where = ", ".join(f"{1e3 * c:.1f}" for c in off)
-        differs = f"is {distance} from the given one ({where} mm along the body's axes; {_how(far, error)})"
-    parts = [_ratio("size", *fitted.found("size")), _ratio("inertia", *fitted.found("inertia"))]
-    value, error = fitted.found("rounding")
-    parts.append(f"edges are rounded by {1e3 * value:.1f} ± {1e3 * error:.1f} mm")
-    sentence = "; ".join(parts)
-    return [f"The centre of mass {differs}.", f"{sentence[0].upper()}{sentence[1:]}."]
-
-
-def _ratio(name: str, value: float, error: float) -> str:
-    change = f"{100 * (value - 1):+.1f} ± {100 * error:.1f} %"
-    if abs(value - 1) < STRAIGHT * error:
-        return f"{name} does not differ significantly from the given one ({change})"
-    return f"{name} is {change[1:]} {'greater' if value > 1 else 'smaller'} than given"
+        lines.append(f"These tosses slip mostly under {low} to {high} N; friction may differ under other loads.")
+    return [*lines, *_unobserved(found), *_residual(found), *_regions(found)]
 
 
 def _unobserved(found: IdentifiedBody) -> list[str]:
@@ -146,10 +75,9 @@ def _unobserved(found: IdentifiedBody) -> list[str]:
         and error > ROUGH * max(abs(value), p.scale)
     ]
     lines = [f"Uncertain: {', '.join(loose)}."] if loose else []
-    mass = "Recordings of motion do not determine the mass, only its ratio to the inertia."
     if found.unobserved:
-        mass = f"Not observable in these tosses, kept near the start: {', '.join(found.unobserved)}. {mass}"
-    return [*lines, mass]
+        lines.append(f"Not observable in these tosses, kept near the start: {', '.join(found.unobserved)}.")
+    return lines
 
 
 def _residual(found: IdentifiedBody) -> list[str]:
@@ -170,24 +98,12 @@ def _residual(found: IdentifiedBody) -> list[str]:
     ]
 
 
-def _forecasts(found: IdentifiedBody) -> list[str]:
-    fitted, held = found.tosses
-    lines = []
-    if fitted < FEW:
-        lines.append(f"It was fitted to only {fitted} tosses: restitution and size may change with more of them.")
-    lines += _residual(found)
-    if found.held_out is not None:
-        means = found.held_out.means()
-        lines.append(
-            f"Mean errors of {held} held-out tosses, forecast from their free flight: {means['position']:.2f} % of the "
-            f"width and {means['rotation']:.2f} degrees over the toss, {means['final']:.1f} % at its end."
-        )
-        lines += _poor(means, found.still)
-    if found.coverage:
-        number, whose = (held, "held-out") if found.held_out is not None else (fitted, "left-out")
-        shares = ", ".join(f"{r:.0%} regions hold {share_of(number, s)}" for r, s in found.coverage.items())
-        lines.append(f"Final positions of {number} {whose} tosses: {shares}.")
-    return lines
+def _regions(found: IdentifiedBody) -> list[str]:
+    if not found.coverage:
+        return []
+    number, whose = (found.tosses[1], "held-out") if found.held_out is not None else (found.tosses[0], "left-out")
+    shares = ", ".join(f"{r:.0%} regions hold {share_of(number, s)}" for r, s in found.coverage.items())
+    return [f"Final positions of {number} {whose} tosses: {shares}."]
 
 
 def share_of(number: int, share: float) -> str:
@@ -195,42 +111,12 @@ def share_of(number: int, share: float) -> str:
     return f"{share * number:.0f} of {number}" if number < FEW else f"{share:.1%}"
 
 
-def _poor(means: dict[str, float], still: dict[str, float] | None) -> list[str]:
-    """Return a warning where forecasts are of little use."""
-    check = "check the recordings, the body and its axes before you use this law."
-    if still is not None and means["position"] >= still["position"]:
-        return [
-            f"These forecasts are no better than a body that stays where it first touches ({still['position']:.1f} %): "
-            f"{check}"
-        ]
-    if means["position"] > 25.0 or means["rotation"] > 40.0:
-        return [
-            "These forecasts are poor. If the body tumbles for long, its end is a matter of chance: see whether the "
-            f"first frames after the touch are forecast well. Otherwise {check}"
-        ]
-    return []
-
-
-def _number(value: float, error: float) -> str:
-    return f"{value:.2f} ± {error:.2g} ({_how(value, error)})"
-
-
-def _share(value: float, error: float) -> str:
-    return f"{100 * value:.1f} ± {100 * error:.1f} %"
-
-
-def _how(value: float, error: float) -> str:
-    if error <= CERTAIN * abs(value):
-        return "certain"
-    return "known roughly" if error <= ROUGH * abs(value) else "uncertain"
-
-
 _CAPTION = (
     "size and inertia are factors on those of the body as given, inertia_y and inertia_z further ones on two of its "
     "moments; com is the centre of mass in the body frame; restitution is that at {restitution:g} m/s, friction that "
-    "at {slip:g} m/s without load, friction_loaded that under very large load. Position and rotation: increase of the "
-    "errors in forecasts of the {tosses} tosses if this parameter alone is reset, in % of the width (the mean extent "
-    "of the body along its axes, {width:.0f} mm) and in degrees."
+    "at {slip:g} m/s under its own weight, friction_loaded that under very large load. Position and rotation: increase "
+    "of the errors in forecasts of the {tosses} tosses if this parameter alone is reset, in % of the width (the mean "
+    "extent of the body along its axes, {width:.0f} mm) and in degrees."
 )
 
 
@@ -242,10 +128,20 @@ def titled_table(title: str, headings: Sequence[str], left: Sequence[str], no_wr
     return table
 
 
-def print_identified(found: Identified) -> None:
-    """Print the table of parameters and the summary."""
+def print_identified(found: Identified, details: bool = False) -> None:
+    """Print the summary and, with details, all parameters and how the law was chosen."""
     # Files and pipes have no width; rich would assume 80 columns and truncate the names.
     console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
+    console.print(found.summary())
+    if details:
+        _print_details(found, console)
+    else:
+        console.print("More: --details")
+    console.print(f"Took {found.seconds:.0f} s.")
+
+
+def _print_details(found: Identified, console: Console) -> None:
+    """Print the table of parameters and the sentences that belong to it."""
     fitted, held = found.tosses
     names = ["parameter", "value", "standard error", "unit", "start"]
     effects = found.effects if isinstance(found, IdentifiedBody) else {}
@@ -255,7 +151,7 @@ def print_identified(found: Identified) -> None:
     if isinstance(found, IdentifiedBody):
         table.caption_justify = "left"
         table.caption = _CAPTION.format(
-            restitution=RESTITUTION_SPEED,
+            restitution=IMPACT_SPEED,
             slip=SLIP_SPEED,
             tosses=f"{held} held-out" if held else f"{fitted} fitted",
             width=1e3 * width_of(found.fitted.body),
@@ -271,8 +167,8 @@ def print_identified(found: Identified) -> None:
         more = [f"{c:+.2f}{u}" for c, u in zip(effects.get(p.name, ()), (" %", " deg"))]
         table.add_row(p.name, f"{scale * value:.4g}", seen, unit, f"{scale * p.start:.4g}", *more)
     console.print(table)
-    console.print(found.summary())
-    console.print(f"Took {found.seconds:.0f} s.")
+    if isinstance(found, IdentifiedBody):
+        console.print("\n".join(body_details(found)))
 
 
 _LINE, _PALE, _TRUE = colours.as_hex(colours.STICTION), "#e3e7ec", colours.as_hex(colours.TRUTH)

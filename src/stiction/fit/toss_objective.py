@@ -16,8 +16,9 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
+from stiction.fit.direct_measurements import SlidingFriction
 from stiction.fit.gauss_newton import Parameter, Residuals, Solution, TossFit, named, toss_losses
-from stiction.laws.impact import INCREMENTS, RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
+from stiction.laws.impact import IMPACT_SPEED, INCREMENTS, RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
 from stiction.recordings.flight_estimate import shaped
 from stiction.recordings.tosses import Tosses
 from stiction.simulation.rollout import rollout
@@ -85,21 +86,26 @@ def body_parameters(body: Body, com: ArrayLike | None = None, errors: ArrayLike 
     ]
 
 
-def law_parameters() -> list[Parameter]:
-    """Return the parameters of the contact.
+def law_parameters(sliding: SlidingFriction | None = None) -> list[Parameter]:
+    """Return the parameters of the contact; sliding: friction measured in slides, which sets start and weight.
 
-    `restitution` is that of a corner which arrives at RESTITUTION_SPEED, threshold included: it and the threshold would
-    not be separately observable as ImpactMaterial has them.
+    `restitution` is that of a corner which arrives at IMPACT_SPEED, threshold included: it and the threshold would not
+    be separately observable as ImpactMaterial has them. For the same reason, `friction` and `friction_rise` are
+    those of a body that slides under its own weight, where ImpactMaterial has those without load.
     """
+    friction, rise = (0.25, np.inf), (0.05, np.inf)
+    if sliding is not None:
+        friction = sliding.friction, max(sliding.errors[0], 0.01 * sliding.friction)
+        rise = (sliding.rise, sliding.errors[1]) if sliding.errors[1] < 0.3 else rise
     return [
         Parameter("restitution", "", 0.2, 0.1, 0.01, 0.0, 1.0),
         Parameter("restitution_fall", "", 0.0, 0.2, 0.02, -0.5, 1.0),
         Parameter("restitution_threshold", "m/s", 0.03, 0.02, 0.004, 0.001, 0.2),
         Parameter("restitution_lever", "", 0.0, 0.3, 0.03, -1.0, 3.0),
-        Parameter("friction", "", 0.25, 0.1, 0.005, 0.0, 2.0),
+        Parameter("friction", "", friction[0], 0.1, 0.005, 0.0, 2.0, error=friction[1]),
         Parameter("friction_loaded", "", 0.2, 0.1, 0.005, 0.0, 2.0),
         Parameter("friction_load", "N", 8.0, 5.0, 0.8, 0.1, 1e3),
-        Parameter("friction_rise", "", 0.05, 0.1, 0.02, -0.5, 1.0),
+        Parameter("friction_rise", "", rise[0], 0.1, 0.02, -0.5, 2.0, error=rise[1]),
         Parameter("spin", "", 0.85, 0.3, 0.05, 0.0, 3.0),
         Parameter("lag", "", 0.125, 0.1, 0.02, 0.0, 1.0),
     ]
@@ -116,12 +122,22 @@ def fitted_body(body: Body, values: Values) -> Body:
     )
 
 
-def build_material(values: Values, memory: int = INCREMENTS) -> ImpactMaterial:
-    """Return the contact with these parameters; others have their defaults. memory: sub-impacts of an impact"""
+def build_material(values: Values, weight: float, memory: int = INCREMENTS) -> ImpactMaterial:
+    """Return the contact with these parameters; others have their defaults.
+
+    weight: of the body [N]; memory: sub-impacts of an impact
+    """
     given = {p.name: values[p.name] for p in law_parameters() if p.name in values}
+    if "friction" in given:
+        sliding, rise = given["friction"], given.get("friction_rise", ImpactMaterial.friction_rise)
+        loaded = given.get("friction_loaded", ImpactMaterial.friction_loaded)
+        loading = 1 + weight / given.get("friction_load", ImpactMaterial.friction_load)
+        given["friction"] = max(0.0, loaded + (sliding - loaded) * loading)
+        given["friction_rise"] = rise * sliding * loading / max(given["friction"], 0.2 * sliding, 1e-3)
     if "restitution" in given:
-        kept = 1 - given.get("restitution_threshold", ImpactMaterial.restitution_threshold) / RESTITUTION_SPEED
-        given["restitution"] = min(1.0, given["restitution"] / kept)
+        kept = 1 - given.get("restitution_threshold", ImpactMaterial.restitution_threshold) / IMPACT_SPEED
+        faster = (IMPACT_SPEED / RESTITUTION_SPEED) ** given.get("restitution_fall", ImpactMaterial.restitution_fall)
+        given["restitution"] = min(1.0, given["restitution"] * faster / kept)
     return ImpactMaterial(**given, memory=memory)
 
 
@@ -129,7 +145,7 @@ def build_law(body: Body, values: Values, timestep: float, memory: int = INCREME
     """Return the law with these parameters."""
     return ImpactLaw(
         fitted_body(body, values),
-        build_material(values, memory),
+        build_material(values, body.mass * values.get("gravity", 9.81), memory),
         timestep=timestep,
         substeps=SUBSTEPS,
         gravity=(values.get("gravity_x", 0.0), 0.0, -values.get("gravity", 9.81)),

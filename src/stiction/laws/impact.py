@@ -92,9 +92,10 @@ class Residual:
 
 
 INCREMENTS = 8  # default number of increments of an impact
-# [m/s] speeds at which restitution and friction are stated, and lower limit of the slip in the coefficient of friction,
-# as in core/laws/impact.cpp
+# [m/s] reference speeds of the parameters of restitution and friction, and lower limit of the slip in the coefficient
+# of friction, as in core/laws/impact.cpp
 RESTITUTION_SPEED, SLIP_SPEED, SLOWEST_SLIP = _core.RESTITUTION_SPEED, 0.3, 0.02
+IMPACT_SPEED = 1.0  # [m/s] at which the restitution of a law is reported
 # Variation of the bodies of a batch, a row for each, or one for all: factors of friction and restitution, then the
 # rotations of friction [rad] in successive impacts.
 _NO_VARIATION = np.array([[1.0, 1.0, 0.0]])
@@ -275,6 +276,7 @@ class ImpactLaw(Saved, NativeLaw):
         return cls(body, material, spread=rest["spread"], **description)
 
     def __repr__(self) -> str:
-        m = self.material
+        friction = float(self.friction_at(SLIP_SPEED, self.body.mass * float(np.linalg.norm(self.gravity))))
         left = f", residual in {', '.join(self.residual.depends_on)}" if self.residual is not None else ""
-        return f"ImpactLaw({self.body.shape}, friction={m.friction:.3g}, restitution={m.restitution:.3g}{left})"
+        bounce = float(self.restitution_at(IMPACT_SPEED))
+        return f"ImpactLaw({self.body.shape}, friction={friction:.3f}, restitution={bounce:.3f}{left})"
