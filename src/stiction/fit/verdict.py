@@ -109,7 +109,8 @@ def _sliding(row: dict[str, Any]) -> str:
 def _impacts(row: dict[str, Any] | None) -> str:
     if row is None or not row["observed"]:
         return "not observed: the body never slips while it is pressed hard"
-    return f"{_pm(row)} under loads up to {row['load']:.2g} N, an effective value for forecasts"
+    load = float(f"{row['load']:.2g}")  # two digits, and no powers of ten
+    return f"{_pm(row)} under loads up to {load:g} N, an effective value for forecasts"
 
 
 def _restitution(found: IdentifiedBody, row: dict[str, Any]) -> str:
