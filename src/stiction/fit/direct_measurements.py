@@ -253,8 +253,10 @@ def impact_time_constant(tosses: Tosses, body: Body) -> float:
     """Return by how much first impacts sink into the ground, over the speed of arrival: their time constant [s].
 
     The median over the tosses of the greatest depth in the frames that follow the first touch, beyond the depth at rest
-    and the noise of the recorder, divided by the speed with which the touching point arrives.
+    and the noise of the recorder, divided by the speed with which the touching point arrives. Not for planar bodies.
     """
+    if body.planar:
+        return 0.0
     found = []
     for toss in tosses.tosses:
         height, k = _heights(toss, body).min(axis=1), toss.flight
