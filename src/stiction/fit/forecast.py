@@ -76,8 +76,8 @@ def good_frames(tosses: Tosses, motions: Motions, width: float, limits: tuple[fl
         row[1, toss.frame[after] - toss.touch] = np.degrees(np.linalg.norm(turn[after], axis=1))
     enough = np.isfinite(errors[:, 0]).sum(axis=0) >= max(1, len(tosses) // 2)
     median = np.nanmedian(errors[:, :, enough], axis=0)
-    good = (median <= np.array(limits)[:, np.newaxis]).all(axis=0)
-    return len(good) if good.all() else int(np.argmin(good))
+    good = np.all(median <= np.array(limits)[:, np.newaxis], axis=0)
+    return good.size if good.all() else int(np.argmin(good))
 
 
 def horizon_of(law: ImpactLaw, tosses: Tosses, width: float) -> tuple[int, int]:

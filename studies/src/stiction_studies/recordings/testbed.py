@@ -174,7 +174,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     tables = testbed_tables.all_tables(rows)
     section = Section(study.name, "Identification of simulated truths", _TEXT, study.command, tables, [])
     content = {"sets": [asdict(one) | found for one, found in rows]}
-    study.finish(section, content, testbed_tables.columns(rows), "scipy", "mujoco", "pybullet", "dartpy")
+    study.finish(section, content, [testbed_tables.columns(rows)])
 
 
 def _all_figures(sets: Sequence[TossSet], fresh: int, seed: int, folder: Path) -> Iterator[dict[str, Any]]:
