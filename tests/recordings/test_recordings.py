@@ -46,6 +46,14 @@ def test_npz_is_read(tmp_path, states):
     assert any("Free flight falls at 9.8" in line or "Free flight falls at 9.7" in line for line in found.report)
 
 
+def test_edges_that_contacts_contradict_are_named(tmp_path):
+    """Twelve tosses are enough to refuse a side that is 67 % too long."""
+    path = write_npz(tmp_path / "a.npz", record(12, seed=3, frames=150))
+    assert not any("contacts fit" in line for line in read(path, SIZE).report)
+    with pytest.raises(InputError, match=r"Along its x axis the body was given as 167 mm, but its contacts fit \d+ ±"):
+        read(path, Body.box((0.167, 0.1, 0.1), 0.37))
+
+
 def test_csv_and_parquet_are_read_with_other_column_names(tmp_path, states):
     path = write_csv(tmp_path / "a.csv", states, "n,t,a1,a2,a3,b0,b1,b2,b3")
     pyarrow.parquet.write_table(pyarrow.csv.read_csv(path), tmp_path / "a.parquet")

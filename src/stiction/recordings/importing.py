@@ -140,6 +140,7 @@ class _Source:
         resting = [toss for toss in tosses if at_rest(body, toss)] if body.planar else tosses
         floor, about_floor = mechanics_checks.check_floor(body, resting or tosses, conventions)
         findings += about_floor + mechanics_checks.check_velocities(tosses, self.interval)
+        findings += [] if body.planar else mechanics_checks.check_edges(body, tosses, self.interval)
         _stop_at_wrong(path, findings)
         report = (
             self.how_read(all(found.decided for found in findings))

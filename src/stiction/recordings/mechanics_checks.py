@@ -145,6 +145,66 @@ def check_floor(body: Body, tosses: list[Clean], conventions: Conventions) -> tu
     return 0.0, findings
 
 
+def edge_scales(body: Body, tosses: list[Clean], interval: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Factors (3,) on the extents along the body's axes that fit the contacts seen best, and their standard errors.
+
+    The lowest corner is on the floor at rest, and near it when an impact pushes the body up: one equation for each,
+
+        z + min_v sum_a R_za s_a v_a = floor (at rest),   = floor - depth (in impacts),
+
+    for the factors s, the height of the floor and the common depth of impacts: robust least squares with weak priors.
+    """
+    rows = [row for toss in tosses for row in _contact_poses(body, toss, interval)]
+    height, up, error, impact = (np.array(part) for part in zip(*rows))
+    x, prior = np.array([1.0, 1.0, 1.0, np.median(height), 0.0]), np.array([0.5, 0.5, 0.5, 1.0, 0.008])
+    start, covariance = x.copy(), np.eye(5)
+    for _ in range(12):
+        corner = (up @ (x[:3] * body.vertices).T).argmin(axis=1)
+        arms = up * body.vertices[corner]
+        design = np.hstack([arms, -np.ones((len(rows), 1)), impact[:, np.newaxis]])
+        off = height - body.rounding + design @ x
+        weight = np.minimum(1.0, 2.0 * error / np.maximum(np.abs(off), 1e-12)) / error**2
+        covariance = np.linalg.inv((design * weight[:, np.newaxis]).T @ design + np.diag(prior**-2))
+        step = covariance @ (design.T @ (weight * off) + (x - start) / prior**2)
+        x = x - np.clip(step, -0.15, 0.15)
+        x[:3] = np.clip(x[:3], 0.2, 5.0)
+    excess = np.sqrt(max(1.0, float(np.median((off / error) ** 2)) / 0.455))  # 0.455: that of a unit normal
+    return x[:3], excess * np.sqrt(np.diag(covariance))[:3]
+
+
+def _contact_poses(body: Body, toss: Clean, interval: float) -> list[tuple[float, NDArray, float, float]]:
+    """Height [m], upward axis in body axes (3,), error of the height [m], and whether it is an impact, of contacts."""
+    axes = Rotation.from_quat(toss.quaternion, scalar_first=True).as_matrix()
+    z = (toss.position + axes @ body.com)[:, 2]
+    rows = []
+    if toss.rests:
+        rows.append((float(np.median(toss.position[-5:, 2])), axes[-3, 2], 0.001, 0.0))
+    steps = np.diff(toss.frame) * interval
+    speed = np.diff(z) / steps
+    kick = np.diff(speed) > 0.35  # [m/s] from frame to frame
+    for k in np.flatnonzero(kick & ~np.r_[False, kick[:-1]]) + 1:  # the first of successive frames
+        fall = max(0.0, -speed[max(0, k - 2)])
+        rows.append((float(toss.position[k, 2]), axes[k, 2], 0.002 + 0.5 * fall * interval, 1.0))
+    return rows
+
+
+def check_edges(body: Body, tosses: list[Clean], interval: float) -> list[Finding]:
+    """Extents of the body that the contacts contradict; without rests, the floor is not known well enough."""
+    if len(tosses) < 8 or sum(toss.rests for toss in tosses) < 0.5 * len(tosses):
+        return []
+    scales, errors = edge_scales(body, tosses, interval)
+    extents = np.ptp(body.vertices, axis=0) + 2 * body.rounding
+    findings = []
+    for name, scale, error, extent in zip("xyz", scales, errors, extents):
+        if abs(scale - 1) > max(0.08, 4 * error):
+            text = (
+                f"Along its {name} axis the body was given as {1e3 * extent:.0f} mm, but its contacts fit "
+                f"{1e3 * scale * extent:.0f} ± {1e3 * error * extent:.0f} mm: are its edges and axes right?"
+            )
+            findings.append(Finding(text, wrong=bool(abs(scale - 1) > max(0.25, 5 * error))))
+    return findings
+
+
 def check_velocities(tosses: list[Clean], interval: float) -> list[Finding]:
     """Axes of the recorded velocities; they are reported only, since velocities are estimated from poses."""
     errors: dict[tuple[str, str], list[float]] = defaultdict(list)
