@@ -27,6 +27,7 @@ from stiction.simulation.rollout import rollout
 
 Format = Literal["mujoco", "urdf", "sdf", "usd-physics", "json"]
 NORMAL = 1.645  # standard errors from the middle to the 5 % and 95 % quantiles
+LIMITS = {"friction": (0.0, np.inf), "restitution": (0.0, 1.0), "inertia": (0.1, np.inf)}
 N_THROWS = 30  # of each set: to fit, and to measure the loss
 CONTACT = (  # of MuJoCo's own contact
     Parameter("friction", "", 0.2, 0.1, 0.005, 0.01, 2.0),
@@ -42,7 +43,7 @@ class Exported:
     """What is written.
 
     friction: of sliding at 0.3 m/s under the body's weight; restitution: at 1 m/s
-    ranges: 5 % and 95 % quantiles by name, in SI units; "inertia" is a factor of all moments
+    ranges: 5 % and 95 % quantiles of what was fitted, in SI units; "inertia" is a factor of all moments
     contact: MuJoCo's own parameters, or empty; fidelity: what the export loses against the law, in words
     loss: mean errors against the law on fresh throws, position [% of the width] and rotation [degrees], or None
     """
@@ -58,9 +59,19 @@ class Exported:
     @property
     def notes(self) -> list[str]:
         """Origin, fidelity and ranges, one line each."""
-        lines = [f"Identified by stiction from {self.law.info.get('fitted_tosses', 'an unknown number of')} tosses."]
-        lines += [f"Fidelity: {self.fidelity}", "Ranges for domain randomisation (5 to 95 %):"]
+        info = self.law.info
+        lines = [f"Identified by stiction from {info.get('fitted_tosses', 'an unknown number of')} tosses."]
+        if not info.get("verdict", {}).get("friction_sliding", {}).get("observed", True):
+            lines.append("Sliding friction was not observed, but extrapolated from impacts.")
+        lines.append(f"Fidelity: {self.fidelity}")
+        if not self.ranges:
+            return [*lines, "Ranges for domain randomisation: unknown, since the law has no standard errors."]
+        lines.append("Ranges for domain randomisation (5 to 95 %; inertia: factor of all moments; otherwise SI units):")
         return lines + [f"  {name}: {low:.5g} to {high:.5g}" for name, (low, high) in self.ranges.items()]
+
+    def figures(self) -> dict[str, Any]:
+        """Return everything but the law, for JSON."""
+        return {name: value for name, value in vars(self).items() if name != "law"}
 
 
 def export(law: ImpactLaw, to: Format, out: str | Path, *, name: str = "part", seed: int = 0) -> Exported:
@@ -87,19 +98,17 @@ def export(law: ImpactLaw, to: Format, out: str | Path, *, name: str = "part", s
 
 
 def _described(law: ImpactLaw) -> Exported:
-    rows = law.info.get("parameters", {})
     weight = law.body.mass * float(np.linalg.norm(law.gravity))
     friction, restitution = float(law.friction_at(SLIP_SPEED, weight)), float(law.restitution_at(IMPACT_SPEED))
-    middles = {"friction": friction, "restitution": restitution}
+    middles = {"friction": friction, "restitution": restitution, "inertia": 1.0}
     middles |= {f"com_{axis}": float(at) for axis, at in zip("xyz", law.body.com)}
-    ranges = {}
+    rows, ranges = law.info.get("parameters", {}), {}
     for name, middle in middles.items():
-        away = NORMAL * float(rows.get(name, {}).get("error", 0.0))
-        lowest = -np.inf if name.startswith("com") else 0.0
-        ranges[name] = (max(lowest, middle - away), min(1.0, middle + away) if name == "restitution" else middle + away)
-    scale = rows.get("inertia", {"value": 1.0, "error": 0.0})
-    away = NORMAL * float(scale["error"]) / float(scale["value"])
-    ranges["inertia"] = (max(0.1, 1 - away), 1 + away)
+        if name not in rows:  # it was not fitted
+            continue
+        away = NORMAL * rows[name]["error"] / (rows[name]["value"] if name == "inertia" else 1.0)
+        low, high = LIMITS.get(name, (-np.inf, np.inf))
+        ranges[name] = (max(low, middle - away), min(high, middle + away))
     unmeasured = "not measured: the motion depends on the simulator that reads this file."
     return Exported(law, friction, restitution, ranges, {}, unmeasured)
 
@@ -110,7 +119,7 @@ def _described(law: ImpactLaw) -> Exported:
 def thrown(law: ImpactLaw, n: int, seed: int) -> Tosses:
     """Return tosses as the law has them, with at least six frames of flight."""
     width = width_of(law.body)
-    ranges = ThrowRanges(height=(1.0 * width, 3.0 * width), horizontal=(-1.0, 1.0), vertical=(0.0, 0.5), spin=(-8.0, 8.0))
+    ranges = ThrowRanges((width, 3 * width), horizontal=(-1.0, 1.0), vertical=(0.0, 0.5), spin=(-8.0, 8.0))
     states = drawn(law.body, ranges, seed, range(n)).raised(law.ground)
     run = rollout(law, states, max(40, round(0.7 / law.timestep)))
     touches = (np.abs(run.impulse).max(axis=-1) > 0).argmax(axis=1)
@@ -158,9 +167,9 @@ def _comment(found: Exported) -> str:
     return "<!--\n" + "\n".join(found.notes) + "\n-->\n"
 
 
-def _inertia(law: ImpactLaw) -> dict[str, float]:
-    axes = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-    return {f"i{'xyz'[i]}{'xyz'[j]}": float(law.body.inertia[i, j]) for i, j in axes}
+def _inertia(law: ImpactLaw) -> dict[str, str]:
+    names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    return dict(zip(names, _numbers(law.body.inertia[np.triu_indices(3)]).split()))
 
 
 def _obj(law: ImpactLaw) -> str:
@@ -175,33 +184,24 @@ def _mjcf(found: Exported, name: str, path: Path) -> str:
 
     c = found.contact
     # The part's parameters hold against anything that has no priority of its own.
-    contact = (
-        f'priority="1" condim="4" friction="{_numbers([c["friction"], c["torsion"]])} 0" '
-        f'solref="{_numbers([c["time_constant"], c["damping_ratio"]])}" '
-    )
-    text = to_mjcf(found.law, name).replace('type="mesh"', f'type="mesh" {contact.strip()}')
+    friction, solref = [c["friction"], c["torsion"], 0.0], [c["time_constant"], c["damping_ratio"]]
+    contact = f'priority="1" condim="4" friction="{_numbers(friction)}" solref="{_numbers(solref)}"'
+    text = to_mjcf(found.law, name).replace('type="mesh"', f'type="mesh" {contact}')
     step = body_scene(found.law).opt.timestep
     text = text.replace(f'timestep="{found.law.timestep:.17g}"', f'timestep="{step:.9g}" cone="elliptic"')
     return _comment(found) + text
 
 
 def _urdf(found: Exported, name: str, path: Path) -> str:
-    body, moments = found.law.body, " ".join(f'{k}="{v:.9g}"' for k, v in _inertia(found.law).items())
-    mesh = f'<geometry><mesh filename="{path.with_suffix(".obj").name}"/></geometry>'
+    body, moments = found.law.body, " ".join(f'{k}="{v}"' for k, v in _inertia(found.law).items())
+    mesh, mu = f'<geometry><mesh filename="{path.with_suffix(".obj").name}"/></geometry>', f"{found.friction:.6g}"
     return f"""<?xml version="1.0"?>
 {_comment(found)}<robot name="{name}">
   <link name="{name}">
-    <inertial>
-      <origin xyz="{_numbers(body.com)}" rpy="0 0 0"/>
-      <mass value="{body.mass:.9g}"/>
-      <inertia {moments}/>
-    </inertial>
+    <inertial><origin xyz="{_numbers(body.com)}"/><mass value="{body.mass:.9g}"/><inertia {moments}/></inertial>
     <visual>{mesh}</visual>
     <collision>{mesh}</collision>
-    <contact>
-      <lateral_friction value="{found.friction:.6g}"/>
-      <restitution value="{found.restitution:.6g}"/>
-    </contact>
+    <contact><lateral_friction value="{mu}"/><restitution value="{found.restitution:.6g}"/></contact>
   </link>
 </robot>
 """
@@ -209,7 +209,7 @@ def _urdf(found: Exported, name: str, path: Path) -> str:
 
 def _sdf(found: Exported, name: str, path: Path) -> str:
     body = found.law.body
-    moments = "".join(f"<{k}>{v:.9g}</{k}>" for k, v in _inertia(found.law).items())
+    moments = "".join(f"<{k}>{v}</{k}>" for k, v in _inertia(found.law).items())
     mesh = f"<geometry><mesh><uri>{path.with_suffix('.obj').name}</uri></mesh></geometry>"
     mu = f"{found.friction:.6g}"
     return f"""<?xml version="1.0"?>
@@ -217,9 +217,7 @@ def _sdf(found: Exported, name: str, path: Path) -> str:
   <model name="{name}">
     <link name="{name}">
       <inertial>
-        <pose>{_numbers(body.com)} 0 0 0</pose>
-        <mass>{body.mass:.9g}</mass>
-        <inertia>{moments}</inertia>
+        <pose>{_numbers(body.com)} 0 0 0</pose><mass>{body.mass:.9g}</mass><inertia>{moments}</inertia>
       </inertial>
       <visual name="{name}_visual">{mesh}</visual>
       <collision name="{name}_collision">
@@ -289,19 +287,9 @@ def Xform "{name}" (
 
 def _json(found: Exported, name: str, path: Path) -> str:
     law = found.law
-    content = {
-        "name": name,
-        "mass": law.body.mass,
-        "com": law.body.com.tolist(),
-        "inertia": law.body.inertia.tolist(),
-        "vertices": law.body.vertices.tolist(),
-        "rounding": law.body.rounding,
-        "friction": found.friction,
-        "restitution": found.restitution,
-        "law": vars(law.material),
-        "ranges": found.ranges,
-        "fidelity": found.fidelity,
-    }
+    body = {"mass": law.body.mass, "com": law.body.com.tolist(), "inertia": law.body.inertia.tolist()}
+    shape = {"vertices": law.body.vertices.tolist(), "rounding": law.body.rounding}
+    content = {"name": name, **body, **shape, "law": vars(law.material), **found.figures()}
     return json.dumps(content, indent=1) + "\n"
 
 

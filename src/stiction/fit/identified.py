@@ -1,7 +1,7 @@
 """The result of `stiction.identify`: one interface for bodies in space, bodies in a plane and jointed parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -157,7 +157,7 @@ class IdentifiedBody(Identified):
             if self.recorded is not None:
                 found, figures = fit_material(law, *self.recorded)
             error = self.fitted.found("restitution")[1] if self.fitted.bounces else None
-            draws = [adjusted(one, figures.get("factors", {})) for one in self.drawn_laws(200)]
+            draws = [adjusted(one, *_adjustment(figures)) for one in self.drawn_laws(200)]
             covariance = np.cov([_coefficients(one) for one in draws], rowvar=False)
             law.info["material"] = figures
             law.point_material = replace(found, covariance=covariance).with_info(restitution_error=error)
@@ -189,8 +189,8 @@ class IdentifiedBody(Identified):
         fitted = replace(self.fitted, solution=replace(self.solution, values=values))
         law = fitted.law(self.law.timestep).with_residual(self.law.residual).with_spread(self.law.spread)
         law.info.update(self.law.info)
-        factors = self.material.info.get("factors", {})
-        law.point_material = replace(adjusted(law, factors), covariance=self.material.covariance)
+        kept = {"covariance": self.material.covariance, "info": self.material.info}
+        law.point_material = replace(adjusted(law, *_adjustment(self.material.info)), **kept)
         return replace(self, law=law, fitted=fitted)
 
     def drawn_laws(self, n: int) -> list[ImpactLaw]:
@@ -216,12 +216,15 @@ class IdentifiedBody(Identified):
         return (Path(path),)
 
 
+def _adjustment(figures: Mapping[str, Any]) -> tuple[dict[str, float], float | None]:
+    """Return how a material differs from its law: see point_material.py."""
+    return figures.get("factors", {}), figures.get("load")
+
+
 def _coefficients(material: Material) -> NDArray[np.float64]:
     """Return the parameters of friction in the order of `Material.covariance`."""
     curves = [curve.coefficients for curve in (material.speed, material.load) if curve is not None]
-    return np.concatenate(
-        [[np.log(material.scale)], material.cosines, material.sines, *curves, [material.viscosity]]
-    )
+    return np.concatenate([[np.log(material.scale)], material.cosines, material.sines, *curves, [material.viscosity]])
 
 
 def body_figures(found: IdentifiedBody, command: str, source: dict[str, Any]) -> dict[str, Any]:

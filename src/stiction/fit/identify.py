@@ -71,8 +71,8 @@ def identify(
     progress: whether to show bars
 
     The result has the `law` of this body, which can be used like any other law and has an uncertainty, the `material`
-    for MuJoCo models, which is fitted when it is first used, the `figures`, a `summary()` in words, which `print` shows,
-    a `plot(path)`, `sample(n)`, `mjcf()` and `save(path)`.
+    for MuJoCo models, which is fitted when it is first used, the `figures`, a `summary()` in words, which `print`
+    shows, a `plot(path)`, `sample(n)`, `mjcf()` and `save(path)`.
 
         recordings = stiction.recordings.read("tosses.csv", stiction.Body.box((0.1, 0.1, 0.1), mass=0.37))
         found = stiction.identify(recordings)

@@ -63,8 +63,8 @@ def _on_body(model: Any, spec: Any, key: Any, identified: Any, tolerance: float)
     name = model.body(number).name or number
     if misfit > ALIKE * law.body.diameter:
         warnings.warn(
-            f"The geoms of the body {name!r} differ by {misfit:.3g} m from the body that was identified: the body keeps "
-            "its mass properties, and the identified material acts.",
+            f"The geoms of the body {name!r} differ by {misfit:.3g} m from the body that was identified: it keeps its "
+            "mass properties, and the identified material acts.",
             stacklevel=4,
         )
         return model, identified.material

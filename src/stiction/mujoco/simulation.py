@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.laws.law import Law, as_law
+from stiction.laws.law import as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.mujoco import body_fit, mjcf
