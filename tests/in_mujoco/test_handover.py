@@ -60,6 +60,15 @@ def test_figures_say_what_the_material_loses(found):
     assert set(figures["loss"]) == {"position", "rotation"}
 
 
+def test_without_mujoco_the_conversion_serves(found, monkeypatch):
+    from stiction.fit import point_material
+
+    monkeypatch.setattr(point_material, "find_spec", lambda name: None)
+    material, _ = point_material.fit_material(found.law.with_residual(None), *found.recorded)
+    assert "needs MuJoCo" in material.info["source"]
+    assert material.friction(0.0, 0.3, 5.0) == pytest.approx(float(found.law.friction_at(0.3, 5.0)), rel=0.01)
+
+
 def test_a_saved_law_keeps_its_material(found, saved):
     law = stiction.load(saved)
     kept = law.as_material()

@@ -28,6 +28,7 @@ from stiction.simulation.rollout import rollout
 Format = Literal["mujoco", "urdf", "sdf", "usd-physics", "json"]
 NORMAL = 1.645  # standard errors from the middle to the 5 % and 95 % quantiles
 LIMITS = {"friction": (0.0, np.inf), "restitution": (0.0, 1.0), "inertia": (0.1, np.inf)}
+UNMEASURED = "not measured: the motion depends on the simulator that reads this file."
 N_THROWS = 30  # of each set: to fit, and to measure the loss
 CONTACT = (  # of MuJoCo's own contact
     Parameter("friction", "", 0.2, 0.1, 0.005, 0.01, 2.0),
@@ -87,10 +88,8 @@ def export(law: ImpactLaw, to: Format, out: str | Path, *, name: str = "part", s
         raise checks.InputError("Only a body that moves in space can be exported; the law is for one in a plane.")
     if not name.isidentifier():
         raise checks.InputError(f"The name of the body must be a word such as 'part', got {checks.shown(name)}.")
-    path = Path(out)
-    found = _described(law)
-    if to == "mujoco":
-        found = _fitted_to_mujoco(found, seed)
+    path, found = Path(out), _described(law)
+    found = _fitted_to_mujoco(found, seed) if to == "mujoco" else found
     if to in ("urdf", "sdf"):
         write_whole(path.with_suffix(".obj"), _obj(law).encode())
     write_whole(path, WRITERS[to](found, name, path).encode())
@@ -104,13 +103,11 @@ def _described(law: ImpactLaw) -> Exported:
     middles |= {f"com_{axis}": float(at) for axis, at in zip("xyz", law.body.com)}
     rows, ranges = law.info.get("parameters", {}), {}
     for name, middle in middles.items():
-        if name not in rows:  # it was not fitted
-            continue
-        away = NORMAL * rows[name]["error"] / (rows[name]["value"] if name == "inertia" else 1.0)
-        low, high = LIMITS.get(name, (-np.inf, np.inf))
-        ranges[name] = (max(low, middle - away), min(high, middle + away))
-    unmeasured = "not measured: the motion depends on the simulator that reads this file."
-    return Exported(law, friction, restitution, ranges, {}, unmeasured)
+        if name in rows:  # it was fitted
+            away = NORMAL * rows[name]["error"] / (rows[name]["value"] if name == "inertia" else 1.0)
+            low, high = LIMITS.get(name, (-np.inf, np.inf))
+            ranges[name] = (max(low, middle - away), min(high, middle + away))
+    return Exported(law, friction, restitution, ranges, {}, UNMEASURED)
 
 
 # MuJoCo's own contact.
