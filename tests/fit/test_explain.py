@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from stiction import Body, InputError, Material, State, load, rollout
+from stiction.fit.direct_measurements import SlidingFriction
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
 from stiction.fit.gauss_newton import Solution
 from stiction.fit.identified import IdentifiedBody, loads_seen
-from stiction.fit.report import print_identified
+from stiction.fit.report import body_details, print_identified
 from stiction.fit.toss_objective import body_parameters, law_parameters
+from stiction.fit.verdict import verdict_figures
 from stiction.recordings import Toss, Tosses, read
 from toss_files import BODY, LAW, impact_law, record, write_npz
 
@@ -38,30 +40,39 @@ def identified(
     return IdentifiedBody(law, fitted, (30, 8), None, {}, {0.5: 0.5, 0.9: 0.875}, tried, {}, 1.0)
 
 
-def test_summary_says_what_was_fitted():
+def test_verdict_states_each_quantity_once():
     body, same = {"com_z": 0.004, "size": 0.98}, {"friction": 0.3, "friction_loaded": 0.3, "friction_rise": 0.0}
-    text = identified({"restitution": 0.05, **body, **same}).summary()
-    assert "Friction is about 0.30" in text and "(certain)" in text
-    assert "bounces with 5.2 ± 0.2 % of its speed at 1 m/s" in text
-    assert "centre of mass is 4.0 ± 0.1 mm from the given one (0.0, 0.0, 4.0 mm" in text
-    assert (
-        "Size is 2.0 ± 0.1 % smaller than given" in text
-        and "inertia does not differ significantly from the given one (+0.0 ± 0.4 %)" in text
-    )
-    assert "90% regions hold 87.5%" in text
+    found = replace(identified({"restitution": 0.05, **body, **same}), loads=(3.0, 300.0))
+    text = found.summary()
+    assert "Restitution:       0.050 ± 0.002 at 1 m/s." in text
+    assert "(0.0 ± 0.1, 0.0 ± 0.1, 4.0 ± 0.1) mm in the body frame, 4.0 mm from the given one" in text
+    assert "-2.0 ± 0.1 % of the given one." in text and "+0.0 ± 0.4 % of the given one, not a significant" in text
+    assert "Friction, impacts: 0.300 ± 0.00" in text
+    verdict = verdict_figures(found)
+    assert verdict["restitution"]["value"] == pytest.approx(float(found.law.restitution_at(1.0)), abs=1e-12)
+    assert verdict["friction_sliding"]["value"] == pytest.approx(found.values["friction"], abs=1e-12)
+    assert "friction=0.300, restitution=0.050" in repr(found.law)
 
 
-def test_summary_says_what_is_uncertain():
-    text = identified({"restitution": 0.05}, error=1.0, unobserved="spin").summary()
-    assert "uncertain" in text and "(certain)" not in text
-    assert "Not observable in these tosses, kept near the start: spin." in text
+def test_sliding_friction_that_no_toss_shows_is_not_claimed():
+    text = identified().summary()
+    assert "Friction, sliding: not observed: no toss slides to rest on a face" in text and "certain" not in text
+    assert verdict_figures(identified())["friction_sliding"]["observed"] is False
 
 
-def test_friction_is_reported_for_the_observed_loads():
-    steep = {"friction": 0.3, "friction_loaded": 0.1, "friction_load": 8.0}
-    text = replace(identified(steep), loads=(3.14, 424.0)).summary()
-    assert "when it slides under its own weight, 3.6 N, and 0.10" in text and "in impacts of 424 N" in text
-    assert "are effective values, those that forecast best where these tosses slip, mostly under 3.1 to 420 N" in text
+def test_sliding_friction_is_reported_with_the_speeds_at_which_it_was_seen():
+    found = identified({"friction": 0.4})
+    sliding = SlidingFriction(0.4, 0.0, (0.01, np.inf), 12, 10, (0.1, 0.6), 2.0, (0.4, 0.4, 0.28))
+    text = replace(found, fitted=replace(found.fitted, sliding=sliding)).summary()
+    assert "under its own weight (3.6 N), measured in 12 slides at 0.1 to 0.6 m/s" in text
+    assert "it depends on direction: 0.40 along x, 0.40 along y, 0.28 on the diagonals" in text
+
+
+def test_details_name_what_is_not_observable():
+    found = replace(identified(error=1.0, unobserved="spin"), loads=(3.14, 424.0))
+    lines = "\n".join(body_details(found))
+    assert "Not observable in these tosses, kept near the start: spin." in lines and "Uncertain: " in lines
+    assert "slip mostly under 3.1 to 420 N" in lines and "90% regions hold 87.5%" in lines
 
 
 def test_loads_are_those_under_which_a_body_slips(tmp_path):
@@ -91,20 +102,22 @@ class Resting(Tosses):
 
 def test_few_tosses_are_counted_not_given_in_percent():
     few = replace(identified(), tosses=(20, 5), held_out=TossErrors(*np.ones((3, 5))), coverage={0.5: 0.6, 0.9: 1.0})
-    assert "Final positions of 5 held-out tosses: 50% regions hold 3 of 5, 90% regions hold 5 of 5." in few.summary()
+    assert "Final positions of 5 held-out tosses: 50% regions hold 3 of 5, 90% regions hold 5 of 5." in body_details(
+        few
+    )
 
 
 def test_the_table_says_what_its_names_mean(capsys):
-    print_identified(identified())
+    print_identified(identified(), details=True)
     output = " ".join(capsys.readouterr().out.split())
     assert "in % of the width (the mean extent of the body along its axes, 100 mm)" in output
     assert "size and inertia are factors on those of the body as given" in output
-    assert "restitution is that at 0.5 m/s" in output and "forecasts of the 8 held-out tosses" in output
+    assert "restitution is that at 1 m/s" in output and "forecasts of the 8 held-out tosses" in output
 
 
-def test_summary_says_that_nothing_bounces():
+def test_verdict_says_that_nothing_bounces():
     text = identified(fixed=NO_BOUNCE).summary()
-    assert "It does not bounce: a law with restitution (1.0 ± 1.2 %) forecasts" in text
+    assert "Restitution:       none: a law with 0.01 ± 0.01 forecasts left-out tosses no better." in text
     assert str(identified(fixed=NO_BOUNCE)) == text
 
 
@@ -162,14 +175,16 @@ def test_worse_forecasts_get_wider_regions(tmp_path):
     assert shares[0.9] > coverage(off.with_spread(good.spread), tosses)[0.9]
 
 
-def test_summary_says_plainly_that_forecasts_are_poor():
-    def summary(position: float, still: float) -> str:
+def test_verdict_judges_the_forecasts():
+    def judged(position: float, still: float, horizon: tuple[int, int], size: float = 1.0) -> str:
         errors = TossErrors(np.array([position]), np.array([8.0]), np.array([20.0]))
-        return replace(identified(), held_out=errors, still={"position": still}).summary()
+        found = replace(identified({"size": size}), held_out=errors, still={"position": still}, horizon=horizon)
+        return found.summary().splitlines()[-1]
 
-    assert "no better than a body that stays where it first touches (9.0 %)" in summary(10.0, 9.0)
-    assert "These forecasts are poor" in summary(60.0, 150.0)
-    assert "poor" not in summary(6.0, 150.0) and "no better than a body" not in summary(6.0, 150.0)
+    assert "not usable: a body that stays where it first touches is forecast as well" in judged(10.0, 9.0, (20, 30))
+    assert "doubtful: forecasts go wrong in the first frames" in judged(60.0, 150.0, (3, 40))
+    assert "doubtful: the contacts fit a body of another size" in judged(6.0, 150.0, (20, 30), size=0.9)
+    assert "usable for impacts; record slides" in judged(6.0, 150.0, (20, 30))
 
 
 def test_results_are_sampled_written_and_exported(tmp_path):

@@ -214,12 +214,15 @@ def test_a_residual_is_reported_and_plotted(tmp_path):
 
     from test_explain import identified
 
+    from stiction.fit.report import body_details
+
     plain = identified()
     about = {"loss": 0.2, "parts": ["direction"], "gain": 0.05, "gain_error": 0.01, "tried": {}}
     found = replace(plain, law=plain.law.with_residual(GRAIN), residual=about)
-    assert "dependence of friction on the direction of slip" in found.summary() and "0.05 ± 0.01" in found.summary()
+    details = "\n".join(body_details(found))
+    assert "dependence of friction on the direction of slip" in details and "0.05 ± 0.01" in details
     nothing = {"loss": 0.2, "parts": [], "tried": {"load": {"gain": 0.001, "error": 0.002}}}
-    assert "0.001 ± 0.002 at most" in replace(plain, residual=nothing).summary()
+    assert "0.001 ± 0.002 at most" in "\n".join(body_details(replace(plain, residual=nothing)))
     pytest.importorskip("matplotlib")
     sizes = []
     for each in (plain, found):

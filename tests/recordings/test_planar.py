@@ -190,7 +190,7 @@ def test_a_known_law_comes_back_from_planar_drops(tmp_path):
         row = found.figures["parameters"][name]
         assert abs(row["value"] - value) < 3 * row["error"] + 1e-5, name
     assert found.figures["parameters"]["restitution"]["error"] < 0.03
-    assert "In flight, drag slows" in found.summary() and found.law.body.planar
+    assert "Drag: " in found.summary() and found.law.body.planar
 
 
 def test_the_law_square_ships_and_forecasts_drops(tmp_path, drops):

@@ -16,8 +16,13 @@ from numpy.typing import NDArray
 from stiction.basics.splits import folds
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane
+from stiction.fit.direct_measurements import (
+    SlidingFriction,
+    impact_time_constant,
+    measure_slides,
+    sliding_friction,
+)
 from stiction.fit.gauss_newton import Parameter, Solution, clustered_mean, jackknife_errors, named
-from stiction.fit.slides import SlidingFriction, measure_slides, sliding_friction
 from stiction.fit.toss_objective import (
     STAGES,
     Progress,
@@ -112,12 +117,14 @@ class LawType:
     memory: sub-impacts in which an impact builds up; 1: friction acts at once
     shape: proportions of the inertia and their standard errors, not to be fitted; None: as free flight shows them
     sliding: friction as slides show it, or None
+    impact_time: time constant of the impacts as the recordings show it [s]
     """
 
     fixed: dict[str, float] = field(default_factory=dict)
     memory: int = INCREMENTS
     shape: Shape | None = None
     sliding: SlidingFriction | None = None
+    impact_time: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -130,6 +137,7 @@ class Fitted:
     shape: proportions of the inertia that free flight shows
     slowed: drag and the lean of gravity, as far as flights show them
     sliding: friction as slides show it, or None
+    impact_time: time constant of the impacts as the recordings show it [s]
     """
 
     body: Body
@@ -141,6 +149,7 @@ class Fitted:
     shape: Shape = field(default_factory=dict)
     slowed: Shape = field(default_factory=dict)
     sliding: SlidingFriction | None = None
+    impact_time: float = 0.0
 
     @property
     def values(self) -> dict[str, float]:
@@ -206,7 +215,7 @@ def fit_law(
     )
     if start is not None:
         solution = replace(solution, losses=start.solution.losses + solution.losses)
-    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed, law.sliding)
+    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed, law.sliding, law.impact_time)
 
 
 def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple[float, float], Com, Shape]:
@@ -258,6 +267,24 @@ def refit(tosses: Tosses, body: Body, law: LawType, name: str, report: Report) -
     return Refits(fits, left_out)
 
 
+@dataclass(frozen=True)
+class SoftImpacts:
+    """Error of the law's instantaneous impacts where contact is soft, as `stiction reproduce testbed` measures it.
+
+    rigid: time constant [s] below which impacts count as instantaneous
+    soft, error: time constant [s] at which restitution was found wrong by this much
+    """
+
+    rigid: float = 0.002
+    soft: float = 0.006
+    error: float = 0.2
+
+    def restitution_error(self, time_constant: float) -> float:
+        """Return the error to add to that of the restitution."""
+        return self.error * min(1.0, time_constant / self.soft) if time_constant > self.rigid else 0.0
+
+
+SOFT_IMPACTS = SoftImpacts()
 EARLY = 2  # stages of the fit after which the friction of impacts is decided
 
 
@@ -280,15 +307,19 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     shape = {} if body.planar else significant_inertia(tosses, body)
     gravity, (com, _), _ = _flights(tosses, body, {name: value for name, (value, _) in shape.items()})
     at_rest = body.reshaped(com=com, rounding=body.rounding)
-    sliding = sliding_friction(measure_slides(tosses, at_rest, gravity[0]))
+    seen = {
+        "shape": shape,
+        "sliding": sliding_friction(measure_slides(tosses, at_rest, gravity[0])),
+        "impact_time": impact_time_constant(tosses, at_rest),
+    }
     for memory, name in ((INCREMENTS, "friction builds up"), (1, "friction at once")):
-        law = LawType(memory=memory, shape=shape, sliding=sliding)
+        law = LawType(memory=memory, **seen)
         early[name] = fit_law(
             tosses, body, law, stages=STAGES[:EARLY], errors=False, progress=partial(report, name.capitalize())
         )
     losses = {name: float(found.losses(tosses, STAGES[EARLY - 1]).mean()) for name, found in early.items()}
     best = early[min(losses, key=lambda name: losses[name])]
-    law = LawType(memory=best.memory, shape=shape, sliding=sliding)
+    law = LawType(memory=best.memory, **seen)
     last = fit_law(tosses, body, law, stages=STAGES[EARLY:], start=best, progress=partial(report, "Last stage"))
     with_bounce = _settled(tosses, last, refit(tosses, body, law, "Refits", report), {"impacts": losses})
     value, error = with_bounce.fitted.found("restitution")
@@ -314,8 +345,12 @@ def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, An
     now = float(fitted.losses(tosses).mean())
     if min(found) < now:
         start = refits.fits[int(np.argmin(found))]
-        law = LawType(fitted.fixed, fitted.memory, fitted.shape, fitted.sliding)
+        law = LawType(fitted.fixed, fitted.memory, fitted.shape, fitted.sliding, fitted.impact_time)
         other = fit_law(tosses, fitted.body, law, stages=STAGES[EARLY:], start=start)
         fitted = other if other.losses(tosses).mean() < now else fitted
     errors = np.maximum(fitted.solution.errors, refits.errors(len(tosses)))
+    names = [p.name for p in fitted.parameters]
+    if "restitution" in names:
+        bounce = names.index("restitution")
+        errors[bounce] = np.hypot(errors[bounce], SOFT_IMPACTS.restitution_error(fitted.impact_time))
     return Chosen(replace(fitted, solution=fitted.solution.with_errors(errors)), refits, tried)

@@ -16,8 +16,8 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
+from stiction.fit.direct_measurements import SlidingFriction
 from stiction.fit.gauss_newton import Parameter, Residuals, Solution, TossFit, named, toss_losses
-from stiction.fit.slides import SlidingFriction
 from stiction.laws.impact import IMPACT_SPEED, INCREMENTS, RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
 from stiction.recordings.flight_estimate import shaped
 from stiction.recordings.tosses import Tosses

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from stiction.fit.free import SOFT_IMPACTS
 from stiction.fit.identified import IdentifiedBody
 from stiction.fit.toss_objective import width_of
 from stiction.laws.impact import IMPACT_SPEED, SLIP_SPEED
@@ -116,7 +117,10 @@ def _restitution(found: IdentifiedBody, row: dict[str, Any]) -> str:
         doubt = found.tried["bounce"]
         return f"none: a law with {doubt['restitution']:.2f} ± {doubt['error']:.2f} forecasts left-out tosses no better"
     seen = "" if row["observed"] else ", not observed, kept near the first guess"
-    return f"{_pm(row)} at {row['speed']:g} m/s{seen}"
+    duration = 1e3 * np.pi * found.fitted.impact_time
+    soft = f"; impacts are soft, about {duration:.0f} ms long, where the law's are instantaneous"
+    is_soft = SOFT_IMPACTS.restitution_error(found.fitted.impact_time) > 0
+    return f"{_pm(row)} at {row['speed']:g} m/s{seen}{soft if is_soft else ''}"
 
 
 def _com(found: IdentifiedBody, row: dict[str, Any]) -> str:

@@ -1,12 +1,16 @@
-"""Sliding friction measured directly: pieces of tosses in which the body slides to rest on one of its faces.
+"""What recordings show without a law of contact: friction in slides, and how soft impacts are.
 
-A body that slides on level ground without tumbling is pressed by its weight, whatever its shape: friction decelerates
-its centre of mass at mu g. Each slide is therefore a measurement of mu that needs no law of contact, with
+Slides are pieces of tosses in which the body slides to rest on one of its faces. A body that slides on level ground
+without tumbling is pressed by its weight, whatever its shape: friction decelerates its centre of mass at mu g. Each
+slide is therefore a measurement of mu that needs no law of contact, with
 
     s(t) = s0 + v0 t - mu g t^2 / 2   until it stops at t = v0 / (mu g),   s = constant afterwards,
 
 for the path s of the centre of mass, by least squares over (s0, v0, mu g). A slow spin turns the friction of the single
 points away from the path; with evenly distributed pressure, it is corrected by the mean cosine of these angles.
+
+A soft contact lets a corner that arrives with speed v sink by v tau, with a time constant tau: impacts last about
+pi tau.
 """
 
 from collections.abc import Iterator
@@ -225,3 +229,25 @@ def _regression(
     gradients = sums_by(X * (weight * (y - X @ found))[:, np.newaxis], toss)
     spread = inverse @ sum_covariance(gradients) @ inverse
     return found, np.sqrt(np.maximum(np.diag(spread), np.diag(inverse)))
+
+
+def impact_time_constant(tosses: Tosses, body: Body) -> float:
+    """Return by how much first impacts sink into the ground, over the speed of arrival: their time constant [s].
+
+    The median over the tosses of the greatest depth in the frames that follow the first touch, beyond the depth at rest
+    and the noise of the recorder, divided by the speed with which the touching point arrives.
+    """
+    found = []
+    for toss in tosses.tosses:
+        axes = Rotation.from_quat(toss.quaternion, scalar_first=True).as_matrix()
+        height = (toss.position[:, 2:] + axes[:, 2] @ body.vertices.T).min(axis=1) - body.rounding
+        k = toss.flight
+        if k < 2 or len(height) < k + 3:
+            continue
+        speed = (height[k - 2] - height[k - 1]) / (tosses.timestep * (toss.frame[k - 1] - toss.frame[k - 2]))
+        after = height[k : k + max(3, round(0.04 / tosses.timestep))]
+        if speed > 0.2:
+            found.append((np.median(height[-5:]) - after.min()) / speed)
+    noise = tosses.noise(body, (0.0, 0.0, -9.81))
+    floor = 2 * float(np.sqrt(np.mean(np.square(noise.position))))  # [m], at a usual speed of arrival of 1 m/s
+    return max(0.0, float(np.median(found)) - floor) if found else 0.0
