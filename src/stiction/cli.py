@@ -11,11 +11,11 @@ import tyro
 from stiction.basics.environment import version_of
 from stiction.basics.errors import InputError, known
 from stiction.commands import arguments as menu
-from stiction.commands.learning import collect, evaluate, identify, import_, train
+from stiction.commands.learning import collect, evaluate, export, identify, import_, train
 from stiction.commands.simulating import simulate, view
 
 # Order of the help. The distribution stiction-studies adds the STUDIES through entry points (group stiction.commands).
-ORDER = "demo simulate view collect train evaluate import identify reproduce bench results completion".split()
+ORDER = "demo simulate view collect train evaluate import identify export reproduce bench results completion".split()
 STUDIES = ("demo", "reproduce", "bench", "results")
 
 
@@ -39,6 +39,7 @@ def all_commands() -> dict[str, Callable[..., None]]:
         "evaluate": evaluate,
         "import": import_,
         "identify": identify,
+        "export": export,
         "completion": completion,
     }
     commands |= {point.name: point.load() for point in entry_points(group="stiction.commands")}

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stiction import Body, InputError, State, load, rollout
+from stiction import Body, InputError, Material, State, load, rollout
 from stiction.fit.direct_measurements import SlidingFriction
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
@@ -195,7 +195,8 @@ def test_results_are_sampled_written_and_exported(tmp_path):
     few = found.sample(4, seed=1)
     assert [one.law.material.friction for one in found.sample(4, seed=1)] == [one.law.material.friction for one in few]
     assert np.std([one.values["friction"] for one in few]) > 0 and few[0].law.spread == found.law.spread
-    assert found.material is None and found.body is found.law.body and found.report == found.summary()
+    assert isinstance(found.material, Material)
+    assert found.body is found.law.body and found.report == found.summary()
     (path,) = found.save(tmp_path / "law.safetensors")
     assert load(path).material == found.law.material
     pytest.importorskip("mujoco")

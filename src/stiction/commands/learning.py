@@ -1,9 +1,10 @@
-"""The commands that learn: collect, train, evaluate, import, identify."""
+"""The commands that learn: collect, train, evaluate, import, identify, and export."""
 
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
@@ -272,3 +273,40 @@ def _identified_body(options: IdentifyOptions, imported: bool) -> "Body | None":
         return None
     mass = positive("mass [kg]", options.mass)
     return replace(known, mass=mass, inertia=known.inertia * (mass / known.mass))
+
+
+def export(
+    found: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FOUND")],
+    /,
+    *,
+    to: Literal["mujoco", "urdf", "sdf", "usd-physics", "json"],
+    out: Path,
+    name: str = "part",
+    seed: int = 0,
+    json: OptionalFile = None,
+) -> None:
+    """Write an identified body and its contact for another simulator, with ranges for domain randomisation.
+
+    Args:
+        found: Law that `stiction identify` wrote, or the name of a shipped one, such as cube.
+        to: Format: MJCF with MuJoCo's own contact, fitted to motions of the law; URDF or SDF, with the hull in an .obj
+            file beside it; USD as text; or JSON.
+        out: File to write.
+        name: Name of the body.
+        seed: Seed of the throws that MuJoCo's contact is fitted to.
+        json: Write the ranges, the contact parameters and the loss of accuracy to this file.
+    """
+    if to == "mujoco":
+        require("`stiction export --to mujoco`", "mujoco")
+    with loading():
+        from stiction.basics.files import check_writable, write_json
+        from stiction.fit.export import export as write
+        from stiction.laws.modelfile import load
+    check_writable(out, json)
+    exported = write(load(found), to, out, name=name, seed=seed)
+    for line in exported.notes:
+        print(line)
+    print(f"Wrote {out}.")
+    if json is not None:
+        write_json(json, exported.figures())
+        print(f"Wrote {json}")

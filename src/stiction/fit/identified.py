@@ -1,8 +1,9 @@
 """The result of `stiction.identify`: one interface for bodies in space, bodies in a plane and jointed parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from stiction.bodies.state import Mode
 from stiction.fit.forecast import TossErrors
 from stiction.fit.free import Fitted
 from stiction.fit.gauss_newton import Parameter, Solution, named
+from stiction.fit.point_material import adjusted, fit_material
 from stiction.laws.impact import ImpactLaw
 from stiction.laws.material import Material
 from stiction.recordings.tosses import Tosses
@@ -24,7 +26,7 @@ class Identified(ABC):
     """A body or part and its contact, as identified from recordings.
 
     law: the law of this body, for `rollout` and `laws=` of `stiction.mujoco.Simulation`; for a part, its material
-    material: for any geom and time step; None for a single body, whose law acts on the whole patch
+    material: for any geom, pair, body and time step of MuJoCo models, with restitution and uncertainty
     body: with the fitted mass properties and shape; for a part, its description
     parameters, solution: what was fitted
     tosses: numbers of fitted and of held-out tosses; seconds: that it took
@@ -38,7 +40,7 @@ class Identified(ABC):
 
     @property
     @abstractmethod
-    def material(self) -> Material | None: ...
+    def material(self) -> Material: ...
     @property
     @abstractmethod
     def body(self) -> Any: ...
@@ -124,6 +126,8 @@ class IdentifiedBody(Identified):
     loads: range of normal forces [N] for which these tosses determine friction
     horizon: frames after the first touch for which forecasts of held-out tosses are good, and for which the
         uncertainty of their starts alone would allow it
+    recorded: fitted and held-out tosses, to which `material` is fitted when it is first used; None: it is converted
+        from the law alone
     """
 
     law: ImpactLaw
@@ -138,10 +142,31 @@ class IdentifiedBody(Identified):
     still: dict[str, float] | None = None
     loads: tuple[float, float] | None = None
     horizon: tuple[int, int] | None = None
+    recorded: tuple[Tosses, Tosses | None] | None = None
+
+    @cached_property
+    def material(self) -> Material:  # type: ignore[override]
+        """The law's contact as a material, fitted in MuJoCo when it is first used, and saved with the law.
+
+        `figures["material"]` has what it loses against the law. Its covariance follows from the standard errors of the
+        law's friction; info["restitution_error"] is the standard error of the restitution at 1 m/s.
+        """
+        law = self.law
+        if law.point_material is None:
+            found, figures = law.as_material(), {"source": law.as_material().info["source"]}
+            if self.recorded is not None:
+                found, figures = fit_material(law, *self.recorded)
+            error = self.fitted.found("restitution")[1] if self.fitted.bounces else None
+            draws = [adjusted(one, *_adjustment(figures)) for one in self.drawn_laws(200)]
+            covariance = np.cov([_coefficients(one) for one in draws], rowvar=False)
+            law.info["material"] = figures
+            law.point_material = replace(found, covariance=covariance).with_info(restitution_error=error)
+        return law.point_material  # type: ignore[return-value]
 
     @property
-    def material(self) -> None:
-        return None
+    def figures(self) -> dict[str, Any]:
+        assert self.material is not None  # which adds its own figures
+        return self.law.info
 
     @property
     def body(self) -> Body:
@@ -164,6 +189,8 @@ class IdentifiedBody(Identified):
         fitted = replace(self.fitted, solution=replace(self.solution, values=values))
         law = fitted.law(self.law.timestep).with_residual(self.law.residual).with_spread(self.law.spread)
         law.info.update(self.law.info)
+        kept = {"covariance": self.material.covariance, "info": self.material.info}
+        law.point_material = replace(adjusted(law, *_adjustment(self.material.info)), **kept)
         return replace(self, law=law, fitted=fitted)
 
     def drawn_laws(self, n: int) -> list[ImpactLaw]:
@@ -184,8 +211,20 @@ class IdentifiedBody(Identified):
         plot_identified(self, path)
 
     def save(self, path: str | Path) -> tuple[Path, ...]:
+        assert self.material is not None  # the file holds it beside the law
         self.law.save(path)
         return (Path(path),)
+
+
+def _adjustment(figures: Mapping[str, Any]) -> tuple[dict[str, float], float | None]:
+    """Return how a material differs from its law: see point_material.py."""
+    return figures.get("factors", {}), figures.get("load")
+
+
+def _coefficients(material: Material) -> NDArray[np.float64]:
+    """Return the parameters of friction in the order of `Material.covariance`."""
+    curves = [curve.coefficients for curve in (material.speed, material.load) if curve is not None]
+    return np.concatenate([[np.log(material.scale)], material.cosines, material.sines, *curves, [material.viscosity]])
 
 
 def body_figures(found: IdentifiedBody, command: str, source: dict[str, Any]) -> dict[str, Any]:

@@ -71,8 +71,9 @@ def identify(
         clearly helps on left-out fitted tosses; held-out tosses take no part
     progress: whether to show bars
 
-    The result has the `law`, which can be used like any other law and has an uncertainty, the `figures`, a
-    `summary()` in words, which `print` shows, a `plot(path)`, `sample(n)`, `mjcf()` and `save(path)`.
+    The result has the `law` of this body, which can be used like any other law and has an uncertainty, the `material`
+    for MuJoCo models, which is fitted when it is first used, the `figures`, a `summary()` in words, which `print`
+    shows, a `plot(path)`, `sample(n)`, `mjcf()` and `save(path)`.
 
         recordings = stiction.recordings.read("tosses.csv", stiction.Body.box((0.1, 0.1, 0.1), mass=0.37))
         found = stiction.identify(recordings)
@@ -110,7 +111,10 @@ def identify_to_file(
     picture = out.with_suffix(".png") if plot is None else checked_picture(plot)
     with to_be_written(out.with_suffix(".safetensors") if mjcf is not None else out):
         found = identify_with(settings, data, body, mjcf)
-        written = found.save(out)
+        with parts(shown=settings.progress) as report:
+            report("Material", 0, 1)
+            written = found.save(out)  # with the material, which is fitted only now
+            report("Material", 1, 1)
     print_identified(found, settings.details)
     for path in written:
         print(f"Wrote {path}.")
@@ -203,6 +207,7 @@ def identify_tosses(
         loads=loads_seen(law, tosses),
         horizon=None if held_out is None else horizon_of(law, held_out, width),
         seconds=time.monotonic() - started,
+        recorded=(tosses, held_out),
     )
 
 

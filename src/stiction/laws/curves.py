@@ -51,10 +51,13 @@ class Curve:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, function: Callable, lowest: float, highest: float) -> "Curve":
-        """The curve ln function(x) from x = lowest to highest, accurate to about eight digits for a smooth function."""
+    def of(cls, function: Callable, lowest: float, highest: float, spacing: float = 0.05) -> "Curve":
+        """The curve ln function(x) from x = lowest to highest, accurate to about eight digits for a smooth function.
+
+        spacing: of the knots in ln x; fewer knots are less accurate
+        """
         start, end = np.log(checks.positive("lowest", lowest)), np.log(checks.positive("highest", highest))
-        count = int(np.ceil((end - start) / 0.05)) + 1
+        count = int(np.ceil((end - start) / spacing)) + 1
         knots = np.linspace(start, end, count)
         values = checks.array("The curve's function", np.vectorize(function)(np.exp(knots)), (count,))
         if (values <= 0).any():

@@ -15,7 +15,7 @@ from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.approximators import check_names, taken
-from stiction.laws.curves import NO_CURVE, Curve
+from stiction.laws.curves import NO_CURVE, Curve, Restitution
 from stiction.laws.law import GRAVITY, NativeLaw, Saved, checked_info, checked_substeps, checked_timestep
 from stiction.laws.material import Material
 
@@ -167,6 +167,7 @@ class ImpactLaw(Saved, NativeLaw):
         no direction: its magnitude varies from impact to impact instead (relative)
     drag: damping rate [1/s] of velocity and spin by the air or by guiding plates; in rollouts only
     residual: learned correction factors of friction and restitution, or None
+    point_material: the same contact as a material, as fitted to the recordings, or None: see `as_material`
     info: what is known about the law's origin
     """
 
@@ -180,6 +181,7 @@ class ImpactLaw(Saved, NativeLaw):
     spread: Any = (0.0, 0.0, 0.0)
     drag: float = 0.0
     residual: Residual | None = None
+    point_material: Material | None = None
     info: Any = None
     KIND = "impact"  # its name in model files
     _variation = _NO_VARIATION
@@ -196,6 +198,10 @@ class ImpactLaw(Saved, NativeLaw):
         self.drag = checks.non_negative("drag [1/s]", self.drag)
         if not isinstance(self.residual, Residual | None):
             raise checks.InputError(f"residual must be a Residual or None, got {checks.shown(self.residual)}.")
+        if not isinstance(self.point_material, Material | None):
+            raise checks.InputError(
+                f"point_material must be a Material or None, got {checks.shown(self.point_material)}."
+            )
         self.info = checked_info(self.info)
 
     @property
@@ -241,7 +247,8 @@ class ImpactLaw(Saved, NativeLaw):
 
     def with_material(self, **changes: float) -> "ImpactLaw":
         """The same law with some parameters of its material changed."""
-        return replace(self, material=replace(self.material, **changes))
+        kept = None if changes else self.point_material
+        return replace(self, material=replace(self.material, **changes), point_material=kept)
 
     def with_spread(self, spread: ArrayLike) -> "ImpactLaw":
         """The same law with another uncertainty."""
@@ -249,7 +256,19 @@ class ImpactLaw(Saved, NativeLaw):
 
     def with_residual(self, residual: Residual | None) -> "ImpactLaw":
         """The same law with this residual, or without one."""
-        return replace(self, residual=residual)
+        return replace(self, residual=residual, point_material=None)
+
+    def as_material(self) -> Material:
+        """The same contact as a material, for any geom, pair, body and time step of MuJoCo models.
+
+        The material that was fitted to the recordings, or else the law's own friction and restitution at each contact
+        point. A material has no torsional friction of a patch, no delay of friction and no restitution that depends
+        on the lever. The coefficient depends on speed as it does under the body's weight, and on load as it does at a
+        slip of 0.3 m/s.
+
+            sim = stiction.mujoco.Simulation(model, laws={("part", "floor"): stiction.load("cube").as_material()})
+        """
+        return self.point_material or _converted(self)
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Description for JSON, and tensors, for a model file."""
@@ -261,6 +280,9 @@ class ImpactLaw(Saved, NativeLaw):
         if self.residual is not None:
             description["residual"], parts = self.residual.to_parts()
             tensors |= {f"residual.{name}": array for name, array in parts.items()}
+        if self.point_material is not None:
+            description["point_material"], parts = self.point_material.to_parts()
+            tensors |= {f"point_material.{name}": array for name, array in parts.items()}
         return description, tensors
 
     @classmethod
@@ -272,6 +294,9 @@ class ImpactLaw(Saved, NativeLaw):
         rest = {name: array for name, array in tensors.items() if name not in old or array.size}
         if description.get("residual") is not None:
             description["residual"] = Residual.from_parts(description["residual"], taken(rest, "residual."))
+        if description.get("point_material") is not None:
+            parts = taken(rest, "point_material.")
+            description["point_material"] = Material.from_parts(description["point_material"], parts)
         check_names("An impact law", rest, ["spread"])
         return cls(body, material, spread=rest["spread"], **description)
 
@@ -280,3 +305,27 @@ class ImpactLaw(Saved, NativeLaw):
         left = f", residual in {', '.join(self.residual.depends_on)}" if self.residual is not None else ""
         bounce = float(self.restitution_at(IMPACT_SPEED))
         return f"ImpactLaw({self.body.shape}, friction={friction:.3f}, restitution={bounce:.3f}{left})"
+
+
+def _converted(law: ImpactLaw) -> Material:
+    """The law's friction and restitution as those of single points."""
+    residual = law.residual or Residual()
+    weight = law.body.mass * float(np.linalg.norm(law.gravity))
+    factor = replace(residual.friction, cosines=np.empty(0), sines=np.empty(0))
+
+    def friction(speed: ArrayLike, load: ArrayLike) -> NDArray[np.float64]:
+        return np.maximum(law.material.friction_at(speed, load) * factor.friction(0.0, speed, load), 1e-6)
+
+    usual = float(friction(SLIP_SPEED, weight))
+    e0 = law.material.restitution * float(residual.restitution_factor(IMPACT_SPEED))
+    return Material(
+        usual,
+        cosines=residual.friction.cosines,
+        sines=residual.friction.sines,
+        # Knots far enough apart that a covariance of their coefficients stays small.
+        speed=Curve.of(lambda v: friction(v, weight) / usual, SLOWEST_SLIP, 20.0, spacing=0.35),
+        load=Curve.of(lambda n: friction(SLIP_SPEED, n) / usual, 1e-3, 1e5, spacing=0.5),
+        restitution=Restitution(min(e0, 1.0), law.material.restitution_fall, law.material.restitution_threshold),
+        parts=law.material.memory,
+        info={"source": "converted from an impact law, not fitted"},
+    )

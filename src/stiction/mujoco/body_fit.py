@@ -34,7 +34,12 @@ def fit(model: Any, name: Any, body: Body, tolerance: float = TOLERANCE) -> Fit:
     geoms = contact_geoms(model, number)
     if not geoms:
         raise checks.InputError(f"The body {name!r} has no geom that can touch anything.")
-    turn, shift = _place(model, name, geoms, body, tolerance)
+    turn, shift, misfit = place(model, number, body)
+    if misfit > tolerance * body.diameter:
+        raise checks.InputError(
+            f"The geoms of the body {name!r} do not have the shape of its law's {body.shape}: they differ by "
+            f"{misfit:.3g} m, allowed are {tolerance * body.diameter:.3g} m."
+        )
     mass = float(model.body_mass[number])
     if abs(mass - body.mass) > tolerance * body.mass:
         raise checks.InputError(f"The body {name!r} has a mass of {mass:.6g} kg, its law one of {body.mass:.6g} kg.")
@@ -58,11 +63,19 @@ def _moments(inertia: NDArray[np.float64]) -> str:
     return ", ".join(f"{moment:.4g}" for moment in np.linalg.eigvalsh(inertia))
 
 
-def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
-    """Rotation and shift from the law's body frame to the model's, of all frames it may have been drawn in."""
+def place(model, name: str | int, body: Body) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Rotation (3, 3) and shift (3,) from the law's body frame to the model's, of all frames it may have been drawn in,
+    and the greatest difference of the shapes there [m].
+
+    name: or number of the model's body
+    """
+    geoms = contact_geoms(model, body_number(model, name))
     directions = np.random.default_rng(0).normal(size=(400, 3))
     directions = np.concatenate([np.eye(3), -np.eye(3), directions / np.linalg.norm(directions, axis=1)[:, None]])
-    reach = np.max([_support(model, g, directions) for g in geoms], axis=0)
+    reaches = [_support(model, g, directions) for g in geoms]
+    # With a margin, rounded edges may be drawn as a smaller geom, as `to_mjcf` does.
+    margins = model.geom_margin[geoms, np.newaxis]
+    reach = [np.max(reaches, axis=0), np.max(reaches + margins, axis=0)]
     candidates = [(np.eye(3), np.zeros(3))]
     for g in geoms:
         frame = matrix_of(model.geom_quat[g]), model.geom_pos[g]
@@ -74,16 +87,15 @@ def _place(model, name: str, geoms: list[int], body: Body, tolerance: float):
             candidates.append((turn, frame[1] - turn @ model.mesh_pos[mesh]))
     # Rounded edges may be drawn as sharp ones: MuJoCo's boxes have no others.
     misfits = [
-        min(_misfit(one.vertices @ turn.T + shift, one.rounding, directions, reach) for one in (body, sharp(body)))
+        min(
+            _misfit(one.vertices @ turn.T + shift, one.rounding, directions, far)
+            for one in (body, sharp(body))
+            for far in reach
+        )
         for turn, shift in candidates
     ]
     best = int(np.argmin(misfits))
-    if misfits[best] > tolerance * body.diameter:
-        raise checks.InputError(
-            f"The geoms of the body {name!r} do not have the shape of its law's {body.shape}: they differ by "
-            f"{misfits[best]:.3g} m, allowed are {tolerance * body.diameter:.3g} m."
-        )
-    return candidates[best]
+    return *candidates[best], misfits[best]
 
 
 def _misfit(corners: NDArray[np.float64], rounding: float, directions: NDArray[np.float64], reach: Any) -> float:

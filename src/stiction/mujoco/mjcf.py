@@ -250,7 +250,8 @@ def matrix_of(quaternion) -> NDArray[np.float64]:
 def to_mjcf(law: Any, name: str = "body") -> str:
     """MJCF of a law's body above its ground, with its time step and gravity: a model to start with, or to copy from.
 
-    The geom is the hull of the body's corners, with sharp edges: MuJoCo has no others; the law rounds them itself.
+    Edges that are rounded become a smaller mesh with a margin: MuJoCo lets it touch at that distance. A body in a plane
+    gets two slides, along x and z, and a hinge about y, with the law's drag.
 
     law: or its name or path; name: of the body
 
@@ -258,25 +259,44 @@ def to_mjcf(law: Any, name: str = "body") -> str:
         sim = stiction.mujoco.Simulation(model, laws={"body": "cube"})
     """
     law = law_of(law)
-    if law.body.planar:
-        raise checks.InputError("MuJoCo's bodies move in space; the law is for one in a plane.")
     if not isinstance(name, str) or not name.isidentifier():
         raise checks.InputError(f"The name of the body must be a word such as 'part', got {checks.shown(name)}.")
+    corners, margin = _corners_and_margin(law.body)
+    place = 'pos="0 0 0"' if law.body.planar else f'pos="0 0 {law.body.diameter:.6g}"'
     return f"""<mujoco>
   <option timestep="{law.timestep:.17g}" gravity="{text_of(law.gravity)}"/>
   <asset>
-    <mesh name="{name}" vertex="{text_of(sharp(law.body).vertices)}"/>
+    <mesh name="{name}" vertex="{text_of(corners)}"/>
   </asset>
   <worldbody>
     <geom name="ground" type="plane" size="0 0 1" pos="0 0 {getattr(law, "ground", 0.0):.17g}"/>
-    <body name="{name}" pos="0 0 {law.body.diameter:.6g}">
-      <freejoint/>
+    <body name="{name}" {place}>
+      {_joints(law)}
       <inertial pos="{text_of(law.body.com)}" mass="{law.body.mass:.17g}" fullinertia="{full_inertia(law.body)}"/>
-      <geom name="{name}" type="mesh" mesh="{name}"/>
+      <geom name="{name}" type="mesh" mesh="{name}" margin="{margin:.17g}"/>
     </body>
   </worldbody>
 </mujoco>
 """
+
+
+def _joints(law: Any) -> str:
+    if not law.body.planar:
+        return "<freejoint/>"
+    slow, turn = law.drag * law.body.mass, law.drag * float(law.body.inertia[1, 1])
+    along = "".join(f'<joint type="slide" axis="{axis}" damping="{slow:.17g}"/>' for axis in ("1 0 0", "0 0 1"))
+    return f'{along}<joint type="hinge" axis="0 1 0" damping="{turn:.17g}"/>'
+
+
+def _corners_and_margin(body: Body) -> tuple[NDArray[np.float64], float]:
+    """Corners (n, 3) of the mesh of a body, and the distance [m] at which it touches."""
+    corners, margin = body.vertices, body.rounding
+    if body.planar:
+        depth = np.array([0.0, 0.25 * body.diameter, 0.0])
+        corners = np.concatenate([corners - depth, corners + depth])
+    if np.linalg.svd(corners - corners.mean(axis=0), compute_uv=False)[-1] < 1e-3 * body.diameter:
+        return sharp(body).vertices, 0.0  # rounded until nothing is left of it that has a volume
+    return corners, margin
 
 
 def sharp(body: Body) -> Body:

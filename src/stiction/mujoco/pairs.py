@@ -57,6 +57,15 @@ def side_of(model: Any, name: Hashable, classes: Mapping[str, set[int]]) -> Side
     raise checks.InputError(f"The model has no body, geom, material or class {name!r}.{known}")
 
 
+def names_a_body(model: Any, key: Hashable, classes: Mapping[str, set[int]]) -> bool:
+    """Whether a key names one body, and not a geom, a material, a class or a pair."""
+    return not isinstance(key, tuple) and side_of(model, key, classes).rank == _rank("body")
+
+
+def _rank(kind: str) -> int:
+    return len(_KINDS) - _KINDS.index(kind)
+
+
 def _number(model: Any, kind: str, name: str, classes: Mapping[str, set[int]]) -> int | str | None:
     if kind == "class":
         return name if name in classes else None
@@ -75,7 +84,7 @@ def _of(kind: str, number: Any, model: Any, classes: Mapping[str, set[int]]) -> 
     else:
         geoms = set(classes[number])
     bodies = tuple(sorted({int(model.geom_bodyid[g]) for g in geoms} | ({number} if kind == "body" else set())))
-    return Side(frozenset(geoms), len(_KINDS) - _KINDS.index(kind), bodies)
+    return Side(frozenset(geoms), _rank(kind), bodies)
 
 
 def _hint(model: Any, kind: str, classes: Mapping[str, set[int]]) -> str:

@@ -114,7 +114,7 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
         fixed = frozenset(fixed_ground(model)) if learned else frozenset()
         pairs = pairs_of(model, list(laws), classes, {key: fixed for key in learned})
     if learned:
-        fits = [body_fit.fit(model, key, law.body, options.fit) for key, law in learned.items()]
+        fits = [_fit(model, key, law, options.fit) for key, law in learned.items()]
         check_timestep(model.opt.timestep, learned)
         ground = find_ground(model, [one.body for one in fits], pairs.covers if pairs else None)
         # Refuses laws that the method cannot solve.
@@ -131,6 +131,20 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
         geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
         mjcf.exclude_contacts(model, geoms, ground.planes[0].geoms)
     return Plan(options, pairs, gaps, pair_gaps, fits, ground)
+
+
+def _fit(model: Any, key: Any, law: Law, tolerance: float) -> body_fit.Fit:
+    """The pose of the law's body in the model's, or an error that says what else would do."""
+    try:
+        return body_fit.fit(model, key, law.body, tolerance)
+    except checks.InputError as error:
+        if not hasattr(law, "as_material"):
+            raise
+        raise checks.InputError(
+            f"{str(error).rstrip('.')}; take the body as it was identified, from stiction.mujoco.to_mjcf(law) or "
+            "found.mjcf(), give the result of stiction.identify itself, which brings its mass properties, or use "
+            "law.as_material(), which holds for any body."
+        ) from None
 
 
 def divided(laws: Mapping[Hashable, Any]) -> tuple[dict[Hashable, Material], dict[Hashable, Law]]:

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from stiction import _core
 from stiction.basics import checks
-from stiction.laws.law import Law, as_law
+from stiction.laws.law import as_law
 from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.mujoco import body_fit, mjcf
 from stiction.mujoco.links import TOLERANCE, Method
 from stiction.mujoco.mjcf import mujoco
+from stiction.mujoco.nominal_bodies import is_identified, with_identified
 from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
 
@@ -64,6 +65,10 @@ class Simulation:
           plane: z along its normal, x the world's x projected on the plane. A law that bounces does so here, too. One
           that divides its own steps where corners arrive, as `cube` does, takes any time step: MuJoCo makes several
           equal sub-steps that are no longer than the law's. Gravity and the ground's height are the model's.
+        - a result of `stiction.identify`: a body of the same shape gets the mass properties that were identified, for
+          which the model must be an MjSpec or the body compiled with simple="false", and the law; any other key, such
+          as a pair, gets the material. A warning says what was changed. An impact law with the key of a pair or geom is
+          used as its material, too.
         Both can be combined: they are solved for in turn within a step until each fits the other. A key with a law
         counts as the body with its ground, so that a more specific key with a material, such as ("foot", "ramp"), takes
         the ramp from the law of "foot".
@@ -93,11 +98,12 @@ class Simulation:
         tolerance: float = TOLERANCE,
         fit: float = body_fit.TOLERANCE,
     ) -> None:
+        spec = model if isinstance(model, mujoco.MjSpec) else None
         model, classes = mjcf.compiled(model)
+        model, known = with_identified(model, spec, known_laws(laws), classes, fit)
         if data is not None:
             mjcf.check_data(model, data)
         mjcf.prepare(model)
-        known = known_laws(laws)
         options = Options(softness, gap, method, tolerance, fit)
         plan = plan_of(model, known, classes, options)
         self._start(model, mujoco.MjData(model) if data is None else data, known, plan)
@@ -292,9 +298,9 @@ def known_laws(laws: Mapping[Any, Any]) -> dict[Hashable, Any]:
     return {key: adapted[id(value)] for key, value in laws.items()}
 
 
-def _law(value: Any) -> Law | Material:
+def _law(value: Any) -> Any:
     if isinstance(value, Real) and not isinstance(value, bool):
         return Material.coulomb(checks.non_negative("friction", value))  # type: ignore[arg-type]
     if isinstance(value, str | Path):
         value = load(value)
-    return value if isinstance(value, Material) else as_law(value)
+    return value if isinstance(value, Material) or is_identified(value) else as_law(value)
