@@ -55,7 +55,7 @@ def main(args: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except InputError as error:
-        print(f"stiction: {error}", file=sys.stderr)
+        print(f"stiction: {menu.with_options(str(error))}", file=sys.stderr)
         return 2
     except (OSError, menu.CommandError) as error:  # such as a full disk
         print(f"stiction: {error}", file=sys.stderr)

@@ -21,6 +21,12 @@ class CommandError(Exception):
     """A command could not finish all of its work; the message names what failed."""
 
 
+def with_options(sentence: str) -> str:
+    """An error in the words of the command line: `scale=0.001` becomes --scale 0.001, `hull=True` becomes --hull."""
+    words = re.sub(r"`(\w+)=(\S+?)`", lambda found: f"--{found[1]} {found[2]}".replace("_", "-"), sentence)
+    return re.sub(r"(--[\w-]+) True", r"\1", words)
+
+
 def scale_of(quick: bool, full: bool) -> str:
     """The scale of a measurement, "quick", "usual" or "full", from its two flags."""
     if quick and full:

@@ -234,7 +234,7 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
         raise InputError("Give what was tossed: --body, such as box:0.1,0.1,0.1, or --mjcf for a part with joints.")
     if options.body and options.mjcf is not None:
         raise InputError("--mjcf describes the whole part: leave out --body.")
-    body = parse_body(options.body, options.mass, options.scale) if options.body else None
+    body = parse_body(options.body, options.mass, options.scale, hull=options.hull) if options.body else None
     command = " ".join(["stiction", *sys.argv[1:]])
     settings = IdentifySettings(options.tosses, options.residual, seed=options.seed, command=command)
     figures = identify_to_file(settings, options.data, body, options.mjcf, options.out, options.plot).figures
