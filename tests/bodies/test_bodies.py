@@ -73,7 +73,7 @@ def test_mesh_that_is_not_convex_is_refused(tmp_path):
     ],
 )
 def test_sizes_in_millimetres_are_named(make):
-    with pytest.raises(InputError, match=r"density of .* kg/m.3.*sizes are in metres; divide millimetres by 1000"):
+    with pytest.raises(InputError, match=r"density of .* kg/m.3.*its sizes look like millimetres"):
         make()
 
 

@@ -201,7 +201,8 @@ import stiction
 
 class Icy:
     def throw(self, body, state, steps, *, timestep, gravity):
-        return stiction.rollout(stiction.CoulombLaw(body, 0.1, cone="dart"), state, steps, timestep=timestep, gravity=gravity)
+        law = stiction.CoulombLaw(body, 0.1, cone="dart")
+        return stiction.rollout(law, state, steps, timestep=timestep, gravity=gravity)
 
 def make():
     return Icy()

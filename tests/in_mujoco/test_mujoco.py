@@ -95,7 +95,7 @@ def test_free_link_is_the_rollout():
         qpos=np.concatenate([start.position, start.quaternion]),
         qvel=np.concatenate([start.velocity, R.T @ start.angular_velocity]),
     )
-    run = stiction.rollout(LAW, start, steps=400)
+    run = stiction.rollout(LAW, start, steps=400, substeps=0)  # whole steps, as in MuJoCo
     for k in range(400):
         sim.step()
         assert np.abs(sim.data.qpos[:3] - run.position[k + 1]).max() < 1e-9

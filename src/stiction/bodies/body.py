@@ -305,8 +305,8 @@ def _check_density(shape: str, extent: NDArray[np.float64], mass: float) -> None
     if density < MIN_DENSITY:
         raise checks.InputError(
             f"A {shape} {' x '.join(f'{length:g}' for length in extent)} m in size with a mass of {mass:g} kg has a "
-            f"density of {density:.2g} kg/m^3, at least {MIN_DENSITY:g} is allowed: sizes are in metres; divide "
-            "millimetres by 1000."
+            f"density of {density:.2g} kg/m^3, at least {MIN_DENSITY:g} is allowed: its sizes look like millimetres. "
+            f"Give them in metres, {extent.max() / 1000:g} for {extent.max():g}."
         )
 
 

@@ -150,7 +150,7 @@ class Toss(Frames):
 
     def at_frames(self, run: Trajectory) -> State:
         """The states of a forecast at the recorded frames: shape (n,) as `position`, or (samples, n)."""
-        return run.states()[..., self.frame]
+        return run.states()[(slice(None),) * (run.mode.ndim - 1) + (self.frame,)]
 
     @property
     def time(self) -> NDArray[np.float64]:
