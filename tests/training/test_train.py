@@ -119,7 +119,10 @@ def stribeck(box):
     """Contacts on ground whose friction falls with speed, in two sets of throws."""
     law = Material.stribeck(0.8, 0.3, speed=0.3).on(box)
     seeds = {1: 40, 77: 15}
-    return law, [instances_of(rollout(law, random_states(np.random.default_rng(s), n), 400)) for s, n in seeds.items()]
+    return law, [
+        instances_of(rollout(law, random_states(np.random.default_rng(s), n), 400, substeps=0))
+        for s, n in seeds.items()
+    ]
 
 
 def test_networks_that_a_material_does_not_need_are_dropped(box, stribeck, tmp_path):

@@ -117,8 +117,8 @@ class Windows:
         state = self._above_ground(self.start if start is None else start)
         every = every or self.every
         # Whole steps: windows start from noisy poses, with corners on both sides of the ground.
-        how = {"gravity": self.setting.gravity, "substeps": 0, "every": every, "threads": 1, "finite": False}
-        return rollout(law, state, steps, **how)
+        gravity = self.setting.gravity
+        return rollout(law, state, steps, gravity=gravity, substeps=0, every=every, threads=1, finite=False)
 
     def _above_ground(self, state: State) -> State:
         """Return the states, corrected where they penetrate the ground too deeply to start a simulation."""

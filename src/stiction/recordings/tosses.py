@@ -155,7 +155,7 @@ class Toss(Frames):
     @property
     def time(self) -> NDArray[np.float64]:
         """Time of each frame since the first [s], shape (n,)."""
-        return self.frame * self._interval()
+        return self._interval() * self.frame.astype(np.float64)
 
     def _interval(self) -> float:
         if self.timestep is None:
