@@ -14,7 +14,7 @@ import stiction
 
 throws = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
 learned = stiction.load("box")  # learned from throws of this box in DART
-analytic = stiction.CoulombLaw(learned.body, friction=1.0)
+analytic = stiction.CoulombLaw(learned.body, friction=1.0, cone="dart")
 starts = stiction.State.random(learned.body, throws, seed=1)
 
 start = time.perf_counter()

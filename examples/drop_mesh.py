@@ -29,8 +29,8 @@ print(body)
 
 law = stiction.Material.coulomb(0.4).on(body)
 starts = stiction.State.random(body, 1000, seed=0, ranges={"height": (0.2, 0.4)})
-# Steps are cut at impacts (substeps), or so small a part would penetrate by millimetres. Only the last state is kept.
-end = stiction.rollout(law, starts, steps=1000, substeps=1, every=1000).state()
+# Only the last state is kept.
+end = stiction.rollout(law, starts, steps=1000, every=1000).state()
 
 # The face whose normal points down.
 triangle = body.vertices[[face[:3] for face in body.faces]]

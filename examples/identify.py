@@ -46,7 +46,7 @@ for name, value in true.items() if len(sys.argv) == 1 else ():
 
 toss = recordings[0]
 run = toss.forecast(found.law)
-away = np.linalg.norm(run.position[toss.frame] - toss.position, axis=1)
+away = np.linalg.norm(toss.at_frames(run).position - toss.position, axis=1)
 off = f"{1e3 * away.mean():.2f} mm on average, {1e3 * away[-1]:.2f} mm at the end"
 print(f"{toss}: the forecast from its flight is off by {off}")
 for level, share in stiction.recordings.coverage(found.law, recordings).items():

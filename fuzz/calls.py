@@ -107,7 +107,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Arguments]] = {
                                                                        "inertia": np.eye(3)}),
     "Body.from_dict": (lambda **how: _thrown(Body.from_dict(how)), _body().to_dict()),
     "CoulombLaw": (lambda **how: _rolled(law=CoulombLaw(**how), state=_state(), steps=_STEPS),
-                   {"body": _body, "friction": 0.5, "cone": "box", "softness": 1e-5, "timestep": 0.002}),
+                   {"body": _body, "friction": 0.5, "cone": "dart", "softness": 1e-5, "timestep": 0.002}),
     "AugmentedLaw.untrained": (lambda **how: _rolled(law=AugmentedLaw.untrained(**how), state=_state(), steps=_STEPS),
                                {"body": _body, "seed": 0}),
     "load": (load, {"name": "box"}),

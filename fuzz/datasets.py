@@ -20,7 +20,7 @@ from stiction.data.external_instances import FIELDS, read_instances_file
 from stiction.training.examples import read_instances
 
 _BODY = Body.box((0.2, 0.3, 0.4), 1.0)
-_LAW = CoulombLaw(_BODY, 0.5)
+_LAW = CoulombLaw(_BODY, 0.5, cone="dart")
 
 
 def case(rng: np.random.Generator, counts: Counts) -> None:

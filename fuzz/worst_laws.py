@@ -61,7 +61,7 @@ def random_materials(body: Body, seed: int) -> MaterialLaw:
 def random_coulomb(body: Body, seed: int) -> MaterialLaw:
     """Coulomb friction from zero to the greatest allowed coefficient, rigid or soft."""
     rng = np.random.default_rng(seed)
-    cone, softness = cast(Any, str(rng.choice(["round", "box"]))), 0.0
+    cone, softness = cast(Any, str(rng.choice(["round", "dart"]))), 0.0
     return CoulombLaw(body, 10.0 ** rng.uniform(-6, 19.9, rng.integers(1, 3)), cone=cone, softness=softness)
 
 

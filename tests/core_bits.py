@@ -73,8 +73,8 @@ def laws() -> dict[str, Law]:
     """Laws of all sorts."""
     box, prism, stone = Body.box((0.2, 0.3, 0.4), 1.0), Body.prism(5, 0.2, 0.2, 1.0), convex_stone(200)
     return {
-        "friction box": CoulombLaw(prism, 0.7),
-        "rigid friction box": CoulombLaw(stone, (0.5, 0.8), softness=0.0),
+        "friction box": CoulombLaw(prism, 0.7, cone="dart"),
+        "rigid friction box": CoulombLaw(stone, (0.5, 0.8), softness=0.0, cone="dart"),
         "friction cone": CoulombLaw(box, (0.4, 0.8), cone="round"),
         "learned": load("box"),
         "learned, planar": load("rectangle"),

@@ -101,7 +101,10 @@ Dissipated dissipate(const Tensor& response, const Vector& slip, double limit, d
 }  // namespace
 
 ImpactLaw::ImpactLaw(const ImpactMaterial& material, BodyFactors each, Residual residual)
-    : material_(material), each_(std::move(each)), residual_(std::move(residual)) {}
+    : material_(material), each_(std::move(each)), residual_(std::move(residual)) {
+    // The constants with which the shipped laws were identified: others would change their forecasts.
+    near_ground = {.touch_share = 1.0, .recovery_share = 0.01, .recovery_speed = 1e-3};
+}
 
 void ImpactLaw::classify(const Contacts& contacts) {
     for (Contact& c : contacts) c.mode = solve(c);

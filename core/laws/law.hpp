@@ -11,6 +11,14 @@ struct CoulombFriction {
     bool round = true;  ///< the cone: round (elliptic), or a box along the axes
 };
 
+/// How corners near the ground are treated in steps that are cut at impacts. There, a touching corner sinks only because
+/// its path is curved, by micrometres in a step, which can be taken back at once.
+struct NearGround {
+    double touch_share = 1e-3;      ///< a vertex touches below this share of the diameter, and below CUT_TOUCH
+    double recovery_share = 1.0;    ///< of a vertex's depth, in each part of a step
+    double recovery_speed = 1e-2;   ///< [m/s] the fastest correction
+};
+
 class Law {
   public:
     virtual ~Law() = default;
@@ -38,6 +46,7 @@ class Law {
     double compliance = 0.0;
     /// Rate at which the medium slows a body and its spin [1/s]; only for steps that are cut at impacts.
     double drag = 0.0;
+    NearGround near_ground;
 };
 
 }  // namespace stiction

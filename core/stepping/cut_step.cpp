@@ -14,14 +14,14 @@ constexpr int MAX_CUTS = 40;
 /// Time until a corner above the ground reaches it, at most `longest` [s].
 ///
 /// Linear in time: the curvature of the corner's path is left to the next, much shorter, cut.
-/// height: of the centre of mass [m]
-double time_to_impact(const Hull& hull, const Rotation& R, double height, const Twist& twist, double longest) {
+/// height: of the centre of mass [m]; touch: corners below this height are on the ground [m]
+double time_to_impact(const Hull& hull, const Rotation& R, double height, const Twist& twist, double touch, double longest) {
     double first = longest;
     for (const Vector& v : hull.vertices) {
         const double gap = height + dot(R.z, v) - hull.rounding;
-        if (gap <= CUT_TOUCH) continue;
+        if (gap <= touch) continue;
         const double speed = twist.normal_velocity(dot(R.x, v), dot(R.y, v));
-        if (speed < 0.0 && gap - 0.5 * CUT_TOUCH < -speed * first) first = (gap - 0.5 * CUT_TOUCH) / -speed;
+        if (speed < 0.0 && gap - 0.5 * touch < -speed * first) first = (gap - 0.5 * touch) / -speed;
     }
     return first;
 }
@@ -94,6 +94,7 @@ class PartwiseBody {
     ContactMemory& memory_;
     const int index_;
     BodyState& body_;
+    const double touch_ = std::min(CUT_TOUCH, law_.near_ground.touch_share * hull_.diameter);  // a vertex below it touches [m]
     StepOutcome outcome_;
     int cuts_ = 0;                // at impacts in this time step so far
     Contact* contact_ = nullptr;  // of the last part, if the body touched
@@ -103,7 +104,7 @@ class PartwiseBody {
         const Twist& v = body_.twist;
         const double fastest =
             std::fabs(v.linear.z) + std::fabs(setting_.gravity.z) * longest + length(v.angular) * hull_.reach;
-        return body_.position.z - hull_.rounding - hull_.reach - CUT_TOUCH > longest * fastest;
+        return body_.position.z - hull_.rounding - hull_.reach - touch_ > longest * fastest;
     }
 
     /// Whether a whole face was on the ground, still is, and does not leave it.
@@ -122,13 +123,13 @@ class PartwiseBody {
         if (may_cut && !is_out_of_reach(longest)) {
             Twist fastest = before;  // as fast as it will be
             fastest.linear.z += longest * std::min(0.0, setting_.gravity.z);
-            taken = time_to_impact(hull_, body_.quaternion.matrix(), body_.position.z, fastest, longest);
+            taken = time_to_impact(hull_, body_.quaternion.matrix(), body_.position.z, fastest, touch_, longest);
         }
         meet_ground(taken);
         if (contact_ != nullptr && may_cut) {
             // The impulse may send another corner down: then again, with a shorter step.
             const Contact& c = *contact_;
-            const double sooner = time_to_impact(hull_, c.rotation, c.height, c.after(c.impulse), taken);
+            const double sooner = time_to_impact(hull_, c.rotation, c.height, c.after(c.impulse), touch_, taken);
             if (sooner < 0.999 * taken) {
                 taken = sooner;
                 body_.twist = before;
@@ -139,7 +140,8 @@ class PartwiseBody {
         if (contact_ != nullptr) {
             body_.twist = contact_->after(contact_->impulse);
             add(outcome_, *contact_, recorded_mode(*contact_, body_.twist, law_.compliance));
-            correction = penetration_recovery(*contact_, law_.compliance, taken);
+            const NearGround& near = law_.near_ground;
+            correction = penetration_recovery(*contact_, law_.compliance, {near.recovery_share / taken, near.recovery_speed});
         } else {  // flight follows its parabola exactly
             body_.position = body_.position - (0.5 * taken * taken) * setting_.gravity;
             if (law_.drag > 0.0)  // and slows down on the way, not at its start
@@ -155,7 +157,7 @@ class PartwiseBody {
         const Twist before = body_.twist;
         memory_.clear();
         Contact& c = memory_.next();
-        const bool touches = start_body({taken, setting_.gravity}, hull_, memory_, index_, body_, CUT_TOUCH);
+        const bool touches = start_body({taken, setting_.gravity}, hull_, memory_, index_, body_, touch_);
         keep_spin_energy(hull_, c.rotation, before, body_.twist);
         contact_ = touches ? &c : nullptr;
         if (!touches) return;

@@ -57,9 +57,9 @@ bool append_contact(ContactMemory& memory, const Hull& hull, int index, double t
     return true;
 }
 
-Twist penetration_recovery(const Contact& c, double compliance, double timestep) {
+Twist penetration_recovery(const Contact& c, double compliance, Targets targets) {
     if (c.depth < NEGLIGIBLE_DEPTH) return {};
-    const Normal p = normal_impulse(c, {}, compliance, {RECOVERY_SHARE / timestep, MAX_RECOVERY_SPEED});
+    const Normal p = normal_impulse(c, {}, compliance, targets);
     return c.inverse_inertia * Wrench{{0.0, 0.0, p.p_z}, {p.m_x, p.m_y, 0.0}};
 }
 
@@ -119,7 +119,7 @@ void whole_step(const Batch& batch, std::span<StepOutcome> outcome) {
             body.twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
             body.impacts += c.is_impact;
             now = {c.impulse, recorded_mode(c, body.twist, law.compliance), c.kind};
-            correction = penetration_recovery(c, law.compliance, setting.timestep);
+            correction = penetration_recovery(c, law.compliance, {RECOVERY_SHARE / setting.timestep, MAX_RECOVERY_SPEED});
         }
         move_body(body, correction, setting.timestep);
         now.unmoved = at_rest && same_pose(before, body);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "contact/contact.hpp"
+#include "contact/frictionless_lcp.hpp"
 #include "laws/law.hpp"
 
 namespace stiction {
@@ -86,8 +87,8 @@ bool start_body(const StepSettings& setting, const Hull& hull, ContactMemory& me
 /// body number `index`, and lacks only its twist, time step and fall.
 bool append_contact(ContactMemory& memory, const Hull& hull, int index, double touch);
 
-/// The twist of penetration recovery, without friction: a share of the depth a step, with a limit on the speed.
-Twist penetration_recovery(const Contact& contact, double compliance, double timestep);
+/// The twist of penetration recovery, without friction. targets: speeds of vertices by their depth, with a limit
+Twist penetration_recovery(const Contact& contact, double compliance, Targets targets);
 
 /// Move a body by its new velocity, and by the correction of its depth.
 void move_body(BodyState& moving, const Twist& correction, double timestep);

@@ -48,15 +48,16 @@ def all_commands() -> dict[str, Callable[..., None]]:
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line `args` (by default of this process) and return the exit code."""
+    args = list(sys.argv[1:] if args is None else args)
     try:
-        _run(list(sys.argv[1:] if args is None else args))
+        _run(args)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output has closed it; write no more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except InputError as error:
-        print(f"stiction: {error}", file=sys.stderr)
+        print(f"stiction: {menu.with_options(str(error), args)}", file=sys.stderr)
         return 2
     except (OSError, menu.CommandError) as error:  # such as a full disk
         print(f"stiction: {error}", file=sys.stderr)

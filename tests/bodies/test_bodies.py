@@ -49,7 +49,7 @@ def test_mesh_of_a_box_behaves_as_the_box(box, box_file):
 def test_mesh_in_millimetres_needs_a_scale(box_file, tmp_path):
     path = tmp_path / "millimetres.stl"
     trimesh.creation.box((200, 300, 400)).export(path)
-    with pytest.raises(InputError, match=r"400 m long.*give `scale`, such as 0.001"):
+    with pytest.raises(InputError, match=r"400 m long.*give `scale=0.001`"):
         Body.mesh(path, 1.0)
     assert Body.mesh(path, 1.0, scale=1e-3).same_as(Body.mesh(box_file, 1.0))
 
@@ -57,8 +57,24 @@ def test_mesh_in_millimetres_needs_a_scale(box_file, tmp_path):
 def test_mesh_that_is_not_convex_is_refused(tmp_path):
     path = tmp_path / "ring.stl"
     trimesh.creation.annulus(0.1, 0.2, 0.1).export(path)
-    with pytest.raises(InputError, match=r"is not convex: it fills 7[0-9.]+ % of its convex hull"):
+    with pytest.raises(InputError, match=r"is not convex: it fills 7[0-9.]+ % of its convex hull; give `hull=True`"):
         Body.mesh(path, 1.0)
+    hull = Body.mesh(path, 1.0, hull=True)
+    solid = trimesh.creation.cylinder(0.2, 0.1).moment_inertia / (0.1 * np.pi * 0.2**2)
+    assert hull.inertia == pytest.approx(solid, rel=0.02, abs=1e-9)  # of a full cylinder
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Body.box((200, 300, 400), 1.0),
+        lambda: Body.prism(6, 100, 50, 0.3),
+        lambda: Body.rectangle((200, 300), 1.0),
+    ],
+)
+def test_sizes_in_millimetres_are_named(make):
+    with pytest.raises(InputError, match=r"density of .* kg/m.3.*its sizes look like millimetres"):
+        make()
 
 
 def test_mesh_with_a_hole_is_refused(tmp_path):

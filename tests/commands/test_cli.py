@@ -59,7 +59,7 @@ def test_simulate_throws_the_body_of_a_law(law, capsys):
         (["simulate", "box", "--mass", "2"], "stiction: box is a law of its own body, a box of 1 kg: give no other"),
         (["simulate", "dart", "--friction", "2"], "stiction: --friction and --cone are for the law coulomb;"),
         (["evaluate", "no-such-law"], "stiction: There is no law 'no-such-law'; shipped are"),
-        (["evaluate", "box", "--data", "tosses"], "stiction: data is for laws that were identified from recordings"),
+        (["evaluate", "box", "--data", "tosses"], "stiction: --data is for laws that were identified from recordings"),
         (
             ["identify", "tosses", "--body", "box:1,1,1", "--mass", "1", "--out", "a.safetensors", "--plot", "a.jpg"],
             "stiction: The plot is a .png file, got a.jpg.",
@@ -191,3 +191,17 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
     assert trained[:2] == (tmp_path / "data", law) and trained[2].time_budget == 60
     assert measured == (str(law),) and contacts["contacts"] == 10_000
     assert study[:3] == ("trajectories", tmp_path, "quick") and of["law"] == law
+
+
+def test_errors_name_the_options_of_the_command_line(tmp_path, capsys):
+    trimesh = pytest.importorskip("trimesh")
+    trimesh.creation.annulus(0.1, 0.2, 0.1).export(tmp_path / "ring.stl")
+    trimesh.creation.box((200, 300, 400)).export(tmp_path / "large.stl")
+    for args, words in {
+        ("--body", str(tmp_path / "ring.stl")): "give --hull for the hull",
+        ("--body", str(tmp_path / "large.stl")): "give --scale 0.001 for a file in millimetres",
+        ("--timestep", "1"): "stiction: --timestep [s] must be at most 0.1 for this body",
+    }.items():
+        assert main(["simulate", *args]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["simulate", "--body", str(tmp_path / "ring.stl"), "--hull", "--steps", "10"]) == 0

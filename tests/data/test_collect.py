@@ -165,7 +165,7 @@ def test_requeried_states_are_contacts_with_other_velocities(lopsided, truth):
     if truth == "dantzig":
         asked = stiction.dart.throw(lopsided, states, 1, friction=0.6)
     else:
-        asked = stiction.rollout(CoulombLaw(lopsided, 0.6), states, 1)
+        asked = stiction.rollout(CoulombLaw(lopsided, 0.6, cone="dart"), states, 1)
     assert np.abs(asked.angular_velocity[:, 1] - rows["after"][again][:, 3:]).max() < 1e-9
     assert collected(**plan, requeries=0).read()["step"].min() >= 0
 

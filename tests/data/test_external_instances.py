@@ -29,7 +29,7 @@ def lopsided() -> Body:
 def known(lopsided) -> dict[str, np.ndarray]:
     """Columns of contacts from a known law."""
     low = {"height": (0.01, 0.1), "vertical": (-2.0, 0.0)}
-    law = CoulombLaw(lopsided, 0.6)
+    law = CoulombLaw(lopsided, 0.6, cone="dart")
     data = stiction.collect(lopsided, law, throws=9, steps=300, ranges=low, progress=False, workers=1)
     return data.read()
 
@@ -153,7 +153,9 @@ def test_files_are_read_by_their_schema(lopsided, known, arrays, tmp_path, capsy
 @pytest.mark.slow
 def test_a_law_is_trained_on_contacts_from_elsewhere(box, tmp_path):
     pytest.importorskip("torch", reason="torch is not installed")
-    source = stiction.collect(box, CoulombLaw(box, 0.6), throws=15, steps=300, progress=False, workers=1).read()
+    source = stiction.collect(
+        box, CoulombLaw(box, 0.6, cone="dart"), throws=15, steps=300, progress=False, workers=1
+    ).read()
     names = ("position", "quaternion", "twist", "impulse", "throw")
     parts: dict[str, Any] = {name: source[name] for name in names}
     stiction.instances(box, **parts, out=tmp_path / "data")

@@ -34,7 +34,7 @@ class Motions:
         self.friction, self.changes = friction, changes
 
     def throw(self, body, state, steps, *, timestep, gravity):
-        run = rollout(CoulombLaw(body, self.friction, timestep=timestep), state, steps, gravity=gravity)
+        run = rollout(CoulombLaw(body, self.friction, timestep=timestep, cone="dart"), state, steps, gravity=gravity)
         return SimpleNamespace(**{name: getattr(run, name) for name in STATES} | self.changes)
 
 
@@ -56,7 +56,7 @@ class Stated(Motions):
         self.share = share
 
     def throw(self, body, state, steps, *, timestep, gravity):
-        run = rollout(CoulombLaw(body, self.friction, timestep=timestep), state, steps, gravity=gravity)
+        run = rollout(CoulombLaw(body, self.friction, timestep=timestep, cone="dart"), state, steps, gravity=gravity)
         return replace(run, impulse=self.share * run.impulse)
 
 
@@ -64,7 +64,7 @@ class Plain:
     """A material: a law once it is put on a body."""
 
     def on(self, body, *, timestep):
-        return CoulombLaw(body, 0.6, timestep=timestep)
+        return CoulombLaw(body, 0.6, timestep=timestep, cone="dart")
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_the_contacts_of_a_motion_are_those_of_the_law_that_made_it(name, reques
     body = request.getfixturevalue(name)
     named = stiction.collect(body, "coulomb-box", friction=0.6, **FEW).read()
     assert len(named["kind"]) > 200
-    for truth in (Motions(), CoulombLaw(body, 0.6), Plain()):
+    for truth in (Motions(), CoulombLaw(body, 0.6, cone="dart"), Plain()):
         own = stiction.collect(body, truth, **FEW).read()
         for column, values in named.items():
             assert np.abs(own[column] - values.astype(float)).max() < 1e-11, column
@@ -170,7 +170,7 @@ def test_stated_impulses_are_taken_unless_they_contradict_the_motion(box):
         (Motions(quaternion=np.ones((8, 61, 4))), "quaternions .* must have length 1"),
         (Motions(position=np.zeros((8, 61, 3))), "The first position .* must be that of the state it was given"),
         (Motions(mode=np.full((8, 60), 7)), "must be values of Mode"),
-        (CoulombLaw(Body.box((1, 1, 1), 1.0)), "is for another body than the box that is to be thrown"),
+        (CoulombLaw(Body.box((1, 1, 1), 1.0), cone="dart"), "is for another body than the box that is to be thrown"),
         ("boxx", "truth must be one of dantzig, .*There is no law 'boxx'"),
     ],
 )
@@ -201,7 +201,8 @@ import stiction
 
 class Icy:
     def throw(self, body, state, steps, *, timestep, gravity):
-        return stiction.rollout(stiction.CoulombLaw(body, 0.1), state, steps, timestep=timestep, gravity=gravity)
+        law = stiction.CoulombLaw(body, 0.1, cone="dart")
+        return stiction.rollout(law, state, steps, timestep=timestep, gravity=gravity)
 
 def make():
     return Icy()
@@ -274,5 +275,5 @@ def test_the_example_of_the_documents_runs(capsys):
 
 
 def test_a_law_is_thrown_with_its_own_time_step(box):
-    law = stiction.CoulombLaw(box, 0.5, timestep=0.004)
+    law = stiction.CoulombLaw(box, 0.5, timestep=0.004, cone="dart")
     assert stiction.collect(box, law, throws=2, steps=50, progress=False).setting.timestep == 0.004

@@ -19,7 +19,8 @@ RANGES = {"height": (0.01, 0.1), "vertical": (-1.5, 0.0)}
 
 
 def motions(material: Material, throws: int, *, steps: int = 300, every: int = 1) -> Trajectory:
-    return stiction.rollout(material.on(BOX), State.random(BOX, throws, ranges=RANGES), steps, every=every)
+    start = State.random(BOX, throws, ranges=RANGES)
+    return stiction.rollout(material.on(BOX), start, steps, substeps=0, every=every)
 
 
 def tracked(run: Trajectory, *, position: float = 0.2 * MM, rotation: float = 0.2 * DEGREE) -> Tosses:

@@ -17,7 +17,7 @@ from stiction_studies.robots.chain_model import CHAIN, LAST, LINK, TIMESTEP
 
 LAW = CoulombLaw(LINK, 0.6, cone="round", softness=0.0)
 FOOT = Body.box((0.16, 0.08, 0.03), 0.4)
-LOOSE = CoulombLaw(FOOT, 0.3, cone="box", softness=0.0)
+LOOSE = CoulombLaw(FOOT, 0.3, cone="dart", softness=0.0)
 BOX = 'type="box" size="0.25 0.05 0.04" mass="1"'
 
 
@@ -95,7 +95,7 @@ def test_free_link_is_the_rollout():
         qpos=np.concatenate([start.position, start.quaternion]),
         qvel=np.concatenate([start.velocity, R.T @ start.angular_velocity]),
     )
-    run = stiction.rollout(LAW, start, steps=400)
+    run = stiction.rollout(LAW, start, steps=400, substeps=0)  # whole steps, as in MuJoCo
     for k in range(400):
         sim.step()
         assert np.abs(sim.data.qpos[:3] - run.position[k + 1]).max() < 1e-9

@@ -63,7 +63,7 @@ def test_a_turned_scene_moves_as_the_level_one(inside, option):
     tilted = f'<geom type="plane" size="5 5 .1" pos="{text(corner)}" quat="{text(quaternion)}"/>'
     whole = f'<frame pos="{text(corner)}" quat="{text(quaternion)}">{inside}</frame>'
     gravity = np.array([1.0, 2.0, -9.0])
-    rough = law((0.2, 0.7), cone="box")
+    rough = law((0.2, 0.7), cone="dart")
     smooth = '<default><geom condim="1"/></default>'  # MuJoCo's own friction would depend on the world's axes
     sims = [
         Simulation(world(FLOOR + inside, option, gravity, smooth), laws={"foot": rough}),
@@ -155,7 +155,7 @@ def test_in_a_corner_the_wall_stays_mujocos():
     """A body that slides into a wall: the floor by its law, the wall by MuJoCo; one warning, and counted."""
     wall = '<geom name="wall" type="box" size="0.1 1 1" pos="0.55 0 0"/>'
     foot = f'<body name="foot" pos="0 0 0.04"><freejoint/><geom {BOX}/></body>'
-    sim = Simulation(world(FLOOR + wall + foot), laws={"foot": law()})
+    sim = Simulation(world(FLOOR + wall + foot), laws={"foot": law(cone="dart")})
     sim.data.qvel[0] = 2.0
     with pytest.warns(
         UserWarning, match="'foot' has a law, but touches something that its law does not cover"

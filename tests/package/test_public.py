@@ -104,8 +104,8 @@ def test_objects_are_shown_in_one_short_line(tmp_path, box):
         "Body(box 0.1 x 0.1 x 0.1 m, 0.3 kg, rounded by 0.01 m)": Body.box((0.1, 0.1, 0.1), 0.3, rounding=0.01),
         "Body(hull of 4 vertices, 1 kg)": Body.hull_of(np.vstack([np.zeros(3), np.eye(3)]), 1.0),
         "State(batch (3, 2))": State(np.ones((3, 2, 3))),
-        "CoulombLaw(box, friction=0.5, cone='box', softness=1e-05)": law,
-        "Stepper(CoulombLaw(box, friction=0.5, cone='box', softness=1e-05), steps of 0.002 s)": Stepper(law, state),
+        "CoulombLaw(box, friction=0.5, cone='round', softness=0)": law,
+        "Stepper(CoulombLaw(box, friction=0.5, cone='round', softness=0), steps of 0.002 s)": Stepper(law, state),
         "Material(friction about 0.3, round cone)": Material.coulomb(0.3),
         f"DataSet('{data.folder}', {len(data):,} contacts from 2 throws of Body(box 0.2 x 0.3 x 0.4 m, 1 kg))": data,
     }

@@ -310,12 +310,14 @@ def test_a_toss_is_forecast_at_its_frames(recordings):
     for toss in recordings[:4]:
         run = toss.forecast(LAW)
         assert run.steps == toss.steps and run.timestep == pytest.approx(toss.timestep)
-        assert np.linalg.norm(run.position[toss.frame] - toss.position, axis=1).max() < 5e-3
+        assert np.linalg.norm(toss.at_frames(run).position - toss.position, axis=1).max() < 5e-3
+        assert toss.time == pytest.approx(run.time[toss.frame])
     fine = recordings[0].forecast(
         CoulombLaw(SIZE, 0.2, timestep=0.001)
     )  # which takes several steps from frame to frame
     assert fine.steps == recordings[0].steps and fine.timestep == pytest.approx(1 / RATE)
     drawn = recordings[0].forecast("cube", samples=5, seed=1)
+    assert recordings[0].at_frames(drawn).batch_shape == (5, len(recordings[0].frame))
     assert drawn.position.shape == (5, 100, 3) and np.ptp(drawn.position[:, -1], axis=0).max() > 1e-4
     with pytest.raises(InputError, match=r"learned for time steps of 0.002 s and holds only for these, got 0.0022"):
         recordings[0].forecast(AugmentedLaw.untrained(SIZE, seed=0))

@@ -16,6 +16,7 @@ from stiction.bodies.faces import convex_corners, faces_of, load_mesh, outline_o
 Shape = Literal["box", "prism", "rectangle", "mesh", "hull"]
 MAX_VERTICES = 4096
 MAX_LENGTH, MAX_MASS = 1e6, 1e15  # [m], of sizes and coordinates; [kg]
+MIN_DENSITY = 0.01  # [kg/m^3], of boxes, prisms and rectangles; air has 1.2
 _TOLERANCE = 1e-9  # relative, of the checks on mass properties
 # Thinner and more slender bodies are not simulated to within 1e-9: rounding errors grow with the square of a rod's
 # length over its thickness.
@@ -174,6 +175,7 @@ class Body:
         rounding = checks.non_negative("box rounding [m]", rounding)
         if 2 * rounding >= edges.min():
             raise checks.InputError(f"box rounding must be below half the shortest edge, got {rounding:g} m.")
+        _check_density("box", edges, mass)
         core = edges - 2 * rounding if rounding else edges
         corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * core / 2
         uniform = np.diag(np.sum(edges**2) - edges**2) / 12
@@ -196,6 +198,7 @@ class Body:
         """An upright prism on a regular polygon: `radius` to its corners, `height` along body z [m]."""
         sides = checks.count("prism sides", sides, 3, MAX_VERTICES // 2)
         radius, height = _checked_length("prism radius [m]", radius), _checked_length("prism height [m]", height)
+        _check_density("prism", np.array([2 * radius, 2 * radius, height]), mass)
         angle = 2 * np.pi * np.arange(sides) / sides
         ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
         corners = np.concatenate([np.column_stack([ring, np.full(sides, z)]) for z in (-height / 2, height / 2)])
@@ -212,6 +215,7 @@ class Body:
     ) -> "Body":
         """A rectangle of `size` (x, z) [m] that moves only in the x-z plane: the paper's 2D example."""
         width, height = _lengths("rectangle size", size, 2)
+        _check_density("rectangle", np.array([width, min(width, height), height]), mass)
         corners = np.array([[x, 0.0, z] for x in (-width / 2, width / 2) for z in (-height / 2, height / 2)])
         uniform = np.diag([height**2, width**2 + height**2, width**2]) / 12
         centre = checks.vector("rectangle com", com, 3)
@@ -261,12 +265,15 @@ class Body:
         scale: float = 1.0,
         com: ArrayLike | None = None,
         inertia: ArrayLike | None = None,
+        hull: bool = False,
     ) -> "Body":
         """A convex, watertight mesh file (STL, OBJ, PLY, ...); uniform unless `com` or `inertia` is given.
 
         scale: metres in one unit of the file, such as 0.001 for millimetres
+        hull: take the convex hull of any mesh, with the mass of the body spread uniformly over the hull
         """
-        mesh = load_mesh(path_of("A mesh file", path), checks.positive("mesh scale", scale))
+        unit, hull = checks.positive("mesh scale", scale), checks.flag("hull", hull)
+        mesh = load_mesh(path_of("A mesh file", path), unit, hull)
         mass = _checked_mass(mass)
         centre = np.array(mesh.center_mass) if com is None else np.asarray(com)
         uniform = np.array(mesh.moment_inertia) / mesh.volume
@@ -290,6 +297,17 @@ def _lengths(name: str, value: ArrayLike, number: int) -> NDArray[np.float64]:
 
 def _or_uniform(inertia: ArrayLike | None, mass: float, per_mass: NDArray[np.float64]) -> NDArray[np.float64]:
     return _checked_mass(mass) * per_mass if inertia is None else checks.numbers("Body inertia", inertia)
+
+
+def _check_density(shape: str, extent: NDArray[np.float64], mass: float) -> None:
+    """Refuse a body that is far lighter than air: its sizes (3,) were given in millimetres."""
+    density = _checked_mass(mass) / float(np.prod(extent))
+    if density < MIN_DENSITY:
+        raise checks.InputError(
+            f"A {shape} {' x '.join(f'{length:g}' for length in extent)} m in size with a mass of {mass:g} kg has a "
+            f"density of {density:.2g} kg/m^3, at least {MIN_DENSITY:g} is allowed: its sizes look like millimetres. "
+            f"Give them in metres, {extent.max() / 1000:g} for {extent.max():g}."
+        )
 
 
 def _checked_mass(value: float) -> float:

@@ -14,8 +14,11 @@ from stiction.basics import checks
 _COPLANAR = 1e-9  # triangles whose unit normals and offsets (relative to the size) differ by less are one face
 
 
-def load_mesh(path: Path, scale: float) -> Any:
-    """The watertight convex mesh in a file as a trimesh.Trimesh, in metres; scale: metres in one unit of the file."""
+def load_mesh(path: Path, scale: float, hull: bool = False) -> Any:
+    """The watertight convex mesh in a file, or the convex hull of any mesh, as a trimesh.Trimesh, in metres.
+
+    scale: metres in one unit of the file
+    """
     import trimesh  # slow to import
 
     if not path.is_file():
@@ -31,16 +34,20 @@ def load_mesh(path: Path, scale: float) -> Any:
     extent = float(mesh.extents.max())
     if not 1e-3 <= extent <= 20:  # plausible sizes
         raise checks.InputError(
-            f"{path} is {extent:g} m long; a body is 0.001 to 20 m: give `scale`, such as 0.001 for a file in "
-            "millimetres."
+            f"{path} is {extent:g} m long; a body is 0.001 to 20 m: give `scale=0.001` for a file in millimetres."
         )
+    if hull:
+        return mesh.convex_hull
     if not mesh.is_watertight:
-        raise checks.InputError(f"{path} is not watertight, so its mass is not defined; close its holes first.")
+        raise checks.InputError(
+            f"{path} is not watertight, so its mass is not defined; close its holes first, or give `hull=True` for its "
+            "convex hull."
+        )
     hull_volume = mesh.convex_hull.volume
     if mesh.volume < (1 - 1e-6) * hull_volume:
         raise checks.InputError(
             f"{path} is not convex: it fills {100 * mesh.volume / hull_volume:.4g} % of its convex hull; "
-            "give the hull, or one convex part of it."
+            "give `hull=True` for the hull, uniformly filled, or give one convex part of it."
         )
     return mesh
 

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from inspect import cleandoc
 from pathlib import Path
@@ -19,6 +19,17 @@ F = TypeVar("F", bound=Callable[..., None])
 
 class CommandError(Exception):
     """A command could not finish all of its work; the message names what failed."""
+
+
+def with_options(sentence: str, args: Sequence[str]) -> str:
+    """An error in the words of the command line: `scale=0.001` becomes --scale 0.001, `hull=True` becomes --hull.
+
+    args: of the command; a name of one of its options at the start of the sentence becomes that option
+    """
+    first = "--" + sentence.partition(" ")[0]
+    sentence = sentence if first not in args else "--" + sentence
+    words = re.sub(r"`(\w+)=(\S+?)`", lambda found: f"--{found[1]} {found[2]}".replace("_", "-"), sentence)
+    return re.sub(r"(--[\w-]+) True", r"\1", words)
 
 
 def scale_of(quick: bool, full: bool) -> str:

@@ -268,7 +268,7 @@ def _identified_body(options: IdentifyOptions, imported: bool) -> "Body | None":
     known = load_recordings(options.data).body if imported else None
     if options.body:
         mass = options.mass if options.mass is not None else (1.0 if known is None else known.mass)
-        return parse_body(options.body, mass, options.scale)
+        return parse_body(options.body, mass, options.scale, hull=options.hull)
     if options.mass is None or known is None:
         return None
     mass = positive("mass [kg]", options.mass)

@@ -26,6 +26,8 @@ class BodyOptions:
     """Mass of the body [kg]."""
     scale: float = 1.0
     """Metres in one unit of a mesh file."""
+    hull: bool = False
+    """Take the convex hull of a mesh file that is not convex, uniformly filled."""
     com: Numbers = ()
     """Centre of mass in the body frame [m]; write --com=-0.01,0,0 if it starts with a minus."""
     inertia: Annotated[Numbers, tyro.conf.arg(metavar="XX,YY,ZZ[,XY,XZ,YZ]")] = ()
@@ -37,7 +39,9 @@ class BodyOptions:
         """The body with these properties; name: its shape, its mesh file, or its name in the MuJoCo model."""
         from stiction.data.presets import parse_body
 
-        return parse_body(name, self.mass, self.scale, com=self.com, inertia=self.inertia, mjcf=self.mjcf)
+        return parse_body(
+            name, self.mass, self.scale, com=self.com, inertia=self.inertia, mjcf=self.mjcf, hull=self.hull
+        )
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,8 @@ class IdentifyOptions:
     """Mass of the body [kg], 1 for a file; it is not observable in recorded motion."""
     scale: float = 1.0
     """Metres in one unit of a mesh file."""
+    hull: bool = False
+    """Take the convex hull of a mesh file that is not convex, uniformly filled."""
     tosses: Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="(default: all)")] = None
     """Fit this many tosses only."""
     residual: bool = True

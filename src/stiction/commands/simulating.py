@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from stiction.bodies.body import Body
     from stiction.bodies.state import State
     from stiction.bodies.trajectory import Trajectory
+    from stiction.laws.coulomb import CoulombCone
     from stiction.laws.law import Law
-    from stiction.laws.material import Cone
 
-FRICTION, CONE = 0.5, "box"  # of `stiction simulate coulomb`
+FRICTION, CONE = 0.5, "round"  # of `stiction simulate coulomb`
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def simulate(
     *,
     thrown: Annotated[ThrownBody, tyro.conf.arg(name="")] = ThrownBody(),  # noqa: B008
     friction: float = FRICTION,
-    cone: Literal["box", "round"] = CONE,
+    cone: Literal["round", "dart"] = CONE,
     throw: Annotated[Throw, tyro.conf.arg(name="")] = Throw(),  # noqa: B008
     out: OptionalFile = None,
     plot: OptionalFile = None,
@@ -68,8 +68,8 @@ def simulate(
         law: coulomb, the name of a law or material that ships, or the path of a model file.
         thrown: What is thrown.
         friction: For coulomb: the coefficient.
-        cone: For coulomb: the friction limit. "box" bounds p_x and p_y each, as DART's default; "round" bounds their
-            resultant.
+        cone: For coulomb: the limit of friction. "round": of its resultant; "dart": of p_x and of p_y, as in DART, with
+            DART's softness and whole steps.
         throw: How it is thrown.
         out: Write the trajectory to this .npz file: position, quaternion, velocity, angular_velocity, impulse, mode,
             kind, time, timestep; `stiction.Trajectory.load` reads it.
@@ -94,7 +94,7 @@ def simulate(
         print(f"Wrote {plot}")
 
 
-def _law(name: str, thrown: ThrownBody, friction: float, cone: "Cone", timestep: float | None) -> "Law":
+def _law(name: str, thrown: ThrownBody, friction: float, cone: "CoulombCone", timestep: float | None) -> "Law":
     """Coulomb's law or a material on the thrown body, or a law with its own body."""
     from stiction.laws.coulomb import CoulombLaw
     from stiction.laws.material import Material

@@ -61,7 +61,8 @@ def instances(
 
     Rows that cannot be contacts of this body are left out, with a warning that counts them.
 
-        run = stiction.rollout(stiction.CoulombLaw(body, 0.5), stiction.State([0, 0, 0.2], velocity=[3, 0, 0]), 20)
+        law, start = stiction.CoulombLaw(body, 0.5), stiction.State([0, 0, 0.2], velocity=[3, 0, 0])
+        run = stiction.rollout(law, start, 20, substeps=0)
         twist = np.hstack([run.velocity, run.angular_velocity])
         before = run.states()[:-1]
         data = stiction.instances(

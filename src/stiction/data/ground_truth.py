@@ -23,15 +23,14 @@ from stiction.bodies.state import State
 from stiction.bodies.throws import ThrowRanges, drawn
 from stiction.bodies.trajectory import Trajectory
 from stiction.data.user_truth import throw_user_defined
-from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
+from stiction.laws.coulomb import DART_SOFTNESS, CoulombCone, CoulombLaw
 from stiction.laws.law import GRAVITY, Law, as_law
-from stiction.laws.material import Cone
 from stiction.laws.modelfile import load, load_law
 from stiction.simulation.motion import shaped
 from stiction.simulation.rollout import rollout
 
 DART = ("dantzig", "nsgs")
-COULOMB: dict[str, Cone] = {"coulomb-box": "box", "coulomb-round": "round"}
+COULOMB: dict[str, CoulombCone] = {"coulomb-box": "dart", "coulomb-round": "round"}
 NAMED = (*DART, *COULOMB)
 LAW = "law"
 USER, EXTERNAL = "own", "elsewhere"  # names in the file format of ground truths that no file can hold
@@ -121,7 +120,7 @@ class GroundTruth(Truth):
                 finite=finite,
             )  # fmt: skip
         law = CoulombLaw(body, self.friction, cone=COULOMB[self.name], softness=self.softness)
-        return rollout(law, state, steps, timestep=timestep, gravity=gravity, finite=finite)
+        return rollout(law, state, steps, timestep=timestep, gravity=gravity, substeps=0, finite=finite)
 
     def packages(self) -> tuple[str, ...]:
         return super().packages() + (("dartpy",) if self.name in DART else ())

@@ -50,6 +50,7 @@ def parse_body(
     com: Sequence[str] = (),
     inertia: Sequence[str] = (),
     mjcf: Path | None = None,
+    hull: bool = False,
 ) -> Body:
     """The body described by `text`: a preset, a shape such as "box:0.2,0.3,0.4" [m], or the path of a mesh file.
 
@@ -57,6 +58,7 @@ def parse_body(
     scale: metres in one unit of a mesh file
     com: centre of mass [m], three numbers as typed, with commas or spaces between; by default the shape's
     inertia: likewise, three or six: xx, yy, zz and xy, xz, yz about the centre of mass, body axes [kg m^2]
+    hull: whether to take the convex hull of a mesh file
     mjcf: model file in which `text` is the name of a body, which brings its mass properties
     """
     centre = _numbers("--com", ",".join(com), 3) if com else [0.0, 0.0, 0.0]
@@ -86,7 +88,7 @@ def parse_body(
             raise checks.InputError(f"prism sides must be a whole number, got {sides:g}.")
         return Body.prism(int(sides), radius, height, mass, com=centre, inertia=moments)
     if Path(text).suffix and (Path(text).exists() or not colon):
-        return Body.mesh(text, mass, scale=scale, com=centre if com else None, inertia=moments)
+        return Body.mesh(text, mass, scale=scale, com=centre if com else None, inertia=moments, hull=hull)
     raise checks.InputError(
         f"BODY must be one of {', '.join(PRESETS)}, or box:X,Y,Z, prism:SIDES,RADIUS,HEIGHT, rectangle:X,Z in metres, "
         f"or the path of a mesh file, got {text!r}."

@@ -116,7 +116,9 @@ class Windows:
         steps = self.every * (self.position.shape[1] - 1)
         state = self._above_ground(self.start if start is None else start)
         every = every or self.every
-        return rollout(law, state, steps, gravity=self.setting.gravity, every=every, threads=1, finite=False)
+        # Whole steps: windows start from noisy poses, with corners on both sides of the ground.
+        gravity = self.setting.gravity
+        return rollout(law, state, steps, gravity=gravity, substeps=0, every=every, threads=1, finite=False)
 
     def _above_ground(self, state: State) -> State:
         """Return the states, corrected where they penetrate the ground too deeply to start a simulation."""

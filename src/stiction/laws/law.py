@@ -14,6 +14,7 @@ from stiction.bodies.state import Mode
 from stiction.laws.contacts import Contacts, native_of
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
+MAX_TIMESTEP = 0.1  # [s], also of large bodies
 
 
 class LawLike(Protocol):
@@ -198,9 +199,19 @@ def checked_softness(value: float) -> float:
     return checks.between("The softness of a law", value, 0, 1)
 
 
-def checked_timestep(value: float) -> float:
-    """The length of a time step [s]."""
-    return checks.between("timestep [s]", checks.positive("timestep [s]", value), 1e-9, 1)
+def checked_timestep(value: float, body: Body | None = None, gravity: ArrayLike = GRAVITY, substeps: int = 1) -> float:
+    """The length of a time step [s]; for a body, short enough to resolve its fall."""
+    h = checks.between("timestep [s]", checks.positive("timestep [s]", value), 1e-9, 1)
+    if body is None:
+        return h
+    fall = float(np.sqrt(body.diameter / max(float(np.linalg.norm(gravity)), 1e-300)))  # [s], by half its size
+    longest = min(MAX_TIMESTEP, max(1, substeps) * fall)
+    if h > longest:
+        raise checks.InputError(
+            f"timestep [s] must be at most {longest:.2g} for this body, {body.diameter:.3g} m in size: longer steps do "
+            f"not resolve its fall; got {h:g}."
+        )
+    return h
 
 
 def checked_gravity(value: ArrayLike) -> NDArray[np.float64]:

@@ -320,14 +320,15 @@ class MaterialLaw(NativeLaw):
     cost does not grow with their number. See `Material.on`.
     """
 
-    _is_reference = False  # solved at every vertex, a box by Dantzig's rule: CoulombLaw
+    substeps = 1
+    _is_reference = False  # solved at every vertex, DART's cone by Dantzig's rule: CoulombLaw
 
     def __init__(self, material: Material, body: Body, *, timestep: float = 0.002, softness: float = 0.0) -> None:
         if not isinstance(body, Body):
             raise checks.InputError(f"A material is put on a stiction.Body, got {type(body).__name__}.")
         self.material = material
         self.body = body
-        self.timestep = checked_timestep(timestep)
+        self.timestep = checked_timestep(timestep, body)
         self.softness = checked_softness(softness)
         self.bounces = material.restitution.e0 > 0
         self.rough_friction = _typical(material, body)

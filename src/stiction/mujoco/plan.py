@@ -154,18 +154,18 @@ def divided(laws: Mapping[Hashable, Any]) -> tuple[dict[Hashable, Material], dic
 
 
 def max_substep(laws: Iterable[Law]) -> float:
-    """Longest step [s] of laws that divide their own steps where corners arrive; 0: none does.
+    """Longest step [s] of laws that divide their steps into several equal parts; 0: none does.
 
-    They cannot do so inside MuJoCo. Instead, its steps are divided into equal sub-steps that are no longer than theirs.
+    MuJoCo's steps are divided into equal sub-steps that are no longer; they cannot be cut at impacts.
     """
-    return min((law.timestep / law.substeps for law in laws if law.substeps), default=0.0)
+    return min((law.timestep / law.substeps for law in laws if law.substeps > 1), default=0.0)
 
 
 def check_timestep(timestep: float, laws: Mapping[Any, Law]) -> None:
     """Refuse a time step with which a law cannot be evaluated. Laws that divide their own steps take any."""
     count = _core.substeps_of(timestep, max_substep(laws.values()))
     for name, law in laws.items():
-        if not law.substeps and abs(law.timestep - timestep) > 1e-12:
+        if law.substeps <= 1 and abs(law.timestep - timestep) > 1e-12:
             raise checks.InputError(
                 f"The law of {name!r} is for steps of {law.timestep:g} s, the model has {timestep:g} s."
             )

@@ -73,8 +73,9 @@ class Toss(Frames):
     among: tosses of the same recorder, from which its noise is estimated
 
         toss = recordings[3]
-        run = toss.forecast("cube")
-        away = np.linalg.norm(run.position[toss.frame] - toss.position, axis=1)  # of the forecast, at each frame [m]
+        forecast = toss.at_frames(toss.forecast("cube"))
+        away = np.linalg.norm(forecast.position - toss.position, axis=1)  # of the forecast, at each frame [m]
+        plt.plot(toss.time, away)
     """
 
     frame: NDArray[np.int64]
@@ -131,7 +132,7 @@ class Toss(Frames):
     def forecast(self, law: Any, *, samples: int | None = None, seed: int = 0) -> Trajectory:
         """The law's prediction of this toss from `start(law)`: a trajectory with a state at each frame.
 
-        Frames that the recording lacks are included: `run.position[toss.frame]` corresponds to `toss.position`.
+        Frames that the recording lacks are included; `toss.at_frames(run)` are the states at the recorded ones.
 
         law: a law, or its name or path
         samples: draw as many motions, as a first axis: from the law's uncertainty and from that of the start
@@ -146,6 +147,15 @@ class Toss(Frames):
         samples, seed = checks.count("samples", samples, 1), checks.count("seed", seed, 0)
         starts = self._alone().drawn_states(law.body, law.gravity, samples, [seed], law.drag)[:, 0]
         return rollout(law, starts, steps, timestep=timestep, every=parts, samples=1, seed=seed)[0]
+
+    def at_frames(self, run: Trajectory) -> State:
+        """The states of a forecast at the recorded frames: shape (n,) as `position`, or (samples, n)."""
+        return run.states()[(slice(None),) * (run.mode.ndim - 1) + (self.frame,)]
+
+    @property
+    def time(self) -> NDArray[np.float64]:
+        """Time of each frame since the first [s], shape (n,)."""
+        return self._interval() * self.frame.astype(np.float64)
 
     def _interval(self) -> float:
         if self.timestep is None:

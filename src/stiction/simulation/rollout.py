@@ -37,10 +37,12 @@ def rollout(
     """Simulate `steps` time steps of the law's body from one state, or from each state of a batch.
 
     law: a Law, any object with its methods, or the name or path of a model file
-    timestep: [s]; by default that of the law. A learned law holds only for the one it was trained with.
+    timestep: [s]; by default that of the law. A learned law holds only for the one it was trained with. Steps in which
+        a body falls from rest as far as half its size are refused.
     gravity: [m/s^2], shape (3,); tilt it to put the body on a slope; by default that of the law
-    substeps: equal parts of a time step, cut further where a corner reaches the ground; 0: whole steps, never cut. By
-        default those of the law.
+    substeps: equal parts of a time step, cut further where a corner reaches the ground, so that nothing sinks into it;
+        0: whole steps, as in the paper and in DART. By default those of the law: 0 for learned networks, for laws in
+        Python and for `CoulombLaw(cone="dart")`, 1 for Coulomb's law and materials, 4 for identified laws.
     samples: number of motions to draw from the law's uncertainty, as a new first axis of all arrays
     seed: of the samples
     every: keep only one state in `every`. A step of the trajectory is then `every` time steps: its impulse is their
@@ -121,13 +123,14 @@ def law_of(law: LawLike | str | Path) -> Law:
 
 def setting_of(law: Law, timestep: float | None, gravity: ArrayLike | None, substeps: int | None) -> Setting:
     """The setting of a motion; what is not given is taken from the law."""
-    h = checked_timestep(law.timestep if timestep is None else timestep)
+    pull = checked_gravity(law.gravity if gravity is None else gravity)
+    parts = checked_substeps(law.substeps if substeps is None else substeps)
+    h = checked_timestep(law.timestep if timestep is None else timestep, law.body, pull, parts)
     if not law.any_timestep and abs(h - law.timestep) > 1e-9 * law.timestep:
         raise checks.InputError(
             f"This law was learned for time steps of {law.timestep:g} s and holds only for these, got {h:g} s."
         )
-    pull = checked_gravity(law.gravity if gravity is None else gravity)
-    return Setting(h, pull, checked_substeps(law.substeps if substeps is None else substeps))
+    return Setting(h, pull, parts)
 
 
 def start_of(law: Law, state: State) -> State:

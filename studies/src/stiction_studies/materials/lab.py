@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -16,9 +16,9 @@ from stiction.data.dataset import DataSet
 from stiction.data.ground_truth import to_truth
 from stiction.evaluation.single_steps import Fresh, friction_error
 from stiction.fit.train_material import train_material
-from stiction.laws.coulomb import DART_SOFTNESS, CoulombLaw
+from stiction.laws.coulomb import DART_SOFTNESS, CoulombCone, CoulombLaw
 from stiction.laws.law import GRAVITY
-from stiction.laws.material import Cone, Material
+from stiction.laws.material import Material
 from stiction.laws.modelfile import load
 from stiction.training.examples import contacts_of, read_instances
 from stiction.training.from_data import train
@@ -186,11 +186,11 @@ def best_coulomb(data: DataSet, seed: int) -> tuple[CoulombLaw, dict[str, Any]]:
         parts = [instances] * 3
     everything, fitting, testing = (Fresh(contacts_of(data.body, part, data.setting), part) for part in parts)
 
-    def law(mu: tuple[float, float], cone: Cone) -> CoulombLaw:
+    def law(mu: tuple[float, float], cone: CoulombCone) -> CoulombLaw:
         return CoulombLaw(data.body, mu, cone=cone, softness=0.0, timestep=data.plan.timestep)
 
     candidates = []
-    for cone in ("round", "box"):
+    for cone in get_args(CoulombCone):
         for fit in (_fit_one, _fit_two):
             mu = fit(lambda mu, cone=cone: friction_error(law(mu, cone), fitting))
             candidates.append((friction_error(law(mu, cone), testing), cone, fit))

@@ -20,8 +20,7 @@ from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_matrices
 from stiction.bodies.state import Kind, State
 from stiction.bodies.trajectory import Trajectory
-from stiction.laws.coulomb import CoulombLaw
-from stiction.laws.material import Cone
+from stiction.laws.coulomb import DART_SOFTNESS, CoulombCone, CoulombLaw
 from stiction.simulation.rollout import rollout
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Scene, scene_of_throws
@@ -46,7 +45,7 @@ class Case:
     body: Body
     friction: float
     solver: dart.Solver = "dantzig"
-    cone: Cone = "box"
+    cone: CoulombCone = "dart"
     inexact: tuple[Kind, ...] = ()
     effort: float = 1.0
 
@@ -106,11 +105,11 @@ def compare(case: Case, start: State) -> Comparison:
     truth = dart.throw(case.body, start, STEPS, friction=case.friction, solver=case.solver, timestep=TIMESTEP)
     touching = np.flatnonzero(truth.kind)
     before, wanted = truth.states()[touching], truth.states()[touching + 1]
-    law = CoulombLaw(case.body, case.friction, cone=case.cone, timestep=TIMESTEP)
-    got = rollout(law, before, 1).state()
+    law = CoulombLaw(case.body, case.friction, cone=case.cone, softness=DART_SOFTNESS, timestep=TIMESTEP)
+    got = rollout(law, before, 1, substeps=0).state()
     error = np.hstack([got.velocity - wanted.velocity, got.angular_velocity - wanted.angular_velocity])
     reason = _reasons(case, before, truth.impulse[touching], truth.kind[touching])
-    ours = rollout(law, start, STEPS)
+    ours = rollout(law, start, STEPS, substeps=0)
     return Comparison(truth, ours, truth.kind[touching], np.abs(error).max(axis=1), reason)
 
 

@@ -43,8 +43,8 @@ def simulators(body: Body) -> dict[str, Throw]:
 
     laws = {
         "stiction, learned box": load("box"),
-        "stiction, CoulombLaw, rigid": CoulombLaw(body, FRICTION, softness=0.0),
-        "stiction, CoulombLaw, soft as DART": CoulombLaw(body, FRICTION),
+        "stiction, CoulombLaw, rigid": CoulombLaw(body, FRICTION, cone="dart", softness=0.0),
+        "stiction, CoulombLaw, soft as DART": CoulombLaw(body, FRICTION, cone="dart"),
     }
     found: dict[str, Throw] = {name: partial(rollout, law, timestep=TIMESTEP) for name, law in laws.items()}
     if find_spec("dartpy"):

@@ -50,14 +50,14 @@ def run_materials(size: Scale, seed: int, progress: Progress) -> Measured:
     states = State.random(box.body, CHUNK, seed=seed)
     advance = progress("Materials", len(laws) * (size.rounds + 2))
     runs = {
-        name: lambda law=law: np.array([timed(lambda: rollout(law, states, size.steps, threads=1))])
+        name: lambda law=law: np.array([timed(lambda: rollout(law, states, size.steps, substeps=0, threads=1))])
         for name, law in laws.items()
     }
     with pinned():
         batches = least_times(runs, size.rounds, advance)
     figures = {name: {WHOLE_BATCH: 1e6 * float(batches[name][0]) / (CHUNK * size.steps)} for name in laws}
     for name, law in laws.items():
-        throws = rollout(law, states, size.steps)
+        throws = rollout(law, states, size.steps, substeps=0)
         for group, (kind, mode) in GROUPS.items():
             contacts = _contacts(law, throws, kind, mode, seed)
             if len(contacts):
