@@ -128,7 +128,7 @@ def bench(
 
 
 def demo(*, out: Path = Path("build/demo"), quick: bool = False, open: bool = False) -> None:
-    """Identify a part from a tracker's take and grasp it; then learn the law of a box from throws in DART, as the paper.
+    """Identify a part from a tracker's take and grasp it; then learn the law of a box thrown in DART, as in the paper.
 
     Each step is a command of its own, which is printed; all take about two minutes, and write one page.
 
@@ -137,14 +137,8 @@ def demo(*, out: Path = Path("build/demo"), quick: bool = False, open: bool = Fa
         quick: Fewer throws and less training; the law is worse.
         open: Open the page in the browser at the end.
     """
-    require(
-        "`stiction demo`",
-        "dartpy",
-        *COLLECT_NEEDS,
-        *TRAIN_NEEDS,
-        *STUDIES["take"].needs,
-        *STUDIES["trajectories"].needs,
-    )
+    of_studies = STUDIES["take"].needs + STUDIES["trajectories"].needs
+    require("`stiction demo`", "dartpy", *COLLECT_NEEDS, *TRAIN_NEEDS, *of_studies)
     throws, seconds = ("100", "10") if quick else ("300", "30")
     data, law = str(out / "data"), str(out / "box.safetensors")
     steps = {

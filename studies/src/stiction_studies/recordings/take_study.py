@@ -92,15 +92,15 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
 def _text(tosses: int, commands: list[str], slips: dict[str, float]) -> list[str]:
     held, _, usual = (1e3 * slip for slip in slips.values())
     return [
-        f"A part with an off-centre mass is thrown {tosses} times in MuJoCo (elliptic cone, stiff contact), never in our "
-        "own law. A hand carries it back each time. The motion is written as one long take, as OptiTrack Motive "
+        f"A part with an off-centre mass is thrown {tosses} times in MuJoCo (elliptic cone, stiff contact), never in "
+        "our own law. A hand carries it back each time. The motion is written as one long take, as OptiTrack Motive "
         "exports it: two rigid bodies, y up, millimetres, noise of 0.1 mm and 0.1 degree, lost frames.",
         f"Two commands lead to a law and a verdict: `{commands[0]}`",
         f"`{commands[1]}`",
-        "The law then forecasts tosses that were held out, and a gripper in MuJoCo lifts the part with the friction and "
-        f"the mass properties that were found. With {HOLDS:g} times the least force that carries the weight it slips "
-        f"{held:.1g} mm in {SECONDS:g} s; with {SLIPS:g} times that force it drops. MuJoCo's own contact with its default "
-        f"friction of 1 does not show this: there the part creeps by {usual:.0f} mm in the gripper.",
+        "The law then forecasts tosses that were held out, and a gripper in MuJoCo lifts the part with the friction "
+        f"and the mass properties that were found. With {HOLDS:g} times the least force that carries the weight it "
+        f"slips {held:.1g} mm in {SECONDS:g} s; with {SLIPS:g} times that force it drops. MuJoCo's own contact with "
+        f"its default friction of 1 does not show this: there the part creeps by {usual:.0f} mm in the gripper.",
     ]
 
 
