@@ -1,10 +1,10 @@
 """From a tracker's take to a grasp: a part is imported, identified, judged and forecast, and a gripper lifts it.
 
-    python examples/identify.py [TAKE PART MASS]
+    python examples/identify.py [TAKE PART MASS NAME]
 
-TAKE: a file as a tracker exports it; PART: a mesh of the part [m]; MASS: [kg]. Without them, MuJoCo throws a part with an
-off-centre mass, and its motion is written as OptiTrack Motive exports it, so that the result can be compared with the
-truth.
+TAKE: a file as a tracker exports it; PART: a mesh of the part [m]; MASS: [kg]; NAME: of the part in the take. Without
+them, MuJoCo throws a part with an off-centre mass, and its motion is written as OptiTrack Motive exports it, so that the
+result can be compared with the truth.
 """
 
 import sys
@@ -54,12 +54,12 @@ def height_in_hand(material: stiction.Material, part: Path, force: float, second
 
 
 if len(sys.argv) > 1:
-    path, drawn, mass = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3])
+    path, drawn, mass, name = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4]
 else:
     take = example_take.write_take("build/recording")
-    path, drawn, mass = take.path, take.part, truths.MASS
+    path, drawn, mass, name = take.path, take.part, truths.MASS, example_take.OBJECT
 
-recordings = stiction.recordings.read(path, stiction.Body.mesh(drawn, mass), name="Part")
+recordings = stiction.recordings.read(path, stiction.Body.mesh(drawn, mass), name=name)
 print(recordings)
 print("\n".join(f"- {line}" for line in recordings.report))
 found = stiction.identify(recordings, progress=False)
@@ -69,8 +69,8 @@ verdict = found.figures["verdict"]
 if len(sys.argv) == 1:
     part = example_take.PART
     true = {"friction_sliding": truths.friction(part), "restitution": truths.restitution(part)}
-    for name, value in true.items():
-        print(f"{name}: found {verdict[name]['value']:.3f} +- {verdict[name]['error']:.3f}, true {value:.3f}")
+    for what, value in true.items():
+        print(f"{what}: found {verdict[what]['value']:.3f} +- {verdict[what]['error']:.3f}, true {value:.3f}")
 
 toss = recordings[0]
 run = toss.forecast(found.law)

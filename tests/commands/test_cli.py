@@ -184,13 +184,8 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("stiction.evaluation.evaluate.print_figures", lambda figures: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
-    assert [line.split(": stiction ")[1].split()[0] for line in shown] == [
-        "reproduce",
-        "collect",
-        "train",
-        "evaluate",
-        "reproduce",
-    ]
+    commands = ["reproduce", "collect", "train", "evaluate", "reproduce"]
+    assert [line.split(": stiction ")[1].split()[0] for line in shown] == commands
     (story, _), (thrown, _), (trained, _), (measured, contacts), (study, of) = called
     assert story[:3] == ("take", tmp_path, "usual")
     assert (thrown[0].body.shape, thrown[0].throws, thrown[1]) == ("box", 300, tmp_path / "data")

@@ -145,7 +145,7 @@ class _Lane:
                 _add_lines(scene, f"/{number}/{body}-trail", np.stack([path[:-1], path[1:]], axis=1), color, 2.0)
         if self._truth is not None:
             corners = pieces[0].vertices
-            solid = Solid(corners, [np.array(face) for face in faces_of(corners)])
+            solid = Solid(corners, faces_of(corners))
             self._edges = _add_lines(scene, f"/{number}/truth", solid.edges, colours.INK, 1.5)
         above = stage.sight.path[:, 2].max() + 1.2 * stage.sight.reach
         start = _moving(self._run)[0].mean(axis=0) + self._offset
