@@ -3,8 +3,8 @@
     python examples/identify.py [TAKE PART MASS NAME]
 
 TAKE: a file as a tracker exports it; PART: a mesh of the part [m]; MASS: [kg]; NAME: of the part in the take. Without
-them, MuJoCo throws a part with an off-centre mass, and its motion is written as OptiTrack Motive exports it, so that the
-result can be compared with the truth.
+them, MuJoCo throws a part with an off-centre mass, and its motion is written as OptiTrack Motive exports it, so that
+the result can be compared with the truth.
 """
 
 import sys
