@@ -1,6 +1,7 @@
 """Corners and faces of convex bodies, and mesh files. Qhull is imported on demand: it takes longer than a step."""
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,7 @@ def _ordered(vertices, corners, normal) -> list[int]:
     return np.roll(loop, -int(loop.argmin())).tolist()
 
 
-def ring(loop: list[int]) -> list[tuple[int, int]]:
+def ring(loop: Sequence[int]) -> list[tuple[int, int]]:
     """Edges of a loop, each with its lower index first."""
-    return [(min(a, b), max(a, b)) for a, b in zip(loop, loop[1:] + loop[:1], strict=True)]
+    corners = [int(k) for k in loop]
+    return [(min(a, b), max(a, b)) for a, b in zip(corners, corners[1:] + corners[:1], strict=True)]

@@ -33,7 +33,8 @@ class SlideSettings:
 
     flatness: height of the third-lowest corner above the ground, relative to the least extent of the body, below which
         the body lies on a face
-    settling: frames after the body has come to lie on a face that are left out, since the last impact may go on
+    settling: frames after the body has come to lie on a face that are left out, since the last impact may go on, and
+        the same in time constants of the impacts
     min_frames, min_moving: of a slide, and of its part before the body stops
     min_distance: [m], and in standard deviations of the recorder's noise
     max_bend: sideways motion relative to the distance
@@ -43,7 +44,7 @@ class SlideSettings:
     """
 
     flatness: float = 0.015
-    settling: int = 2
+    settling: tuple[int, float] = (2, 6.0)
     min_frames: int = 7
     min_moving: int = 5
     min_distance: tuple[float, float] = (0.012, 8.0)
@@ -96,48 +97,65 @@ def measure_slides(tosses: Tosses, body: Body, gravity: float) -> list[Slide]:
     """Return all slides in the recorded tosses of a body; gravity: [m/s^2], downwards."""
     if body.planar:
         return []
-    noise = tosses.noise(body, (0.0, 0.0, -gravity))
-    position_noise = float(np.sqrt(np.mean(np.square(noise.position))))
+    noise = _position_noise(tosses, body, gravity)
+    n_frames, time_constants = SETTINGS.settling
+    settling = n_frames + round(time_constants * impact_time_constant(tosses, body) / tosses.timestep)
     return [
         slide
         for number, toss in enumerate(tosses.tosses)
-        for slide in _slides_of(number, toss, tosses.timestep, body, gravity, position_noise)
+        for found in _resting_pieces(toss, body, settling, noise)
+        if (slide := _slide(number, toss, found, tosses.timestep, body, gravity, noise)) is not None
     ]
 
 
-def _slides_of(number: int, toss: Toss, timestep: float, body: Body, gravity: float, noise: float) -> Iterator[Slide]:
+def _position_noise(tosses: Tosses, body: Body, gravity: float) -> float:
+    """Return the root mean square of the recorder's noise over the axes [m]."""
+    return float(np.sqrt(np.mean(np.square(tosses.noise(body, (0.0, 0.0, -gravity)).position))))
+
+
+def _resting_pieces(toss: Toss, body: Body, settling: int, noise: float) -> Iterator[slice]:
+    """Return the pieces of a toss in which the body lies on a face, after it has settled."""
+    third = np.partition(_heights(toss, body), 2, axis=1)[:, 2]
     extent = float(np.ptp(body.vertices, axis=0).min())
-    turn = Rotation.from_quat(toss.quaternion, scalar_first=True)
-    axes = turn.as_matrix()
-    heights = toss.position[:, 2:] + axes[:, 2] @ body.vertices.T - body.rounding
-    third = np.partition(heights, 2, axis=1)[:, 2]
     lies = (third < SETTINGS.flatness * extent + 3 * noise) & (np.arange(len(third)) >= toss.flight)
     lies[1:] &= np.diff(toss.frame) == 1
-    centre = toss.position + axes @ body.com
     for first, end in np.flatnonzero(np.diff(np.r_[0, lies, 0])).reshape(-1, 2).tolist():
-        first += SETTINGS.settling
-        if end - first < SETTINGS.min_frames:
-            continue
-        found = _stopping(centre[first:end, :2], timestep, noise)
-        if found is None:
-            continue
-        speed, deceleration, error, direction = found
-        duration = min((end - 1 - first) * timestep, speed / deceleration)
-        if duration < SETTINGS.min_moving * timestep:
-            continue
-        last = first + int(duration / timestep)
-        spin = (turn[last] * turn[first].inv()).as_rotvec()[2] / duration
-        middle = (first + last) // 2
-        touching = heights[middle] < heights[middle].min() + 2 * SETTINGS.flatness * extent + 3 * noise
-        arms = (body.vertices[touching] - body.com) @ axes[middle].T
-        slip = 0.5 * speed * direction + spin * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
-        alignment = float(np.mean(slip @ direction / np.maximum(np.linalg.norm(slip, axis=1), 1e-12)))
-        if alignment < SETTINGS.min_alignment:
-            continue
-        friction = deceleration / gravity / alignment
-        errors = error / gravity, SETTINGS.model_error * friction
-        angle = float(np.arctan2(direction[1], direction[0]))
-        yield Slide(number, speed, angle, duration, friction, float(np.hypot(*errors)))
+        if end - first - settling >= SETTINGS.min_frames:
+            yield slice(first + settling, end)
+
+
+def _heights(toss: Toss, body: Body) -> NDArray[np.float64]:
+    """Return the heights of all corners (frames, corners) [m]."""
+    up = Rotation.from_quat(toss.quaternion, scalar_first=True).as_matrix()[:, 2]
+    return toss.position[:, 2:] + up @ body.vertices.T - body.rounding
+
+
+def _slide(
+    number: int, toss: Toss, piece: slice, timestep: float, body: Body, gravity: float, noise: float
+) -> Slide | None:
+    """Return the slide in a piece of a toss, or None if there is none."""
+    turn = Rotation.from_quat(toss.quaternion[piece], scalar_first=True)
+    axes = turn.as_matrix()
+    found = _stopping((toss.position[piece] + axes @ body.com)[:, :2], timestep, noise)
+    if found is None:
+        return None
+    speed, deceleration, error, direction = found
+    duration = min((len(axes) - 1) * timestep, speed / deceleration)
+    if duration < SETTINGS.min_moving * timestep:
+        return None
+    last = int(duration / timestep)
+    spin = (turn[last] * turn[0].inv()).as_rotvec()[2] / duration
+    heights = body.vertices @ axes[last // 2, 2]
+    touching = heights < heights.min() + 2 * SETTINGS.flatness * float(np.ptp(body.vertices, axis=0).min()) + 3 * noise
+    arms = (body.vertices[touching] - body.com) @ axes[last // 2].T
+    slip = 0.5 * speed * direction + spin * np.stack([-arms[:, 1], arms[:, 0]], axis=1)
+    alignment = float(np.mean(slip @ direction / np.maximum(np.linalg.norm(slip, axis=1), 1e-12)))
+    if alignment < SETTINGS.min_alignment:
+        return None
+    friction = deceleration / gravity / alignment
+    errors = error / gravity, SETTINGS.model_error * friction
+    angle = float(np.arctan2(direction[1], direction[0]))
+    return Slide(number, speed, angle, duration, friction, float(np.hypot(*errors)))
 
 
 def _stopping(path: NDArray[np.float64], timestep: float, noise: float) -> tuple[float, float, float, NDArray] | None:
@@ -235,19 +253,18 @@ def impact_time_constant(tosses: Tosses, body: Body) -> float:
     """Return by how much first impacts sink into the ground, over the speed of arrival: their time constant [s].
 
     The median over the tosses of the greatest depth in the frames that follow the first touch, beyond the depth at rest
-    and the noise of the recorder, divided by the speed with which the touching point arrives.
+    and the noise of the recorder, divided by the speed with which the touching point arrives. Not for planar bodies.
     """
+    if body.planar:
+        return 0.0
     found = []
     for toss in tosses.tosses:
-        axes = Rotation.from_quat(toss.quaternion, scalar_first=True).as_matrix()
-        height = (toss.position[:, 2:] + axes[:, 2] @ body.vertices.T).min(axis=1) - body.rounding
-        k = toss.flight
+        height, k = _heights(toss, body).min(axis=1), toss.flight
         if k < 2 or len(height) < k + 3:
             continue
         speed = (height[k - 2] - height[k - 1]) / (tosses.timestep * (toss.frame[k - 1] - toss.frame[k - 2]))
         after = height[k : k + max(3, round(0.04 / tosses.timestep))]
         if speed > 0.2:
             found.append((np.median(height[-5:]) - after.min()) / speed)
-    noise = tosses.noise(body, (0.0, 0.0, -9.81))
-    floor = 2 * float(np.sqrt(np.mean(np.square(noise.position))))  # [m], at a usual speed of arrival of 1 m/s
+    floor = 2 * _position_noise(tosses, body, 9.81)  # [m], at a usual speed of arrival of 1 m/s
     return max(0.0, float(np.median(found)) - floor) if found else 0.0

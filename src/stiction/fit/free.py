@@ -321,7 +321,8 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     best = early[min(losses, key=lambda name: losses[name])]
     law = LawType(memory=best.memory, **seen)
     last = fit_law(tosses, body, law, stages=STAGES[EARLY:], start=best, progress=partial(report, "Last stage"))
-    with_bounce = _settled(tosses, last, refit(tosses, body, law, "Refits", report), {"impacts": losses})
+    tried: dict[str, Any] = {"impacts": losses, "model_errors": _model_errors(early, losses)}
+    with_bounce = _settled(tosses, last, refit(tosses, body, law, "Refits", report), tried)
     value, error = with_bounce.fitted.found("restitution")
     if value > 0.15:  # only a smaller one may be an artefact
         return with_bounce
@@ -332,14 +333,27 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     gain, gain_error = clustered_mean(gains, np.arange(len(gains)))
     bounces = gain > gain_error
     about = {"restitution": value, "error": error, "gain": gain, "gain_error": gain_error, "kept": bounces}
-    tried = {"impacts": losses, "bounce": about}
+    tried = tried | {"bounce": about}
     return replace(with_bounce, tried=tried) if bounces else _settled(tosses, plain, others, tried)
+
+
+def _model_errors(fits: dict[str, Fitted], losses: dict[str, float]) -> dict[str, float]:
+    """Return the error of each parameter by the type of law: half the difference between the types.
+
+    No type is the truth. The worse the other type explains the tosses, the less its parameters count. Friction that
+    slides have measured does not depend on the type.
+    """
+    (good, better), (bad, worse) = sorted(((fits[name], loss) for name, loss in losses.items()), key=lambda row: row[1])
+    weight = 0.5 * (better / worse) ** 4
+    known = {p.name for p in good.parameters if np.isfinite(p.error)}
+    names = [p.name for p in good.parameters if p.name in bad.values and p.name not in known]
+    return {name: weight * abs(good.values[name] - bad.values[name]) for name in names}
 
 
 def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, Any]) -> Chosen:
     """Return the fit, or one that continues from where a refit ended if all tosses are explained better from there.
 
-    The larger of the two standard errors, of gradients and of refits, counts.
+    The larger of the two standard errors, of gradients and of refits, counts; errors of the model add to it.
     """
     found = [float(other.losses(tosses).mean()) for other in refits.fits]
     now = float(fitted.losses(tosses).mean())
@@ -348,9 +362,9 @@ def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, An
         law = LawType(fitted.fixed, fitted.memory, fitted.shape, fitted.sliding, fitted.impact_time)
         other = fit_law(tosses, fitted.body, law, stages=STAGES[EARLY:], start=start)
         fitted = other if other.losses(tosses).mean() < now else fitted
+    model_errors = dict(tried["model_errors"])
+    soft = SOFT_IMPACTS.restitution_error(fitted.impact_time)
+    model_errors["restitution"] = float(np.hypot(model_errors["restitution"], soft))
     errors = np.maximum(fitted.solution.errors, refits.errors(len(tosses)))
-    names = [p.name for p in fitted.parameters]
-    if "restitution" in names:
-        bounce = names.index("restitution")
-        errors[bounce] = np.hypot(errors[bounce], SOFT_IMPACTS.restitution_error(fitted.impact_time))
+    errors = np.hypot(errors, [model_errors.get(p.name, 0.0) for p in fitted.parameters])
     return Chosen(replace(fitted, solution=fitted.solution.with_errors(errors)), refits, tried)

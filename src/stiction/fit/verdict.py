@@ -109,7 +109,8 @@ def _sliding(row: dict[str, Any]) -> str:
 def _impacts(row: dict[str, Any] | None) -> str:
     if row is None or not row["observed"]:
         return "not observed: the body never slips while it is pressed hard"
-    return f"{_pm(row)} under loads up to {row['load']:.2g} N, an effective value for forecasts"
+    load = float(f"{row['load']:.2g}")  # two digits, and no powers of ten
+    return f"{_pm(row)} under loads up to {load:g} N, an effective value for forecasts"
 
 
 def _restitution(found: IdentifiedBody, row: dict[str, Any]) -> str:
@@ -119,8 +120,11 @@ def _restitution(found: IdentifiedBody, row: dict[str, Any]) -> str:
     seen = "" if row["observed"] else ", not observed, kept near the first guess"
     duration = 1e3 * np.pi * found.fitted.impact_time
     soft = f"; impacts are soft, about {duration:.0f} ms long, where the law's are instantaneous"
-    is_soft = SOFT_IMPACTS.restitution_error(found.fitted.impact_time) > 0
-    return f"{_pm(row)} at {row['speed']:g} m/s{seen}{soft if is_soft else ''}"
+    return f"{_pm(row)} at {row['speed']:g} m/s{seen}{soft if _is_soft(found) else ''}"
+
+
+def _is_soft(found: IdentifiedBody) -> bool:
+    return SOFT_IMPACTS.restitution_error(found.fitted.impact_time) > 0
 
 
 def _com(found: IdentifiedBody, row: dict[str, Any]) -> str:
@@ -179,6 +183,8 @@ def _judgement(found: IdentifiedBody, figures: dict[str, Any]) -> str:
     if _size_warning(figures["size"]):
         return f"doubtful: the contacts fit a body of another size; {check}"
     if found.horizon is not None and found.horizon[0] < min(6, 0.25 * found.horizon[1]):
+        if _is_soft(found):
+            return "of use for a few frames only: contact is softer than this law can express"
         return f"doubtful: forecasts go wrong in the first frames after the touch; {check}"
     if not figures["friction_sliding"]["observed"]:
         return "usable for impacts; record slides before you rely on sliding friction"
