@@ -72,15 +72,16 @@ if len(sys.argv) == 1:
     for what, value in true.items():
         print(f"{what}: found {verdict[what]['value']:.3f} +- {verdict[what]['error']:.3f}, true {value:.3f}")
 
-toss = recordings[0]
+toss = recordings[5]
 run = toss.forecast(found.law)
 away = np.linalg.norm(run.position[toss.frame] - toss.position, axis=1)
 off = f"{1e3 * away.mean():.2f} mm on average, {1e3 * away[-1]:.2f} mm at the end"
 print(f"{toss}: the forecast from its flight is off by {off}")
 
 if len(sys.argv) == 1:
-    material = stiction.Material.coulomb(verdict["friction_sliding"]["value"])
-    least = mass * 9.81 / (2 * material.friction)  # [N], with which two fingers carry the weight
+    friction = verdict["friction_sliding"]["value"]
+    material = stiction.Material.coulomb(friction)
+    least = mass * 9.81 / (2 * friction)  # [N], with which two fingers carry the weight
     for share in (1.5, 0.7):
         down = height_in_hand(material, drawn, share * least)
         print(f"gripped with {share:g} of {least:.1f} N, the part slips {1e3 * down:.2g} mm")

@@ -1,6 +1,7 @@
 """From a tracker's take to a robot: a part that MuJoCo threw is imported, identified, judged, forecast and grasped."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,6 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     found = identify(recordings, seed=seed)
     assert isinstance(found, IdentifiedBody)
     found.save(folder / "part.safetensors")
-    print(found)
     with status("Forecasting held-out tosses, and grasping"):
         forecasts, rows = _forecasts(found, recordings, seed)
         grasps, slips = _grasps(found)
@@ -99,7 +99,7 @@ def _text(tosses: int, commands: list[str], slips: dict[str, float]) -> list[str
         f"`{commands[1]}`",
         "The law then forecasts tosses that were held out, and a gripper in MuJoCo lifts the part with the friction "
         f"and the mass properties that were found. With {HOLDS:g} times the least force that carries the weight it "
-        f"slips {held:.1g} mm in {SECONDS:g} s; with {SLIPS:g} times that force it drops. MuJoCo's own contact with "
+        f"stays ({held:.0g} mm in {SECONDS:g} s); with {SLIPS:g} times that force it drops. MuJoCo's own contact with "
         f"its default friction of 1 does not show this: there the part creeps by {usual:.0f} mm in the gripper.",
     ]
 
@@ -161,7 +161,9 @@ def _grasps(found: IdentifiedBody) -> tuple[Scene, dict[str, float]]:
         "A gripper holds the part at its two parallel faces, and lifts it. The least force is that at which the "
         "friction of both fingers, as identified, equals the weight."
     )
-    return scene_of("The part in a gripper", model, runs, 0.02, caption=caption, seen_from=(0.5, -1.0)), slips
+    scene = scene_of("The part in a gripper", model, runs, 0.02, caption=caption, seen_from=(0.3, -1.0), row=(1.0, 0.0))
+    part = model.body("part-body").id
+    return replace(scene, pieces=[replace(piece, plain=piece.body != part) for piece in scene.pieces]), slips
 
 
 def _scene(found: IdentifiedBody) -> Any:
