@@ -41,6 +41,13 @@ def write_take(folder: str | Path, tosses: int = RECORDED.tosses, seed: int = 0)
     """Throw the part, and write the take and the part as drawn to a folder, which is made if missing."""
     folder = Path(folder)
     make_folder(folder)
+    poses = take_poses(tosses, seed)
+    path = write_motive(folder / "take.csv", poses, units="Millimeters", rate=RECORDED.rate)
+    return Take(path, _write_part(folder / "part.obj"), tosses)
+
+
+def take_poses(tosses: int = RECORDED.tosses, seed: int = 0) -> NDArray[np.float64]:
+    """Return the poses (n, 7) of the part as a tracker sees them, frame by frame, z up, with noise."""
     rng, how = np.random.default_rng(seed), RECORDED
     states = starts(PART, how.throws, tosses, how.rate, rng)
     motions = zip(*simulate(PART, states, int(SECONDS * how.rate), how.rate))
@@ -49,8 +56,7 @@ def write_take(folder: str | Path, tosses: int = RECORDED.tosses, seed: int = 0)
         poses = until_rest(*motion, how.rate)
         frames += carried(frames[-1], poses[0], velocity, spin, how.rate)
         frames += [*poses, *[poses[-1]] * int(how.rate)]
-    path = write_motive(folder / "take.csv", noisy(np.array(frames), how, rng), units="Millimeters", rate=how.rate)
-    return Take(path, _write_part(folder / "part.obj"), tosses)
+    return noisy(np.array(frames), how, rng)
 
 
 def carried(
