@@ -34,7 +34,7 @@ check: $(BUILT) ## the quick checks, in less than a minute: tests that are not s
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/pytest -m "not slow" $(PYTEST_ARGS)
 
-demo: $(BUILT) ## the whole story at small scale: throw, learn, measure, and a page in build/demo
+demo: $(BUILT) ## from a tracker's take to a grasp, then the paper's experiment; a page in build/demo
 	@$(BIN)/stiction demo --out build/demo
 
 lint: $(BUILT) ## check style, types and the direction of imports

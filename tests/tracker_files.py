@@ -1,13 +1,14 @@
 """Recordings as trackers export them, written from one motion: tosses of a box in MuJoCo, with pauses and hands."""
 
-import csv
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation, Slerp
+from scipy.spatial.transform import Rotation
+
+from stiction_studies.recordings.example_take import carried, still
 
 mujoco: Any = import_module("mujoco")  # whose stubs lack most names
 SIZE = (0.12, 0.08, 0.06)  # [m]
@@ -37,28 +38,11 @@ def session(tosses: int = 15, seed: int = 0, rate: float = RATE) -> tuple[np.nda
             rng.normal(0, 0.1, 2), rng.uniform(0.25, 0.4), Rotation.random(None, rng).as_quat(scalar_first=True)
         ]
         velocity, spin = np.r_[rng.normal(0, 0.6, 2), rng.normal(0.2, 0.4)], rng.normal(0, 5, 3)
-        frames += [*_carried(rest, hand, rate), *_swung(hand, velocity, spin, rate)]
-        flight, rest = _thrown(model, frames.pop(), velocity, spin, rate)
+        frames += carried(rest, hand, velocity, spin, rate)
+        flight, rest = _thrown(model, hand, velocity, spin, rate)
         spans.append((len(frames), len(frames) + len(flight)))
         frames += [*flight, *[rest] * int(rate)]
     return np.array(frames), spans
-
-
-def _carried(start: np.ndarray, end: np.ndarray, rate: float) -> list[np.ndarray]:
-    """A second of lifting and half a second of holding still."""
-    share = np.linspace(0, 1, int(rate))
-    share = share**2 * (3 - 2 * share)
-    turn = Slerp([0, 1], Rotation.from_quat([start[3:], end[3:]], scalar_first=True))(share)
-    lifted = np.hstack([start[:3] + share[:, None] * (end - start)[:3], turn.as_quat(scalar_first=True)])
-    return [*lifted, *[end] * int(rate / 2)]
-
-
-def _swung(start: np.ndarray, velocity: np.ndarray, spin: np.ndarray, rate: float) -> list[np.ndarray]:
-    """0.15 s in which the hand reaches the velocity and spin of the release, at its last frame."""
-    t = np.arange(1, int(0.15 * rate) + 1)[:, None] / rate
-    grown = 0.5 * t**2 / t[-1]
-    turn = Rotation.from_rotvec(grown * spin) * Rotation.from_quat(start[3:], scalar_first=True)
-    return list(np.hstack([start[:3] + grown * velocity, turn.as_quat(scalar_first=True)]))
 
 
 def _thrown(model, pose, velocity, spin, rate: float) -> tuple[list[np.ndarray], np.ndarray]:
@@ -74,67 +58,14 @@ def _thrown(model, pose, velocity, spin, rate: float) -> tuple[list[np.ndarray],
     return found, found[-1]
 
 
-def y_up(poses: np.ndarray) -> np.ndarray:
-    """The same motion in a frame whose y axis points up."""
-    turn = Rotation.from_euler("x", -90, degrees=True)
-    turned = turn * Rotation.from_quat(poses[:, 3:], scalar_first=True)
-    return np.hstack([turn.apply(poses[:, :3]), turned.as_quat(scalar_first=True)])
-
-
 def _rotation(poses: np.ndarray) -> Rotation:
     return Rotation.from_quat(poses[:, 3:], scalar_first=True)
-
-
-def _others(poses: np.ndarray) -> np.ndarray:
-    """Another body, which does not move."""
-    return np.tile([0.5, 0.6, 0.7, 1.0, 0.0, 0.0, 0.0], (len(poses), 1))
-
-
-def write_motive(path: Path, poses, rotation: str = "Quaternion", units: str = "Meters", rate: float = RATE) -> Path:
-    """Motive, format version 1.23: two rigid bodies with their markers, y up; some frames are not tracked."""
-    scale = {"Meters": 1.0, "Millimeters": 1000.0, "Centimeters": 100.0}[units]
-    axes = "XYZW" if rotation == "Quaternion" else "XYZ"
-    head = ["Format Version", "1.23", "Take Name", "Take 1", "Take Notes", "", "Capture Frame Rate", f"{rate:f}"]
-    head += [
-        "Export Frame Rate",
-        f"{rate:f}",
-        "Capture Start Time",
-        "2024-03-01 10.00.00.000 AM",
-        "Capture Start Frame",
-    ]
-    head += ["0", "Total Frames in Take", str(len(poses)), "Total Exported Frames", str(len(poses)), "Rotation Type"]
-    head += [rotation, "Length Units", units, "Coordinate Space", "Global"]
-    columns, data = [], []
-    for name, motion in (("Gripper", _others(poses)), ("Part", y_up(poses))):
-        turn = _rotation(motion).as_quat() if axes == "XYZW" else _rotation(motion).as_euler("XYZ", degrees=True)
-        columns += [("Rigid Body", name, "Rotation", axis) for axis in axes]
-        columns += [("Rigid Body", name, "Position", axis) for axis in "XYZ"]
-        columns += [("Rigid Body", name, "Mean Marker Error", "")]
-        columns += [("Rigid Body Marker", f"{name}:Marker1", "Position", axis) for axis in "XYZ"]
-        columns += [("Marker", f"{name}:Marker1", "Position", axis) for axis in "XYZ"]
-        marker = scale * motion[:, :3] + 0.01
-        data += [turn, scale * motion[:, :3], np.full((len(motion), 1), 1e-4), marker, marker]
-    data = np.hstack(data)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        write = csv.writer(file).writerow
-        write(head)
-        write([])
-        for k, label in enumerate(("Type", "Name")):
-            write(["", label, *(column[k] for column in columns)])
-        write(["", "ID", *(f"{column[1]}-1A2B" for column in columns)])
-        write(["", "Parent", *("" for _ in columns)])
-        write(["", "", *(column[2] for column in columns)])
-        write(["Frame", "Time (Seconds)", *(column[3] for column in columns)])
-        for k, row in enumerate(data):
-            lost = k % 97 == 50
-            write([k, f"{k / rate:.6f}", *("" if lost else f"{value:.7f}" for value in row)])
-    return path
 
 
 def write_vicon(path: Path, poses, unit: str = "deg", mark: str = ",", rate: float = RATE) -> Path:
     """Nexus or Tracker: objects with rotation vectors in degrees or radians, mm, then marker trajectories."""
     data = []
-    for motion in (_others(poses), poses):
+    for motion in (still(poses), poses):
         data += [_rotation(motion).as_rotvec(degrees=unit == "deg"), 1000 * motion[:, :3]]
     rows = ["Objects", f"{rate:g}", mark.join(["", "", "Gripper:Gripper", *[""] * 5, "Part:Part", *[""] * 5])]
     rows += [mark.join(["Frame", "Sub Frame", *["RX", "RY", "RZ", "TX", "TY", "TZ"] * 2])]
@@ -157,7 +88,7 @@ def write_qualisys(path: Path, poses, rate: float = RATE) -> Path:
     names = ["Y", "Z", "Roll", "Pitch", "Yaw", "Residual", *(f"Rot[{k}]" for k in range(9))]
     rows.append("\t".join(["Frame", "Time", "Gripper X", *names, "Part X", *names]))
     data = []
-    for motion in (_others(poses), poses):
+    for motion in (still(poses), poses):
         turn = _rotation(motion)
         by_columns = np.swapaxes(turn.as_matrix(), 1, 2).reshape(-1, 9)
         data += [1000 * motion[:, :3], turn.as_euler("XYZ", degrees=True), np.full((len(motion), 1), 0.3), by_columns]

@@ -184,11 +184,13 @@ def test_demo_runs_the_commands_that_it_shows(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("stiction.evaluation.evaluate.print_figures", lambda figures: None)
     assert main(["demo", "--out", str(tmp_path)]) == 0
     shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
-    assert [line.split(": stiction ")[1].split()[0] for line in shown] == ["collect", "train", "evaluate", "reproduce"]
-    (thrown, _), (trained, _), (measured, contacts), (study, of) = called
+    commands = ["reproduce", "collect", "train", "evaluate", "reproduce"]
+    assert [line.split(": stiction ")[1].split()[0] for line in shown] == commands
+    (story, _), (thrown, _), (trained, _), (measured, contacts), (study, of) = called
+    assert story[:3] == ("take", tmp_path, "usual")
     assert (thrown[0].body.shape, thrown[0].throws, thrown[1]) == ("box", 300, tmp_path / "data")
     law = tmp_path / "box.safetensors"
-    assert trained[:2] == (tmp_path / "data", law) and trained[2].time_budget == 60
+    assert trained[:2] == (tmp_path / "data", law) and trained[2].time_budget == 30
     assert measured == (str(law),) and contacts["contacts"] == 10_000
     assert study[:3] == ("trajectories", tmp_path, "quick") and of["law"] == law
 

@@ -11,6 +11,7 @@ from stiction import Body, InputError
 from stiction.cli import main
 from stiction.data.tables import read_columns
 from stiction.recordings import Conventions, load, plot_cuts, read
+from stiction_studies.recordings.example_take import lifted, write_motive, y_up
 from toss_files import write_mcap
 
 BODY = Body.box(exports.SIZE, exports.MASS)
@@ -29,9 +30,9 @@ def bag(kind: str, stamped: bool = True):
 # File, writer and name of the body, by the rows of the table in the docs.
 READ = {
     "OptiTrack Motive, CSV": [
-        ("a.csv", exports.write_motive, "Part"),
-        ("a.csv", lambda path, poses: exports.write_motive(path, poses, "XYZ", "Millimeters"), "part"),
-        ("a.csv", lambda path, poses: exports.write_motive(path, poses, units="Centimeters"), "Part"),
+        ("a.csv", write_motive, "Part"),
+        ("a.csv", lambda path, poses: write_motive(path, poses, "XYZ", "Millimeters"), "part"),
+        ("a.csv", lambda path, poses: write_motive(path, poses, units="Centimeters"), "Part"),
     ],
     "Vicon Nexus and Tracker, CSV": [
         ("a.csv", exports.write_vicon, "Part"),
@@ -117,7 +118,7 @@ def test_tosses_start_at_their_release_and_end_at_rest(tmp_path):
 def test_a_part_that_is_caught_is_no_toss_and_a_gap_ends_one(tmp_path):
     poses, spans = exports.session(4, seed=5)
     caught = spans[1][0] + 14  # in flight: a hand takes it back to where it was thrown from
-    back = exports._carried(poses[caught], poses[spans[1][0] - 60], exports.RATE)
+    back = lifted(poses[caught], poses[spans[1][0] - 60], exports.RATE)
     poses = np.concatenate([poses[:caught], back, poses[spans[1][0] - 60 :]])
     path = exports.write_ros_csv(tmp_path / "a.csv", poses)
     assert len(read(path, BODY)) == 4
@@ -140,7 +141,7 @@ def test_noisy_and_slow_recordings_are_split(tmp_path, rate, noise):
 
 
 def test_conventions_are_detected_and_reported(tmp_path, motion):
-    turned = exports.y_up(motion)
+    turned = y_up(motion)
     turned[:, :3] *= 100
     path = exports.write_tags(tmp_path / "a.csv", turned)
     found = read(path, BODY, name="7")
@@ -162,7 +163,7 @@ def test_an_axis_that_points_down_is_detected(tmp_path, motion):
 
 
 def test_the_bodies_of_a_file_are_listed(tmp_path, motion):
-    path = exports.write_motive(tmp_path / "a.csv", motion[:50])
+    path = write_motive(tmp_path / "a.csv", motion[:50])
     with pytest.raises(InputError, match=r"holds 2 bodies, Gripper, Part: give --object NAME with one of them\.$"):
         read(path, BODY)
     with pytest.raises(InputError, match=r"has no body 'cube'; it has Gripper, Part\.$"):
@@ -191,7 +192,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("old", "new", "sentence"), WRONG.values(), ids=WRONG)
 def test_damaged_exports_are_refused_in_one_sentence(tmp_path, motion, old, new, sentence):
-    path = exports.write_motive(tmp_path / "a.csv", motion[:80])
+    path = write_motive(tmp_path / "a.csv", motion[:80])
     text = path.read_text().replace("\r\n", "\n")
     assert old in text
     path.write_text(text.replace(old, new))
@@ -215,7 +216,7 @@ def test_exports_of_markers_are_refused(tmp_path):
 def test_import_and_identify_know_the_body(tmp_path, capsys, monkeypatch):
     """From a raw session to a law: the body and its mass are given once."""
     poses, _ = exports.session(5, seed=2)
-    path, out = exports.write_motive(tmp_path / "session.csv", poses), tmp_path / "data"
+    path, out = write_motive(tmp_path / "session.csv", poses), tmp_path / "data"
     args = ["--object", "Part", "--body", "box:0.12,0.08,0.06", "--mass", "0.4", "--out", str(out)]
     assert main(["import", str(path), *args]) == 0
     assert "Split into 5 tosses" in capsys.readouterr().out and (out / "split.png").exists()

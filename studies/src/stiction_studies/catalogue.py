@@ -25,9 +25,10 @@ class Entry:
         return (*self.packages, "pyarrow", "plotly", "jinja2", "viser")
 
 
-# In the order in which `all` runs them and the page shows them: which grasps hold, that the physics is right, what
-# the law does, where it goes beyond the paper.
+# In the order in which `all` runs them and the page shows them: what users do, which grasps hold, that the physics
+# is right, what the law does, where it goes beyond the paper.
 STUDIES = {
+    "take": Entry("a tracker's take of a part, thrown in MuJoCo, to its law and a grasp", ("mujoco", "matplotlib")),
     "grasp": Entry("grasps, a stack and slopes, held for a minute by us and by others", ("mujoco",)),
     "agreement": Entry("our stepping with Coulomb's law against DART, step by step", ("dartpy",)),
     "laws": Entry("each law that ships, and its baseline, on contacts that it has never seen", ("dartpy",)),

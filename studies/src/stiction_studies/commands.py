@@ -128,20 +128,22 @@ def bench(
 
 
 def demo(*, out: Path = Path("build/demo"), quick: bool = False, open: bool = False) -> None:
-    """Throw a box in DART, learn its law, evaluate it, and show the results on a page, in about two minutes.
+    """Identify a part from a tracker's take and grasp it; then learn the law of a box thrown in DART, as in the paper.
 
-    Each step is a command of its own, which is printed.
+    Each step is a command of its own, which is printed; all take about two minutes, and write one page.
 
     Args:
         out: Folder for all results; made if missing.
         quick: Fewer throws and less training; the law is worse.
         open: Open the page in the browser at the end.
     """
-    require("`stiction demo`", "dartpy", *COLLECT_NEEDS, *TRAIN_NEEDS, *STUDIES["trajectories"].needs)
-    throws, seconds = ("100", "10") if quick else ("300", "60")
+    of_studies = STUDIES["take"].needs + STUDIES["trajectories"].needs
+    require("`stiction demo`", "dartpy", *COLLECT_NEEDS, *TRAIN_NEEDS, *of_studies)
+    throws, seconds = ("100", "10") if quick else ("300", "30")
     data, law = str(out / "data"), str(out / "box.safetensors")
     steps = {
-        "Throw a box": (collect, ["box", "--throws", throws, "--out", data]),
+        "From a tracker's take to a grasp": (reproduce, ["take", "--out", str(out)]),
+        "The paper's experiment: throw a box": (collect, ["box", "--throws", throws, "--out", data]),
         "Learn its law": (train, [data, "--out", law, "--time-budget", seconds]),
         "Measure it on fresh contacts": (evaluate, [law, "--contacts", "10000"]),
         "Compare whole throws with DART": (

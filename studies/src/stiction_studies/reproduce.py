@@ -13,6 +13,8 @@ from stiction_studies.catalogue import STUDIES
 def study_function(name: str) -> Callable[..., None]:
     """Import a study and return its `run(out, *, scale, seed)`; trajectories also takes `law`, tosses `data`."""
     match name:
+        case "take":
+            from stiction_studies.recordings.take_study import run
         case "grasp":
             from stiction_studies.robots.grasp import run
         case "agreement":

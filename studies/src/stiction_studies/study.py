@@ -107,7 +107,8 @@ def print_tables(tables: list[Table]) -> None:
     for table in tables:
         printed = Printed(title=Text(f"\n{table.title}", "bold"), title_justify="left", box=box.SIMPLE_HEAD)
         for k, column in enumerate(table.columns):
-            printed.add_column(escape(column), justify="right" if k else "left")
+            sentences = any(len(row[k]) > 40 for row in table.rows)
+            printed.add_column(escape(column), justify="left" if k == 0 or sentences else "right")
         for row in table.rows:
             printed.add_row(*(escape(cell) for cell in row))
         console.print(printed)

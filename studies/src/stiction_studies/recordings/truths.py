@@ -236,13 +236,13 @@ def record(truth: Truth, how: Recorded, fresh: int, seed: int, path: Path) -> No
     number = how.tosses + fresh
     states = starts(truth, how.throws, number, how.rate, rng)
     poses = simulate(truth, states, int(SECONDS * how.rate), how.rate)
-    seen = [_noisy(_until_rest(*each, how.rate), how, rng) for each in zip(*poses)]
+    seen = [noisy(until_rest(*each, how.rate), how, rng) for each in zip(*poses)]
     offsets = np.cumsum([0, *map(len, seen)])
     split = np.arange(number) >= how.tosses
     np.savez(path, states=np.concatenate(seen), offsets=offsets, dt=1 / how.rate, split=split.astype(np.int64))
 
 
-def _until_rest(position: NDArray[np.float64], quaternion: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
+def until_rest(position: NDArray[np.float64], quaternion: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
     """Return the poses (n, 7) up to shortly after the last motion."""
     turned = 2 * np.linalg.norm(np.diff(quaternion, axis=0), axis=1)
     moving = np.linalg.norm(np.diff(position, axis=0), axis=1) + 0.05 * turned > 0.005 / rate
@@ -250,7 +250,7 @@ def _until_rest(position: NDArray[np.float64], quaternion: NDArray[np.float64], 
     return np.hstack([position, quaternion])[:last]
 
 
-def _noisy(poses: NDArray[np.float64], how: Recorded, rng: np.random.Generator) -> NDArray[np.float64]:
+def noisy(poses: NDArray[np.float64], how: Recorded, rng: np.random.Generator) -> NDArray[np.float64]:
     position = poses[:, :3] + rng.normal(0, 1e-3 * how.mm, (len(poses), 3))
     turn = Rotation.from_rotvec(rng.normal(0, np.radians(how.degrees), (len(poses), 3)))
     rotation = turn * Rotation.from_quat(poses[:, 3:], scalar_first=True)
