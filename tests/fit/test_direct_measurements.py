@@ -45,7 +45,7 @@ def slid(angles, *, friction: float, cone: str = "elliptic", noise: float = 1e-4
 def test_slides_measure_the_friction_of_another_simulator():
     found = sliding_friction(measure_slides(slid(np.linspace(0, 6, 8), friction=0.4), BOX, 9.81))
     assert found is not None and found.by_direction is None and found.n_tosses >= 5
-    assert found.friction == pytest.approx(0.4, abs=0.01) and found.errors[0] < 0.01
+    assert found.friction == pytest.approx(0.4, abs=0.01) and found.errors[0] < 0.02
 
 
 def test_friction_that_depends_on_direction_is_found():

@@ -95,7 +95,7 @@ def law_parameters(sliding: SlidingFriction | None = None) -> list[Parameter]:
     """
     friction, rise = (0.25, np.inf), (0.05, np.inf)
     if sliding is not None:
-        friction = sliding.friction, max(sliding.errors[0], 0.01 * sliding.friction)
+        friction = sliding.friction, sliding.errors[0]
         rise = (sliding.rise, sliding.errors[1]) if sliding.errors[1] < 0.3 else rise
     return [
         Parameter("restitution", "", 0.2, 0.1, 0.01, 0.0, 1.0),
