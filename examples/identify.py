@@ -80,8 +80,7 @@ print(f"{toss}: the forecast from its flight is off by {off}")
 
 if len(sys.argv) == 1:
     friction = verdict["friction_sliding"]["value"]
-    material = stiction.Material.coulomb(friction)
     least = mass * 9.81 / (2 * friction)  # [N], with which two fingers carry the weight
     for share in (1.5, 0.7):
-        down = height_in_hand(material, drawn, share * least)
+        down = height_in_hand(found.material, drawn, share * least)
         print(f"gripped with {share:g} of {least:.1f} N, the part slips {1e3 * down:.2g} mm")

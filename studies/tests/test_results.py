@@ -67,7 +67,7 @@ def test_a_folder_without_results_is_refused(tmp_path):
 def test_the_tables_of_the_readme_are_those_of_the_results():
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/results.md"))
     places = re.findall(r"<!-- table .+? -->\n(.*?)<!-- end -->", readme, flags=re.DOTALL)
-    assert len(places) == 3 and all(table.startswith("|") and table.strip() in page for table in places)
+    assert len(places) == 2 and all(table.startswith("|") and table.strip() in page for table in places)
 
 
 def test_places_of_other_studies_may_be_left_alone(tmp_path):

@@ -46,7 +46,7 @@ def test_verdict_states_each_quantity_once():
     found = replace(identified({"restitution": 0.05, **body, **same}), loads=(3.0, 300.0))
     text = found.summary()
     assert "Restitution:       0.050 ± 0.002 at 1 m/s." in text
-    assert "(0.0 ± 0.1, 0.0 ± 0.1, 4.0 ± 0.1) mm in the body frame, 4.0 mm from the given one" in text
+    assert "(0.00 ± 0.10, 0.00 ± 0.10, 4.00 ± 0.10) mm in the body frame, 4.0 mm from the given one" in text
     assert "-2.0 ± 0.1 % of the given one." in text and "+0.0 ± 0.4 % of the given one, not a significant" in text
     assert "Friction, impacts: 0.300 ± 0.00" in text
     verdict = verdict_figures(found)
@@ -185,7 +185,7 @@ def test_verdict_judges_the_forecasts():
         return found.summary().splitlines()[-1]
 
     assert "not usable: a body that stays where it first touches is forecast as well" in judged(10.0, 9.0, (20, 30))
-    assert "doubtful: forecasts go wrong in the first frames" in judged(60.0, 150.0, (3, 40))
+    assert "of use for a few frames only, fewer than the starts allow" in judged(60.0, 150.0, (3, 40))
     assert "doubtful: the contacts fit a body of another size" in judged(6.0, 150.0, (20, 30), size=0.9)
     assert "usable for impacts; record slides" in judged(6.0, 150.0, (20, 30))
 

@@ -1,6 +1,7 @@
 """Details of fits: the table of parameters, how the law was chosen, and pictures of laws and materials."""
 
 import sys
+import textwrap
 from collections.abc import Sequence
 from math import isinf
 from pathlib import Path
@@ -132,7 +133,8 @@ def print_identified(found: Identified, details: bool = False) -> None:
     """Print the summary and, with details, all parameters and how the law was chosen."""
     # Files and pipes have no width; rich would assume 80 columns and truncate the names.
     console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
-    console.print(found.summary())
+    for line in found.summary().splitlines():
+        console.print(textwrap.fill(line, console.width, subsequent_indent=" " * 19), soft_wrap=True)
     if details:
         _print_details(found, console)
     else:

@@ -132,7 +132,7 @@ def _com(found: IdentifiedBody, row: dict[str, Any]) -> str:
     given = body.com[[0, 2]] if body.planar else body.com
     value, error = np.array(row["value"]), np.array(row["error"])
     away = float(np.linalg.norm(value - given))
-    where = ", ".join(f"{1e3 * v:.1f} ± {1e3 * e:.1f}" for v, e in zip(value, error))
+    where = ", ".join(f"{1e3 * v:.2f} ± {1e3 * e:.2f}" for v, e in zip(value, error))
     same = bool((np.abs(value - given) < SIGNIFICANT * np.maximum(error, 1e-3 * width_of(body))).all())
     return f"({where}) mm in the body frame, " + (
         "not significantly different from the given one" if same else f"{1e3 * away:.1f} mm from the given one"
@@ -182,10 +182,10 @@ def _judgement(found: IdentifiedBody, figures: dict[str, Any]) -> str:
         return f"not usable: a body that stays where it first touches is forecast as well; {check}"
     if _size_warning(figures["size"]):
         return f"doubtful: the contacts fit a body of another size; {check}"
-    if found.horizon is not None and found.horizon[0] < min(6, 0.25 * found.horizon[1]):
+    if found.horizon is not None and found.horizon[0] < min(12, 0.25 * found.horizon[1]):
         if _is_soft(found):
             return "of use for a few frames only: contact is softer than this law can express"
-        return f"doubtful: forecasts go wrong in the first frames after the touch; {check}"
+        return f"of use for a few frames only, fewer than the starts allow; {check}"
     if not figures["friction_sliding"]["observed"]:
         return "usable for impacts; record slides before you rely on sliding friction"
     return "usable"

@@ -62,7 +62,7 @@ class CoulombLaw(MaterialLaw):
             softness = DART_SOFTNESS if as_dart else 0.0
         super().__init__(material, body, timestep=timestep, softness=softness)
         self.cone = cone
-        self.substeps = 0 if as_dart else 1
+        self.substeps = 0 if as_dart else self.substeps
         self.friction_coefficients = frozen([mu_x, mu_y])
         self.rough_friction = (mu_x, mu_y)
 

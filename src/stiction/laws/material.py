@@ -320,7 +320,6 @@ class MaterialLaw(NativeLaw):
     cost does not grow with their number. See `Material.on`.
     """
 
-    substeps = 1
     _is_reference = False  # solved at every vertex, DART's cone by Dantzig's rule: CoulombLaw
 
     def __init__(self, material: Material, body: Body, *, timestep: float = 0.002, softness: float = 0.0) -> None:
@@ -330,6 +329,7 @@ class MaterialLaw(NativeLaw):
         self.body = body
         self.timestep = checked_timestep(timestep, body)
         self.softness = checked_softness(softness)
+        self.substeps = 0 if self.softness > 0 else 1  # soft bodies would sink between the cuts of a step
         self.bounces = material.restitution.e0 > 0
         self.rough_friction = _typical(material, body)
         self.rough_cone = material.cone

@@ -177,7 +177,7 @@ def _contact_poses(body: Body, toss: Clean, interval: float) -> list[tuple[float
     axes = Rotation.from_quat(toss.quaternion, scalar_first=True).as_matrix()
     z = (toss.position + axes @ body.com)[:, 2]
     rows = []
-    if toss.rests:
+    if _is_still(toss, interval):
         rows.append((float(np.median(toss.position[-5:, 2])), axes[-3, 2], 0.001, 0.0))
     steps = np.diff(toss.frame) * interval
     speed = np.diff(z) / steps
@@ -188,9 +188,18 @@ def _contact_poses(body: Body, toss: Clean, interval: float) -> list[tuple[float
     return rows
 
 
+def _is_still(toss: Clean, interval: float) -> bool:
+    """Whether the body has come to rest in the last frames."""
+    if len(toss.frame) < 12:
+        return False
+    drift = np.linalg.norm(toss.position[-3:].mean(axis=0) - toss.position[-9:-6].mean(axis=0))
+    turn = Rotation.from_quat(toss.quaternion[[-1, -9]], scalar_first=True)
+    return bool(drift < 0.03 * 6 * interval + 3e-4 and (turn[0] * turn[1].inv()).magnitude() < 0.03)
+
+
 def check_edges(body: Body, tosses: list[Clean], interval: float) -> list[Finding]:
     """Extents of the body that the contacts contradict; without rests, the floor is not known well enough."""
-    if len(tosses) < 8 or sum(toss.rests for toss in tosses) < 0.5 * len(tosses):
+    if len(tosses) < 8 or sum(_is_still(toss, interval) for toss in tosses) < 0.5 * len(tosses):
         return []
     scales, errors = edge_scales(body, tosses, interval)
     extents = np.ptp(body.vertices, axis=0) + 2 * body.rounding

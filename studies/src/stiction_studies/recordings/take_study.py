@@ -15,7 +15,6 @@ from stiction.fit.identified import IdentifiedBody
 from stiction.fit.identify import identify
 from stiction.fit.toss_objective import width_of
 from stiction.fit.verdict import verdict_lines
-from stiction.laws.material import Material
 from stiction.mujoco import Simulation
 from stiction.mujoco.plain_throw import mujoco
 from stiction.recordings.folder import save_recordings
@@ -143,11 +142,10 @@ def _forecasts(found: IdentifiedBody, recordings: Recordings, seed: int) -> tupl
 def _grasps(found: IdentifiedBody) -> tuple[Scene, dict[str, float]]:
     """Return replays of the part in a gripper, and by how much it slips in each [m]."""
     friction = found.figures["verdict"]["friction_sliding"]["value"]
-    material = Material.coulomb(friction)
     least = found.body.mass * truths.G / (2 * friction)
     model = _scene(found)
-    strong = Simulation(model, laws={"part-body": material})
-    weak = Simulation(model, laws={"part-body": material})
+    strong = Simulation(model, laws={"part-body": found.material})
+    weak = Simulation(model, laws={"part-body": found.material})
     data = mujoco.MjData(model)
     grasps = {
         f"identified, {HOLDS:g} of the least force": (strong.data, strong.step, HOLDS),
