@@ -21,13 +21,13 @@ from fuzz.damage import NUMBERS, damaged, odd_array
 from stiction import Body
 from stiction.basics.files import digest
 from stiction.recordings import Conventions, Recordings, read
+from stiction_studies.recordings.example_take import write_motive
 from toss_files import RATE, record
 from tracker_files import (
     MESSAGES,
     session,
     write_bag,
     write_echo,
-    write_motive,
     write_plotjuggler,
     write_qualisys,
     write_tags,

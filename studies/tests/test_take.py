@@ -1,4 +1,4 @@
-"""A take of a part thrown in MuJoCo: written as a tracker exports it, read back, and told on a page."""
+"""A take of a part thrown in MuJoCo: written as a tracker exports it, read back, and shown on a page."""
 
 import numpy as np
 import pytest

@@ -57,7 +57,7 @@ def test_verdict_states_each_quantity_once():
 
 def test_sliding_friction_that_no_toss_shows_is_not_claimed():
     text = identified().summary()
-    assert "Friction, sliding: not observed: no toss slides to rest on a face" in text and "certain" not in text
+    assert "Friction, sliding: not observed: too few tosses slide to rest on a face" in text and "certain" not in text
     assert verdict_figures(identified())["friction_sliding"]["observed"] is False
 
 

@@ -39,7 +39,7 @@ class SlideSettings:
     min_distance: [m], and in standard deviations of the recorder's noise
     max_bend: sideways motion relative to the distance
     min_alignment: mean cosine of the angle between the slips of the points and the path
-    min_slides: from which friction counts as observed
+    min_tosses: with slides, from which friction counts as observed
     model_error: [relative] of friction, by uneven pressure, the last impact and softness: more slides do not average it
         out. `stiction reproduce testbed` finds slides wrong by up to 6 %
     """
@@ -51,7 +51,7 @@ class SlideSettings:
     min_distance: tuple[float, float] = (0.012, 8.0)
     max_bend: float = 0.15
     min_alignment: float = 0.8
-    min_slides: int = 3
+    min_tosses: int = 3
     model_error: float = 0.04
 
 
@@ -195,10 +195,10 @@ def _cost(found) -> float:
 def sliding_friction(slides: list[Slide]) -> SlidingFriction | None:
     """Combine slides into friction as a function of speed; None if there are too few to count as observed.
 
-    Weighted least squares on ln(v), with Huber's weights; standard errors from how whole tosses differ.
+    Weighted least squares on log10(v), with Huber's weights; standard errors from how whole tosses differ.
     """
     toss = np.array([s.toss for s in slides], dtype=np.int64)
-    if len(np.unique(toss)) < SETTINGS.min_slides:
+    if len(np.unique(toss)) < SETTINGS.min_tosses:
         return None
     friction, error, speed, angle = (
         np.array([getattr(s, name) for s in slides]) for name in ("friction", "error", "typical_speed", "direction")
@@ -208,13 +208,13 @@ def sliding_friction(slides: list[Slide]) -> SlidingFriction | None:
     level, level_errors = _regression(one[:, np.newaxis], friction, error, toss)
     values, errors = level[:1], level_errors[:1]
     rise, rise_error = 0.0, np.inf
-    if len(slides) > 2 * SETTINGS.min_slides and np.ptp(decades) > 0.3:
+    if len(slides) > 2 * SETTINGS.min_tosses and np.ptp(decades) > 0.3:
         both, both_errors = _regression(np.stack([one, decades], axis=1), friction, error, toss)
         rise_error = float(both_errors[1] / both[0])
         if abs(both[1]) > 2.5 * both_errors[1]:
             values, errors, rise = both, both_errors, float(both[1] / both[0])
     by_direction = None
-    if len(slides) > 4 * SETTINGS.min_slides:
+    if len(slides) > 4 * SETTINGS.min_tosses:
         shape = np.stack([one, decades * (rise != 0), np.cos(2 * angle), np.cos(4 * angle)], axis=1)
         turned, turned_errors = _regression(shape, friction, error, toss)
         if (np.abs(turned[2:]) > np.maximum(3 * turned_errors[2:], 0.03 * turned[0])).any():
@@ -265,6 +265,6 @@ def impact_time_constant(tosses: Tosses, body: Body) -> float:
         speed = (height[k - 2] - height[k - 1]) / (tosses.timestep * (toss.frame[k - 1] - toss.frame[k - 2]))
         after = height[k : k + max(3, round(0.04 / tosses.timestep))]
         if speed > 0.2:
-            found.append((np.median(height[-5:]) - after.min()) / speed)
+            found.append((min(0.0, np.median(height[-5:])) - after.min()) / speed)  # a toss may end in the air
     floor = 2 * _position_noise(tosses, body, 9.81)  # [m], at a usual speed of arrival of 1 m/s
     return max(0.0, float(np.median(found)) - floor) if found else 0.0

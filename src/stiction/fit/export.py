@@ -114,7 +114,7 @@ def _described(law: ImpactLaw) -> Exported:
 
 
 def thrown(law: ImpactLaw, n: int, seed: int) -> Tosses:
-    """Return tosses as the law has them, with at least six frames of flight."""
+    """Return tosses as the law has them, over about 0.7 s."""
     width = width_of(law.body)
     ranges = ThrowRanges((width, 3 * width), horizontal=(-1.0, 1.0), vertical=(0.0, 0.5), spin=(-8.0, 8.0))
     states = drawn(law.body, ranges, seed, range(n)).raised(law.ground)
@@ -148,7 +148,7 @@ def _fitted_to_mujoco(found: Exported, seed: int) -> Exported:
     loss = model_errors(model, values, thrown(law, N_THROWS, seed + 1)).means()
     fidelity = (
         f"with MuJoCo's own contact, forecasts of {N_THROWS} fresh throws differ from the law's by "
-        f"{loss['position']:.1f} % of the width and {loss['rotation']:.1f} degrees on average over 0.7 s."
+        f"{loss['position']:.1f} % of the width and {loss['rotation']:.1f} degrees on average."
     )
     return Exported(law, found.friction, found.restitution, found.ranges, values, fidelity, loss)
 

@@ -215,7 +215,7 @@ def _forecasts(law: ImpactLaw, chosen: Chosen, tosses: Tosses) -> list[tuple[Imp
     """Return laws with tosses that they were not fitted to; from 96 tosses on, also the law itself with 96 of them."""
     others = [fitted.law(tosses.timestep).with_residual(law.residual) for fitted in chosen.refits.fits]
     pairs = list(zip(others, chosen.refits.left_out))
-    if len(tosses) >= 96:  # so many that forecasts of fitted tosses are hardly better than of others
+    if len(tosses) >= 96:  # enough that forecasts of fitted tosses are hardly better than of others
         pairs.append((law, tosses[np.random.default_rng(0).permutation(len(tosses))[:96]]))
     return pairs
 

@@ -103,7 +103,7 @@ def fit_material(law: ImpactLaw, tosses: Tosses, held_out: Tosses | None) -> tup
     if find_spec("mujoco") is None:
         about = "converted from the law; " + needs("A fit of it to the tosses", "mujoco")
         return law.as_material().with_info(source=about), {"source": about}
-    # So few tosses may mislead the fit: motions after several impacts are a matter of chance.
+    # Few tosses may mislead the fit: motions after several impacts are a matter of chance.
     some = tosses[range(min(len(tosses), MAX_COMPARED))]
     tried = {load: _total(body_model(law, load), {}, some) for load in LOADS}
     load = min(tried, key=lambda load: tried[load])

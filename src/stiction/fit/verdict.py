@@ -93,8 +93,8 @@ def _sliding(row: dict[str, Any]) -> str:
     where = f"under its own weight ({row['load']:.2g} N)"
     if not row["observed"]:
         return (
-            f"not observed: no toss slides to rest on a face; the law uses {row['value']:.2f} {where}, extrapolated "
-            "from impacts"
+            "not observed: too few tosses slide to rest on a face; the law uses "
+            f"{row['value']:.2f} {where}, extrapolated from impacts"
         )
     if row["speeds"] is None:
         return f"{_pm(row)} {where}"

@@ -95,7 +95,7 @@ def _on_body(model: Any, spec: Any, key: Any, identified: Any, tolerance: float)
 def _with_mass_properties(model: Any, spec: Any, number: int, com: np.ndarray, inertia: np.ndarray) -> Any:
     """The model, changed or compiled anew, with this centre of mass [m] (3,) and inertia [kg m^2] (3, 3) of a body."""
     if spec is not None:
-        body = spec.bodies[number]
+        body = next(body for body in spec.bodies if body.id == number)
         body.explicitinertial, body.mass, body.ipos = True, float(model.body_mass[number]), com
         body.iquat, body.fullinertia = [1.0, 0.0, 0.0, 0.0], inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
         with read_by_mujoco("the model with the identified mass properties"):

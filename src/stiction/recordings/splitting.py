@@ -77,7 +77,7 @@ def _cut(raw: RawToss, body: Body, conventions: Conventions, interval: float) ->
         return None
     ends = np.flatnonzero(np.diff(frame[there]) > LONGEST_GAP) + 1
     parts = [_Part(raw.pose[rows], frame[rows], interval) for rows in np.split(there, ends) if len(rows) >= 5]
-    gravity = _gravity(parts)
+    gravity = _gravity(parts) if parts else None
     if gravity is None:
         return None
     fall, metre = gravity

@@ -236,7 +236,7 @@ def _pose_at(row: list[str]) -> int | None:
     """The column of x in a row of `ros2 topic echo --csv`, or None."""
     if len(row) < 10 or not (row[0].isdigit() and row[1].isdigit()) or _is_number(row[2]):
         return None
-    at = 3 if _is_number(row[3]) else 4
+    at = 4 if len(row) == 11 or not _is_number(row[3]) else 3  # TransformStamped names a child frame
     return at if len(row) >= at + 7 and all(_is_number(cell) for cell in row[at : at + 7]) else None
 
 

@@ -1,4 +1,4 @@
-"""One long take of a part that nobody's law threw: MuJoCo throws it, and it is written as a tracker exports it.
+"""One long take of a part that our own law did not throw: MuJoCo throws it, and it is written as a tracker exports it.
 
     python -m stiction_studies.recordings.example_take FOLDER
 

@@ -80,8 +80,10 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
         forecasts, rows = _forecasts(found, recordings, seed)
         grasps, slips = _grasps(found)
         table = _verdict(found)
-    picture = Picture((folder / "split.png").read_bytes(), f"Height over time, with {tosses} tosses marked.", _SPLIT)
-    text = _text(len(recordings), commands, slips)
+    picture = Picture(
+        (folder / "split.png").read_bytes(), f"Height over time, with {len(recordings)} tosses marked.", _SPLIT
+    )
+    text = _text(tosses, commands, slips)
     section = Section(
         "take", "From a take to a grasp", text, study.command, [table], [], [*forecasts, grasps], [picture]
     )
@@ -89,7 +91,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
 
 
 def _text(tosses: int, commands: list[str], slips: dict[str, float]) -> list[str]:
-    held, _, usual = (1e3 * slip for slip in slips.values())
+    held, dropped, usual = (1e3 * slip for slip in slips.values())
     return [
         f"A part with an off-centre mass is thrown {tosses} times in MuJoCo (elliptic cone, stiff contact), never in "
         "our own law. A hand carries it back each time. The motion is written as one long take, as OptiTrack Motive "
@@ -98,8 +100,8 @@ def _text(tosses: int, commands: list[str], slips: dict[str, float]) -> list[str
         f"`{commands[1]}`",
         "The law then forecasts tosses that were held out, and a gripper in MuJoCo lifts the part with the friction "
         f"and the mass properties that were found. With {HOLDS:g} times the least force that carries the weight it "
-        f"stays ({held:.0g} mm in {SECONDS:g} s); with {SLIPS:g} times that force it drops. MuJoCo's own contact with "
-        f"its default friction of 1 does not show this: there the part creeps by {usual:.0f} mm in the gripper.",
+        f"slips by {held:.0g} mm in {SECONDS:g} s; with {SLIPS:g} times that force, by {dropped:.0f} mm. MuJoCo's own "
+        f"contact with its default friction of 1 does not show this: there the part creeps by {usual:.0f} mm.",
     ]
 
 
