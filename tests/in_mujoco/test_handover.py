@@ -82,18 +82,18 @@ def test_draws_have_materials_of_their_own(found):
     assert len(set(frictions)) == 4 and np.std(frictions) < 0.2 * np.mean(frictions)
 
 
-def test_a_nominal_body_gets_the_identified_mass_properties_and_the_law(found):
+def test_a_nominal_body_gets_the_identified_mass_properties_and_the_material(found):
     with pytest.warns(UserWarning, match="now has the centre of mass and inertia that were identified"):
         sim = stiction.mujoco.Simulation(spec(), laws={"part": found})
     assert sim.model.body("part").ipos == pytest.approx(found.body.com)
     assert sim.model.body("part").mass[0] == pytest.approx(0.37)
-    assert isinstance(sim.contacts["part"], stiction.mujoco.BodyContact)
+    assert isinstance(sim.contacts["part"], stiction.mujoco.PairContact)
     sim.step(400)
     assert sim.data.qpos[2] == pytest.approx(0.05, abs=1e-3)
 
 
-def test_another_mass_scales_the_inertia_and_takes_the_material(found):
-    with pytest.warns(UserWarning, match="material acts, not the law: .* mass of 0.74 kg"):
+def test_another_mass_scales_the_inertia(found):
+    with pytest.warns(UserWarning, match="the identified material acts"):
         sim = stiction.mujoco.Simulation(spec(mass=0.74), laws={"part": found})
     moments = np.sort(sim.model.body("part").inertia)
     assert moments == pytest.approx(2 * np.linalg.eigvalsh(found.body.inertia), rel=1e-6)
@@ -112,7 +112,7 @@ def test_a_compiled_model_says_how_to_give_it_mass_properties(found):
     model = mujoco.MjModel.from_xml_string(
         SCENE.format(mass=0.37, half=0.05).replace('name="part"', 'name="part" simple="false"')
     )
-    with pytest.warns(UserWarning, match="its law acts"):
+    with pytest.warns(UserWarning, match="the identified material acts"):
         stiction.mujoco.Simulation(model, laws={"part": found})
     assert model.body("part").ipos == pytest.approx(found.body.com)
 
@@ -130,9 +130,9 @@ def test_a_law_on_a_nominal_body_names_the_ways_out(saved):
         stiction.mujoco.Simulation(spec(), laws={"part": saved})
 
 
-def test_the_model_as_identified_takes_the_law_without_a_word(found, recwarn):
+def test_the_model_as_identified_takes_the_material_without_a_word(found, recwarn):
     sim = stiction.mujoco.Simulation(mujoco.MjModel.from_xml_string(found.mjcf()), laws={"body": found})
-    assert isinstance(sim.contacts["body"], stiction.mujoco.BodyContact) and not recwarn.list
+    assert isinstance(sim.contacts["body"], stiction.mujoco.PairContact) and not recwarn.list
 
 
 def test_export_to_mujoco_measures_its_loss(saved, tmp_path, capsys, monkeypatch):

@@ -182,7 +182,7 @@ def _judgement(found: IdentifiedBody, figures: dict[str, Any]) -> str:
         return f"not usable: a body that stays where it first touches is forecast as well; {check}"
     if _size_warning(figures["size"]):
         return f"doubtful: the contacts fit a body of another size; {check}"
-    if found.horizon is not None and found.horizon[0] < min(12, 0.25 * found.horizon[1]):
+    if found.horizon is not None and found.horizon[0] < 0.25 * found.horizon[1]:
         if _is_soft(found):
             return "of use for a few frames only: contact is softer than this law can express"
         return f"of use for a few frames only, fewer than the starts allow; {check}"

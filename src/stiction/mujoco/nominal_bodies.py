@@ -1,4 +1,4 @@
-"""Results of `stiction.identify` in a model with a nominal body: its mass properties, and whether law or material acts.
+"""Results of `stiction.identify` in a model with a nominal body: it gets the identified mass properties and material.
 
 A nominal body has the shape of the one that was identified, as drawn, and mass properties as guessed, such as those of
 a uniform box.
@@ -14,7 +14,6 @@ from stiction.basics import checks
 from stiction.laws.law import Law
 from stiction.laws.material import Material
 from stiction.mujoco import body_fit
-from stiction.mujoco.ground import fixed_ground
 from stiction.mujoco.mjcf import body_number, contact_geoms, mujoco, read_by_mujoco
 from stiction.mujoco.pairs import names_a_body
 
@@ -33,8 +32,8 @@ def with_identified(
 
     spec: of which the model was compiled, or None; tolerance: of `body_fit.fit`
 
-    The key of a body that has the identified shape gives it the identified mass properties, and takes the law; any
-    other key takes the material, as does a pair with an impact law.
+    The material acts for every key, so that it holds against the ground and in a gripper alike; a body that has the
+    identified shape also gets the identified mass properties. A pair with an impact law takes its material, too.
     """
     found: dict[Hashable, Any] = {}
     for key, value in laws.items():
@@ -42,54 +41,51 @@ def with_identified(
         if is_identified(value):
             in_space = isinstance(value.law, Law) and not value.law.body.planar
             if in_space and names_a_body(model, key, classes):
-                model, found[key] = _on_body(model, spec, key, value, tolerance)
-            else:
-                found[key] = value.material
+                model = _with_identified_inertia(model, spec, key, value.law, tolerance)
+            found[key] = value.material
         elif hasattr(value, "as_material") and not names_a_body(model, key, classes):
             found[key] = value.as_material()
     return model, found
 
 
-def _on_body(model: Any, spec: Any, key: Any, identified: Any, tolerance: float) -> tuple[Any, Law | Material]:
-    """The model with the identified mass properties of a body, and the law or material that acts on it."""
-    law, number = identified.law, body_number(model, key)
-    if model.body_weldid[number] == 0 or not contact_geoms(model, number) or not fixed_ground(model):
-        return model, identified.material
+def _with_identified_inertia(model: Any, spec: Any, key: Any, law: Any, tolerance: float) -> Any:
+    """The model with the identified mass properties of a body, if it has the identified shape."""
+    number = body_number(model, key)
+    if model.body_weldid[number] == 0 or not contact_geoms(model, number):
+        return model
     try:
         body_fit.fit(model, key, law.body, tolerance)
-        return model, law
+        return model  # it has them already
     except checks.InputError:
-        turn, shift, misfit = body_fit.place(model, key, law.body)
+        pass
     name = model.body(number).name or number
+    try:
+        turn, shift, misfit = body_fit.place(model, key, law.body)
+    except checks.InputError:
+        misfit = np.inf  # a geom whose corners are not known
     if misfit > ALIKE * law.body.diameter:
         warnings.warn(
-            f"The geoms of the body {name!r} differ by {misfit:.3g} m from the body that was identified: it keeps its "
-            "mass properties, and the identified material acts.",
-            stacklevel=4,
+            f"The geoms of the body {name!r} do not have the shape that was identified: it keeps its mass properties, "
+            "and the identified material acts.",
+            stacklevel=3,
         )
-        return model, identified.material
-    ratio = float(model.body_mass[number]) / law.body.mass
-    com, inertia = turn @ law.body.com + shift, ratio * turn @ law.body.inertia @ turn.T
+        return model
     if spec is None and model.body_simple[number]:
         warnings.warn(
             f"The body {name!r} keeps its mass properties, because MuJoCo has compiled it with the centre of mass in "
             'the origin: for those that were identified, give an MjSpec, or compile the body with simple="false"; the '
             "identified material acts.",
-            stacklevel=4,
+            stacklevel=3,
         )
-        return model, identified.material
-    model = _with_mass_properties(model, spec, number, com, inertia)
-    try:
-        body_fit.fit(model, key, law.body, tolerance)
-        acts, why = law, "law acts"
-    except checks.InputError as error:
-        acts, why = identified.material, f"material acts, not the law: {str(error).rstrip('.')}"
+        return model
+    ratio = float(model.body_mass[number]) / law.body.mass
+    com, inertia = turn @ law.body.com + shift, ratio * turn @ law.body.inertia @ turn.T
     warnings.warn(
         f"The body {name!r} now has the centre of mass and inertia that were identified, the former at "
-        f"{np.round(com, 5).tolist()} m; its {why}.",
-        stacklevel=4,
+        f"{np.round(com, 5).tolist()} m; the identified material acts.",
+        stacklevel=3,
     )
-    return model, acts
+    return _with_mass_properties(model, spec, number, com, inertia)
 
 
 def _with_mass_properties(model: Any, spec: Any, number: int, com: np.ndarray, inertia: np.ndarray) -> Any:
