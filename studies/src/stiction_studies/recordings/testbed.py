@@ -52,7 +52,6 @@ from stiction_studies.recordings.truths import (
     SPEED,
     STIFF,
     TUMBLING,
-    G,
     Recorded,
     Truth,
     friction_range,
@@ -231,9 +230,7 @@ def answers(found: Identified) -> dict[str, list[tuple[float, float] | None]]:
 
     Sliding friction is that under the part's own weight, restitution that at 1 m/s.
     """
-    verdict = found.figures.get("verdict")
-    if verdict is None:
-        return _answers_of_parameters(found)
+    verdict = found.figures["verdict"]
     names = ("friction_sliding", "restitution", "com", "inertia", "size")
     return {quantity: _components(verdict[name]) for quantity, name in zip(QUANTITIES, names)}
 
@@ -242,22 +239,6 @@ def _components(answer: Mapping[str, Any]) -> list[tuple[float, float] | None]:
     values, errors = (np.atleast_1d(np.array(answer[name], dtype=np.float64)) for name in ("value", "error"))
     seen = bool(answer.get("observed", True))
     return [(v, e) if seen and np.isfinite([v, e]).all() else None for v, e in zip(values.tolist(), errors.tolist())]
-
-
-def _answers_of_parameters(found: Identified) -> dict[str, list[tuple[float, float] | None]]:
-    rows, law = found.figures["parameters"], found.law
-
-    def answer(name: str, value: float | None = None) -> tuple[float, float] | None:
-        row = rows.get(name, {"from_data": 0.0})
-        return (row["value"] if value is None else value, row["error"]) if row["from_data"] >= 0.7 else None
-
-    return {
-        "friction": [answer("friction", float(law.friction_at(SPEED, G * law.body.mass)))],
-        "restitution": [answer("restitution", float(law.restitution_at(IMPACT_SPEED)))],
-        "com": [answer(f"com_{axis}") for axis in "xyz"],
-        "inertia": [answer("inertia")],
-        "size": [answer("size")],
-    }
 
 
 # Forecasts.
