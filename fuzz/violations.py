@@ -4,7 +4,7 @@ penetration: speed at which a contact point still approaches, of the greatest su
 pull: part of the impulse that would have to pull, as if its centre of pressure lay so far outside the patch
 work: power of the normal impulse on points that separate, of the impulse times the greatest speed
 lone friction: impulse where nothing presses [N s]
-energy: kinetic energy gained, of the sum of what the parts of the impulse do
+energy: kinetic or mechanical energy gained in the step, of the sum of what the parts of the impulse do
 """
 
 import numpy as np
@@ -52,6 +52,8 @@ def violations(contacts: _core.Contacts, p: np.ndarray, friction: np.ndarray | N
     size = np.where(loaded, size, 1.0)
     worst[1] = (-p[loaded, 2] / size[loaded]).max(initial=0.0)
     gained = (p * (velocity + 0.5 * (after - velocity))).sum(axis=1)
+    fall = velocity[:, :3] - record["before"][:, :3]
+    gained += np.maximum(0.0, -(p[:, :3] * fall).sum(axis=1) - 0.5 * (fall**2).sum(axis=1) / inverse_inertia[:, 0, 0])
     worst[4] = (gained[loaded] / np.abs(p * velocity).sum(axis=1)[loaded]).max(initial=0.0)
     m_x, m_y = _normal_torques(record, p, friction)
     # No pull: the centre of pressure lies inside the patch in all directions.

@@ -8,7 +8,7 @@ import numpy as np
 from stiction import AugmentedLaw, Body, CoulombLaw, Law, Material, Mode
 from stiction.laws.approximators import Network
 from stiction.laws.curves import Curve, Restitution
-from stiction.laws.material import MaterialLaw
+from stiction.laws.material_law import MaterialLaw
 
 
 class RandomLaw(Law):

@@ -11,8 +11,10 @@ namespace stiction {
 // Line 1, v1 = v + h M^-1 tau, is done: the contacts have v1 as their velocity (stepping/step.cpp:start_body).
 void algorithm1(Law& law, const Contacts& contacts) {
     law.classify(contacts);               //  2: c <- C(q, v1)
-    for (Contact& c : contacts)           //     guard: a patch that still approaches the ground does not detach
+    for (Contact& c : contacts) {         //     guards: a patch that still approaches the ground does not detach, ...
         if (c.mode == Mode::DETACH && c.lowest_separation(c.velocity) < 0.0) c.mode = Mode::DYNAMIC;
+        if (stays_at_rest(c, law)) c.mode = Mode::STATIC;  // ... and what needs no friction to rest is static
+    }
     law.friction(contacts);               //  8: p_f <- R(q, v1), of all dynamic contacts together
     for (Contact& c : contacts) {
         if (c.mode == Mode::STATIC) {     //  3: if c = static
@@ -45,41 +47,58 @@ Wrench with_normal(const Contact& c, const Friction& p_f, double scale, double c
     return p;
 }
 
-/// Kinetic energy that an impulse adds, p . (v1 + M^-1 p / 2) [J], beyond what rounding explains.
-double energy_gained(const Contact& c, const Wrench& p) {
-    const Twist& v = c.velocity;
-    const Twist sum = v + c.after(p);
-    const auto size = [](const Vector& a, const Vector& b) {
-        return std::fabs(a.x * b.x) + std::fabs(a.y * b.y) + std::fabs(a.z * b.z);
+/// The impulse without friction, with as much of the bounce as adds no energy: vertices that bounce unequally can.
+Wrench frictionless(Contact& c, double compliance) {
+    const StepEnergy energy(c);
+    const double e0 = c.restitution.e0;
+    const auto bounced = [&](double share) {
+        c.restitution.e0 = share * e0;
+        return with_normal(c, {}, 0.0, compliance);
     };
-    return finite_gain(0.5 * dot(p, sum) - ENERGY_SLACK * (size(p.linear, v.linear) + size(p.angular, v.angular)));
+    const Wrench p = bounced(1.0);
+    const double gain = energy.of_step(p);
+    if (e0 == 0.0 || gain <= 0.0) return p;
+    const auto gained = [&](double share) { return energy.of_step(bounced(share)); };
+    return bounced(largest_share(gained, gained(0.0), gain));
 }
 
-/// The same for an impulse that must push; infinite if it does not.
-double energy_gained_by_push(const Contact& c, const Wrench& p) {
-    return p.linear.z > 0.0 ? energy_gained(c, p) : std::numeric_limits<double>::infinity();
-}
-
-/// p with the friction scaled down until the contact presses and adds no energy.
-Wrench scaled_down(Contact& c, const Friction& p_f, double compliance, double gained_at_all) {
-    Wrench p = with_normal(c, p_f, 0.0, compliance);
-    double gained_at_none = energy_gained(c, p);
-    if (c.restitution.e0 > 0.0 && !(gained_at_none <= 0.0)) {  // vertices that bounce unequally can gain energy
-        c.restitution.e0 = 0.0;
-        p = with_normal(c, p_f, 0.0, compliance);
-        gained_at_none = energy_gained(c, p);
-    }
-    if (!(p.linear.z > 0.0)) return p;
-    const auto gained = [&](double share) { return energy_gained_by_push(c, with_normal(c, p_f, share, compliance)); };
-    const double share = largest_share(gained, gained_at_none, gained_at_all);
-    return share > 0.0 ? with_normal(c, p_f, share, compliance) : p;
+/// p with the bounce, then friction, scaled down until the contact presses and adds no energy.
+Wrench scaled_down(Contact& c, const Friction& p_f, double compliance) {
+    const Wrench p0 = frictionless(c, compliance), f = friction_wrench(c.centre, p_f);
+    if (!(p0.linear.z > 0.0)) return p0;
+    const StepEnergy energy(c);
+    const auto scaled = [&](double share) { return with_normal(c, p_f, share, compliance); };
+    // Divided by the share, what friction adds rises with it; so it starts with its value for a share of 0.
+    const auto gained = [&](double share) {
+        const Wrench p = scaled(share);
+        if (!(p.linear.z > 0.0)) return std::numeric_limits<double>::infinity();
+        return std::max(energy.of_step(p), energy.of_friction(share * f, p, p0) / share);
+    };
+    const double at_all = gained(1.0);
+    if (at_all <= 0.0) return scaled(1.0);
+    const Twist after = c.after(p0);
+    const double at_none = std::min(dot(f, after), 0.5 * dot(f, c.velocity + after)) + energy.rounding(f);
+    const double share = at_none < 0.0 ? largest_share(gained, at_none, at_all) : 0.0;  // else it pushes at any size
+    return share > 0.0 ? scaled(share) : p0;
 }
 
 }  // namespace
 
+bool stays_at_rest(const Contact& c, const Law& law) {
+    const auto is_zero = [](const Vector& v) { return v.x == 0.0 && v.y == 0.0 && v.z == 0.0; };
+    const Twist& v1 = c.velocity;
+    if (!is_zero(c.before.linear) || !is_zero(c.before.angular) || c.in_system || !c.is_maximal()) return false;
+    if (law.compliance > 0.0 || law.predicts_impulses()) return false;
+    if (v1.linear.x != 0.0 || v1.linear.y != 0.0 || !(v1.linear.z < 0.0) || !is_zero(v1.angular)) return false;
+    const Normal p = normal_impulse(c, v1);
+    const double close = SETTINGS.same_normal * p.p_z, left = v1.linear.z + c.inverse_inertia.linear.z * p.p_z;
+    return std::fabs(left) <= SETTINGS.same_normal * -v1.linear.z && std::fabs(p.m_x) <= close * c.diameter &&
+           std::fabs(p.m_y) <= close * c.diameter;
+}
+
 Mode stop_patch(Contact& c, double compliance) {
     const Wrench p = static_impulse(c);
-    const Friction p_f = friction_part(c, p);
+    const Friction p_f = c.grip == Grip::POINTS ? friction_part(c, p) : c.found;  // a soft patch has torques beside its load
     const Wrench pushed = with_normal(c, p_f, 1.0, compliance);
     const double close = SETTINGS.same_normal * std::fabs(p.linear.z);
     c.friction = p_f;
@@ -94,8 +113,11 @@ Mode stop_patch(Contact& c, double compliance) {
 
 Mode slide_patch(Contact& c, const Friction& p_f, double compliance) {
     c.impulse = with_normal(c, p_f, 1.0, compliance);
-    const double gained = energy_gained_by_push(c, c.impulse);
-    if (!(gained <= 0.0)) c.impulse = scaled_down(c, p_f, compliance, gained);
+    const StepEnergy energy(c);
+    const Wrench f = friction_wrench(c.centre, p_f);
+    const bool opposes_slip = dot(f, c.after(c.impulse)) <= energy.rounding(f);
+    const bool bounces_too_much = c.restitution.e0 > 0.0 && energy.of_step(c.impulse) > 0.0;
+    if (!(c.impulse.linear.z > 0.0) || !opposes_slip || bounces_too_much) c.impulse = scaled_down(c, p_f, compliance);
     if (c.impulse.linear.z > 0.0) return Mode::DYNAMIC;
     c.impulse = {};
     return Mode::DETACH;

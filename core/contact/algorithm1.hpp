@@ -10,10 +10,15 @@ namespace stiction {
 /// Line 1, v1 = v + h M^-1 tau, is already in the contacts' velocities.
 void algorithm1(Law& law, const Contacts& contacts);
 
+/// Guard: whether a body at rest stays at rest without any friction, so that its patch is static for every law. Its twist
+/// is zero, and the frictionless impulse on its surface (a line, if it is planar) stops it: its centre of mass lies over it.
+bool stays_at_rest(const Contact& contact, const Law& law);
+
 /// Lines 4-6: the impulse that stops the patch. Guard: if it would pull anywhere, only its friction part is kept.
 Mode stop_patch(Contact& contact, double compliance);
 
-/// Lines 9-11 for a given friction. Guards: no friction without normal impulse, and contact never adds energy.
+/// Lines 9-11 for a given friction. Guards: no friction without normal impulse, and contact never adds energy
+/// (energy.hpp).
 Mode slide_patch(Contact& contact, const Friction& friction, double compliance);
 
 /// A law's friction, or none where it is not finite or absurdly large beside the momentum of the body: the guard on energy

@@ -14,6 +14,9 @@ namespace stiction {
 /// The mode of a contact patch in a step, the paper's classes. NONE: nothing touches, or it is not known yet.
 enum class Mode : std::int64_t { NONE = 0, STATIC = 1, DYNAMIC = 2, DETACH = 3 };
 
+/// What a static contact holds beyond its points: nothing, turning about the normal, or any turning.
+enum class Grip { POINTS, SPIN, ALL };
+
 /// Dimension of a contact patch.
 enum class Kind : std::int64_t { NONE = 0, POINT = 1, LINE = 2, SURFACE = 3 };
 
@@ -106,6 +109,7 @@ struct ContactPatch {
 /// What a law and Algorithm 1 find out about a contact.
 struct ContactResponse {
     Restitution restitution;    ///< how vertices bounce; a law sets it
+    Grip grip = Grip::POINTS;   ///< likewise
     bool is_impact = false;     ///< whether the law counts this as an impact
     bool outside = false;       ///< whether it lies outside of the law's training range, if the law notes it
     Mode mode = Mode::NONE;     ///< the mode that C returns, then the one that was realised
@@ -114,7 +118,7 @@ struct ContactResponse {
     Wrench impulse;             ///< p: of the contact, about the centre of mass
 
     /// Friction and impulse stay: they are always written before they are read, and clearing them takes 2 % of a step.
-    void reset_response() { restitution = {}, is_impact = outside = false, mode = Mode::NONE; }
+    void reset_response() { restitution = {}, grip = Grip::POINTS, is_impact = outside = false, mode = Mode::NONE; }
 };
 
 struct Contact : BodyInContact, ContactPatch, ContactResponse {
@@ -232,6 +236,9 @@ class ContactMemory : public std::enable_shared_from_this<ContactMemory> {
     /// The contact after the last one, to be filled; `append` makes it one of all.
     Contact& next() { return contacts_[size_]; }
     void append() { ++size_; }
+    Contact& last() { return contacts_[size_ - 1]; }
+    /// Take the last one out again.
+    Contact& drop() { return contacts_[--size_]; }
     /// Memory for the numbers of the vertices that touch in the next contact.
     std::int32_t* next_touching() { return touching_.data() + std::size_t(size_) * vertices_; }
 

@@ -1,6 +1,7 @@
 // SolveConstraint, line 5 of Algorithm 1: the impulse that stops a patch, which physics settles exactly.
 //
-// The patch has 3 degrees of freedom as a point, 5 as a line (it may turn about itself) and 6 as a surface.
+// The patch has 3 degrees of freedom as a point, 5 as a line (it may turn about itself) and 6 as a surface. That of a soft
+// material has more: a point also turns about the normal, and rolls.
 #pragma once
 
 #include "contact/contact.hpp"
@@ -13,7 +14,12 @@ struct PatchRows {
     double S[6][6] = {};
     int count;
 
-    explicit PatchRows(const Contact& c) : count(c.kind == Kind::SURFACE ? 6 : c.kind == Kind::LINE ? 5 : 3) {
+    static int count_of(const Contact& c) {
+        if (c.kind == Kind::SURFACE || c.grip == Grip::ALL) return 6;
+        return c.kind == Kind::LINE ? 5 : c.grip == Grip::SPIN ? 4 : 3;
+    }
+
+    explicit PatchRows(const Contact& c) : count(count_of(c)) {
         const auto [x, y, z] = c.centre;
         for (int k = 0; k < 3; ++k) S[k][k] = 1.0;
         S[0][4] = z, S[0][5] = -y;
@@ -21,6 +27,8 @@ struct PatchRows {
         S[2][3] = y, S[2][4] = -x;
         if (count == 6) {
             for (int k = 3; k < 6; ++k) S[k][k] = 1.0;
+        } else if (count == 4) {
+            S[3][5] = 1.0;
         } else if (count == 5) {
             const Vector& a = c.axis;
             const double flat = norm(a.x, a.y);
@@ -49,27 +57,27 @@ inline Wrench stop_point(const Contact& c) {
     return Wrench::at(c.centre, solve(A, Vector{-v.x, -v.y, -v.z}));
 }
 
-/// The impulse that stops a line, but for its turning about itself.
-inline Wrench stop_line(const Contact& c) {
+/// The impulse that stops the rows of a patch: of a line, all but its turning about itself.
+template <int N> Wrench stop_rows(const Contact& c) {
     const PatchRows rows(c);
-    double A[5][5], x[5], SW[5][6];
+    double A[N][N], x[N], SW[N][6];
     const InverseInertia& W = c.inverse_inertia;
     double v[6];
     write(c.velocity, v);
-    for (int r = 0; r < 5; ++r) {
+    for (int r = 0; r < N; ++r) {
         write(W * wrench_from(rows.S[r]), SW[r]);
         x[r] = 0.0;
         for (int k = 0; k < 6; ++k) x[r] -= rows.S[r][k] * v[k];
     }
-    for (int r = 0; r < 5; ++r)
+    for (int r = 0; r < N; ++r)
         for (int k = 0; k <= r; ++k) {
             A[r][k] = 0.0;
             for (int m = 0; m < 6; ++m) A[r][k] += SW[r][m] * rows.S[k][m];
         }
-    bool free[5];
-    solve_semidefinite(&A[0][0], 5, x, free, 5);
+    bool free[N];
+    solve_semidefinite(&A[0][0], N, x, free, N);
     double p[6] = {};
-    for (int r = 0; r < 5; ++r)
+    for (int r = 0; r < N; ++r)
         for (int k = 0; k < 6; ++k) p[k] += rows.S[r][k] * x[r];
     return wrench_from(p);
 }
@@ -92,7 +100,9 @@ inline Wrench stop_body(const Contact& c) {
 /// The impulse after which the patch does not move.
 inline Wrench static_impulse(const Contact& c) {
     if (c.kind == Kind::SURFACE) return detail::stop_body(c);
-    return c.kind == Kind::POINT ? detail::stop_point(c) : detail::stop_line(c);
+    if (c.grip == Grip::ALL) return detail::stop_rows<6>(c);
+    if (c.kind == Kind::LINE) return detail::stop_rows<5>(c);
+    return c.grip == Grip::SPIN ? detail::stop_rows<4>(c) : detail::stop_point(c);
 }
 
 }  // namespace stiction

@@ -30,27 +30,45 @@ struct NormalOf {
 struct FrictionOf {
     int point;
 };
+struct TorqueOf {
+    int number;  ///< among `torques`
+};
 
 /// Bounds of an impulse.
 struct Bounds {
     double low, high;
 };
 
+/// The torque of a soft point about its normal (one row), or about the two axes across it, which share a round limit.
+struct TorqueRows {
+    int point;
+    int first, count;    ///< rows: 1 or 2
+    double coefficient;  ///< of the limit |x| <= coefficient n
+
+    int end() const { return first + count; }
+};
+
 /// Impulses x and velocities w = A x + b. Rows of point k: 3 k is z, along the normal, 3 k + 1 and 3 k + 2 are x and y in the
-/// plane. The rows with bounds follow those of all points.
+/// plane. The rows of torques follow those of all points, then the rows with bounds.
 class PointSystem {
   public:
     Matrix A;               ///< velocities for unit impulses; positive on the diagonal along z and of rows with bounds
     std::vector<double> b;  ///< velocities without impulses; along z, less the speed of separation that is wanted
     std::vector<double> x;  ///< impulses, the solution [N s]
     std::vector<SlidingPoint> points;
+    std::vector<TorqueRows> torques;  ///< of soft points
     std::vector<Bounds> bounded;
     double timestep = 0.0;  ///< [s]
     bool symmetric = true;  ///< whether A is
 
-    /// Set the number of points and of bounded rows; all numbers become zero.
-    void resize(int points, int bounded = 0);
+    /// Set the number of points, of bounded rows and of rows of torques; all numbers become zero, and there are no torques.
+    void resize(int points, int bounded = 0, int torque_rows = 0);
     int size() const { return static_cast<int>(points.size()); }
+    /// Add a torque of a point, with its limit in metres; returns its first row.
+    int add_torque(int point, int count, double coefficient);
+    /// Measure the rows of a torque in a length with which they are as mobile as its point is: then velocities are in m/s, and
+    /// impulses in N s. Where nothing turns, they are made to stay zero. Returns the length [m], or 0.
+    double balance(TorqueRows& torque);
     /// The velocities w of the last solution.
     const std::vector<double>& velocities() const { return w_; }
     /// Whether point k slips in the last solution.
@@ -59,6 +77,7 @@ class PointSystem {
   protected:
     std::vector<double> w_;
     std::vector<char> slips_;
+    int first_torque_ = 0, first_bounded_ = 0;  // the rows after those of the points, and after those of their torques
     double slip_scale_ = 1.0;      // factor of `friction_gain`: see Attempt
     double friction_share_ = 1.0;  // factor of friction, while it is raised from none
 
@@ -80,8 +99,19 @@ class PointSystem {
         return slip_scale_ / std::max(along, across);
     }
 
+    double torque_gain(const TorqueRows& torque) const {
+        return slip_scale_ / std::max(A[torque.first][torque.first], A[torque.end() - 1][torque.end() - 1]);
+    }
+    /// The limit of a torque at a point with normal impulse n.
+    Limit torque_limit(const TorqueRows& torque, double n) const {
+        const double fixed = points[torque.point].fixed, pressing = fixed >= 0.0 ? fixed : n;
+        if (!(pressing > 0.0)) return {};
+        return friction_share_ * Limit{torque.coefficient * pressing, fixed >= 0.0 ? 0.0 : torque.coefficient, 0.0};
+    }
+
     double relaxed(SingleRow block) const { return x[block.row] - w_[block.row] / A[block.row][block.row]; }
     Along<double> relaxed(FrictionOf block) const;
+    Along<double> relaxed(TorqueOf block) const;
 
   private:
     Matrix columns_;  // A transposed, if it is not symmetric
@@ -92,6 +122,8 @@ class PointSystem {
     void move(SingleRow block, double impulse) { add_impulse(block.row, impulse - x[block.row]); }
     Along<double> project(FrictionOf block, Along<double> impulse) const;
     void move(FrictionOf block, Along<double> impulse);
+    Along<double> project(TorqueOf block, Along<double> impulse) const;
+    void move(TorqueOf block, Along<double> impulse);
     /// All velocities for a unit of one impulse.
     const double* column_of(int row) const { return symmetric ? A[row] : columns_[row]; }
 };
@@ -114,6 +146,9 @@ class PointEquations : public PointSystem {
     void equations(int k);
     void cone_equations(int k, double pushed);
     void box_equations(int k, double pushed);
+    void torque_equations(int number);
+    struct RoundBlock;
+    template <int COUNT> void slip_equations(const RoundBlock& block);
     void bounded_equation(int row);
     // These write the residual of one row, and its derivatives while deriving_.
     void set_velocity_zero(int row);
@@ -121,6 +156,11 @@ class PointEquations : public PointSystem {
     void fix(int row, double value);
     void add_response(int row, double factor, int of);
     void add_derivative(int row, double value, int by);
+    /// Scale of the equation x = value in units of velocity.
+    double stiffness(int row) const {
+        const int own = row < first_torque_ ? row - row % 3 : row;
+        return A[own][own];
+    }
     bool is_unknown(int row) const { return deriving_ && unknown_index_[row] >= 0; }
 };
 

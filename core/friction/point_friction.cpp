@@ -7,6 +7,7 @@ namespace stiction {
 /// Where an attempt starts.
 enum class Start {
     SAME,          // from where the attempt before started
+    BEST,          // from the impulses with the least residual so far; only where there are torques
     SWEPT,         // from the impulses so far, after further sweeps
     COLD,          // from no impulses
     CONTINUATION,  // from no friction, which is raised in steps: each solution starts the next one
@@ -32,6 +33,8 @@ namespace {
 constexpr Attempt ATTEMPTS[] = {
     {Start::SWEPT, 5, 0.1, true, 12},           // 93.9 %
     {Start::SAME, 0, 3.0, false, 30},           // 6.1 %
+    {Start::BEST, 0, 3.0, false, 12},           // of soft patches, this and the next one solve 19 in 20 of those that are left
+    {Start::BEST, 0, 0.1, false, 12},
     {Start::SAME, 0, 100.0, true, 12},          // 68 problems: points that slip slowly
     {Start::PIVOTING, 0, 0.0, false, 0},        // 183 problems: boxes
     {Start::SWEPT, 40, 0.1, true, 12},          // 44 problems
@@ -90,9 +93,13 @@ bool PointFriction::attempt(std::span<const Attempt> attempts) {
             if (pivot()) break;
             continue;
         }
+        if (next.start == Start::BEST) {
+            if (torques.empty()) continue;
+            x = best_;
+        }
         if (next.start == Start::COLD) std::fill(x.begin(), x.end(), 0.0);
         if (next.start == Start::CONTINUATION) continue_from_no_friction();
-        if (next.start != Start::SAME) {
+        if (next.start != Start::SAME && next.start != Start::BEST) {
             update_velocities();
             for (int k = 0; k < next.sweeps; ++k) sweep();
             swept_ = x;
@@ -125,7 +132,7 @@ void PointFriction::continue_from_no_friction() {
 /// Dantzig's method, where all limits are known numbers. False where they are not.
 bool PointFriction::pivot() {
     const auto is_box = [](const SlidingPoint& point) { return point.fixed >= 0.0 && point.map->cone == Cone::BOX; };
-    if (!bounded.empty() || !std::all_of(points.begin(), points.end(), is_box)) return false;
+    if (!bounded.empty() || !torques.empty() || !std::all_of(points.begin(), points.end(), is_box)) return false;
     std::vector<double> low(x.size(), 0.0), high(x.size(), std::numeric_limits<double>::infinity());
     for (int k = 0; k < size(); ++k) {
         const double along = map(k).stretch_x, across = map(k).stretch_y;

@@ -8,6 +8,10 @@
 //     sticking   w = 0,   |f| <= limit(n, .),  n >= 0,   or
 //     slipping   w_z = 0, f = -limit(n, w_xy / |w_xy|) w_xy / |w_xy|,   n >= 0.
 //
+// A soft point also has a torque m about its normal and a torque about the axes across it (one row and two rows, each where
+// its coefficient is not zero): sticking, w = 0 and |m| <= coefficient n, or slipping, m = -coefficient n w / |w|, with the
+// angular velocity w about these axes. Each has a limit of its own, beside that of f.
+//
 // The limit is any FrictionMap: it may depend on n and on the direction of slip. Other constraints (joint limits, springs,
 // joint friction) are bounded rows: w = 0, or x at a bound and w pushing against it.
 //

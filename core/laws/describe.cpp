@@ -32,7 +32,9 @@ constexpr double LEAST_LOAD = 1e-3, LEAST_SPEED = 1e-4;  // [N], [m/s]: what is 
 
 /// Take the material's friction, which the contact's impulse has, for the guess.
 void guess_by_material(Contact& c) {
-    if (c.mode != Mode::DYNAMIC) c.found = friction_part(c, c.impulse);
+    // Its whole impulse does not tell the torques of a soft patch from those of its loads.
+    const bool holds_softly = c.mode == Mode::STATIC && c.grip != Grip::POINTS;
+    if (c.mode != Mode::DYNAMIC && !holds_softly) c.found = friction_part(c, c.impulse);
     Description& d = c.description;
     std::fill(d.guess, d.guess + 3, 0.0);
     target_of(c, Wrench{{c.found.p_x, c.found.p_y, 0.0}, {0.0, 0.0, friction_wrench(c.centre, c.found).angular.z}}, d.guess);

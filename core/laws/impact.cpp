@@ -2,6 +2,7 @@
 
 #include "contact/algorithm1.hpp"
 #include "contact/frictionless_lcp.hpp"
+#include "contact/static_impulse.hpp"
 
 namespace stiction {
 
@@ -36,19 +37,13 @@ namespace {
 
 constexpr struct {
     int max_rounds = 4;            // of normal impulse and friction, one after the other
-    double converged = 1e-4;       // relative change of the normal impulse that ends them
+    int max_sliding_rounds = 40;   // ... of a surface that slides: friction tilts it, which the normal impulse must balance
+    double converged = 1e-4;       // change of an impulse, relative to the normal impulse, that ends them
     double slowest = 0.02;         // [m/s] slip speeds below it count as this one in the coefficient of friction
     double slip_speed = 0.3;       // [m/s] at which the coefficient of friction is stated
     double impact_time = 1.7e-3;   // [s] over which the normal impulse of an impact acts, as far as friction cares
     double min_spin_radius = 1e-3; // [m] radius of friction against spinning of a patch that is a point
-    double still = 2e-3;           // [m/s] a surface that sticks at less than this speed is stopped exactly
 } SETTINGS;
-
-/// Whether a body moves no faster than one that has just come to rest. A link is pushed by its system while it rests.
-bool is_slow(const Contact& c) {
-    const Twist& v = c.in_system ? c.before : c.velocity;
-    return sum_of_sizes(v.linear) + sum_of_sizes(v.angular) * c.diameter < SETTINGS.still + 2 * c.fall;
-}
 
 /// How much of the answer to a push at the patch's centre is turning: 0 below the centre of mass, towards 1 far from it.
 double turning_share(const Contact& c) {
@@ -60,21 +55,15 @@ double turning_share(const Contact& c) {
 // its sliding. Vectors are (x, y, spin about the vertical) at the centre of pressure: slip in [m/s, rad/s], impulses in
 // [N s, N m s].
 
-/// An impulse as a share of its limits, |y| <= 1, and whether it stops the slip.
-struct Dissipated {
-    Vector y;
-    bool sticks;
-};
-
-/// The y for which the impulse (limit, limit, spin_limit) y leaves the least energy to a slip.
+/// The share y of its limits, |y| <= 1, for which the impulse (limit, limit, spin_limit) y leaves the least energy to a slip.
 ///
 /// With response B and slip b in coordinates scaled by the limits: minimise b . y + y . B y / 2 over |y| <= 1, a trust-region
 /// problem (More and Sorensen, "Computing a trust region step", 1983). Its conditions: (B + t) y = -b with t >= 0 and |y| = 1,
 /// or t = 0. As a function of t, 1 / |y| is concave and rises: Newton's method from below never overshoots.
-Dissipated dissipate(const Tensor& response, const Vector& slip, double limit, double spin_limit) {
+Vector dissipate(const Tensor& response, const Vector& slip, double limit, double spin_limit) {
     const Vector b{slip.x * limit, slip.y * limit, slip.z * spin_limit};
     const double size = length(b);
-    if (!(size > 0.0)) return {{}, true};
+    if (!(size > 0.0)) return {};
     const Tensor& A = response;
     const Tensor B{A.xx * limit * limit, A.xy * limit * limit,      A.xz * limit * spin_limit,
                    A.yy * limit * limit, A.yz * limit * spin_limit, A.zz * spin_limit * spin_limit};
@@ -88,14 +77,13 @@ Dissipated dissipate(const Tensor& response, const Vector& slip, double limit, d
         y = -inverse * (C * b);
         norm = length(y);
         if (norm <= 1.0 + 1e-9) {
-            if (k == 0 && t <= least) return {y, true};
+            if (k == 0 && t <= least) return y;
             break;
         }
         const double steep = inverse * dot(y, C * y);  // y . (B + t)^-1 y
         t += steep > 0.0 ? (norm - 1.0) * norm * norm / steep : size;
     }
-    if (norm > 0.0) y = (1.0 / norm) * y;
-    return {y, false};
+    return norm > 0.0 ? (1.0 / norm) * y : y;
 }
 
 }  // namespace
@@ -129,47 +117,69 @@ Mode ImpactLaw::solve(Contact& c) const {
               .factor = each_.friction(c.index) * (planar ? std::exp(turn) : 1.0),
               .turn = planar ? 0.0 : turn};
 
-    // The normal impulse depends on friction and friction on it: found one after the other, they soon converge.
-    bool sticks = false;
-    for (int round = 0; round < SETTINGS.max_rounds && normal.p_z > 0.0; ++round) {
-        load.normal = normal.p_z;
-        const Vector pressure{-normal.m_y / load.normal, normal.m_x / load.normal, c.centre.z};
+    const bool slides = !impact && c.is_maximal();
+    if (slides && can_stop(c, load)) return Mode::STATIC;
+    // The normal impulse depends on friction and friction on it: found one after the other, they converge.
+    Vector last;
+    for (int round = 0; round < (slides ? SETTINGS.max_sliding_rounds : SETTINGS.max_rounds) && normal.p_z > 0.0; ++round) {
+        const Vector pressure = set_pressure(c, normal, load);
+        const Vector f = build_up(Sliding(c, pressure, normal), load);
         const double x = pressure.x - c.centre.x, y = pressure.y - c.centre.y;
-        const double spread = std::sqrt(std::max(0.0, c.radius * c.radius - (x * x + y * y)));
-        load.radius = material_.spin * spread + SETTINGS.min_spin_radius;
-        const BuiltUp built = build_up(Sliding(c, pressure, normal), load);
-        const Vector& f = built.friction;
-        sticks = built.sticks;
         c.found = {f.x, f.y, f.z + x * f.y - y * f.x};
         normal = normal_impulse(c, c.after(friction_wrench(pressure, {f.x, f.y, f.z})));
-        if (std::fabs(normal.p_z - load.normal) < SETTINGS.converged * load.normal) break;
+        const double small = SETTINGS.converged * load.normal, change = std::max(std::fabs(f.x - last.x), std::fabs(f.y - last.y));
+        if (std::fabs(normal.p_z - load.normal) < small && (!slides || change < small)) break;
+        last = f;
     }
-    const bool rests = sticks && c.is_maximal() && !impact && is_slow(c);
-    return rests ? Mode::STATIC : Mode::DYNAMIC;
+    return Mode::DYNAMIC;
 }
 
-ImpactLaw::BuiltUp ImpactLaw::build_up(const Sliding& sliding, const Load& load) const {
+/// Note the load of a normal impulse; returns its centre of pressure.
+Vector ImpactLaw::set_pressure(const Contact& c, const Normal& normal, Load& load) const {
+    load.normal = normal.p_z;
+    const Vector pressure{-normal.m_y / load.normal, normal.m_x / load.normal, c.centre.z};
+    const double x = pressure.x - c.centre.x, y = pressure.y - c.centre.y;
+    const double spread = std::sqrt(std::max(0.0, c.radius * c.radius - (x * x + y * y)));
+    load.radius = material_.spin * spread + SETTINGS.min_spin_radius;
+    return pressure;
+}
+
+/// Return whether a patch that does not bounce is stopped: whether the impulse that stops it presses within the patch and has a
+/// friction within its limits.
+bool ImpactLaw::can_stop(Contact& c, Load load) const {
+    const Wrench p = static_impulse(c);
+    if (!(p.linear.z > 0.0) || !presses_within(c, p)) return false;
+    const Friction f = c.found = friction_part(c, p);
+    const Wrench press = p - friction_wrench(c.centre, f);
+    const Normal normal{press.linear.z, press.angular.x, press.angular.y};
+    const Vector pressure = set_pressure(c, normal, load);
+    const double spin = f.m_z - (pressure.x - c.centre.x) * f.p_y + (pressure.y - c.centre.y) * f.p_x;
+    const double limit = coefficient(Sliding(c, pressure, normal).slip, load) * load.normal;
+    return length(Vector{f.p_x, f.p_y, spin / load.radius}) <= limit;
+}
+
+/// The coefficient of friction for a slip.
+double ImpactLaw::coefficient(const Vector& slip, const Load& load) const {
     const ImpactMaterial& m = material_;
-    const double share = load.normal / load.parts;
-    const double unloaded = 1.0 / (1.0 + load.normal / load.duration / m.friction_load);
-    const double cosine = std::cos(load.turn), sine = std::sin(load.turn);
-    BuiltUp built;
+    const double unloaded = 1.0 / (1.0 + load.normal / load.duration / m.friction_load), spin = load.radius * slip.z;
+    const double speed = std::max(SETTINGS.slowest, std::sqrt(slip.x * slip.x + slip.y * slip.y + spin * spin));
+    const double light = m.friction * (1.0 + m.friction_rise * std::log10(speed / SETTINGS.slip_speed));
+    const double factor = load.factor * residual_.of_friction(slip, speed, load.normal, load.duration);
+    return std::max(0.0, factor * (m.friction_loaded + (light - m.friction_loaded) * unloaded));
+}
+
+Vector ImpactLaw::build_up(const Sliding& sliding, const Load& load) const {
+    const double share = load.normal / load.parts, cosine = std::cos(load.turn), sine = std::sin(load.turn);
+    Vector friction;
     for (int k = 0; k < load.parts; ++k) {
         // Friction answers the slip as it was when the last share of the impact had not come yet.
-        const double done = load.parts == 1 ? 1.0 : std::max(0.0, (k + 1.0) / load.parts - m.lag);
-        const Vector slip = sliding.slip + done * sliding.push + sliding.response * built.friction;
-        const double spin = load.radius * slip.z;
-        const double speed = std::max(SETTINGS.slowest, std::sqrt(slip.x * slip.x + slip.y * slip.y + spin * spin));
-        const double light = m.friction * (1.0 + m.friction_rise * std::log10(speed / SETTINGS.slip_speed));
-        const double factor = load.factor * residual_.of_friction(slip, speed, load.normal, load.duration);
-        const double mu = factor * (m.friction_loaded + (light - m.friction_loaded) * unloaded);
-        const double limit = std::max(0.0, mu) * share;
-        const auto [y, sticks] = dissipate(sliding.response, slip, limit, limit * load.radius);
-        built.friction += Vector{limit * (cosine * y.x - sine * y.y), limit * (sine * y.x + cosine * y.y),
-                                 limit * load.radius * y.z};
-        built.sticks = sticks;
+        const double done = load.parts == 1 ? 1.0 : std::max(0.0, (k + 1.0) / load.parts - material_.lag);
+        const Vector slip = sliding.slip + done * sliding.push + sliding.response * friction;
+        const double limit = coefficient(slip, load) * share;
+        const Vector y = dissipate(sliding.response, slip, limit, limit * load.radius);
+        friction += Vector{limit * (cosine * y.x - sine * y.y), limit * (sine * y.x + cosine * y.y), limit * load.radius * y.z};
     }
-    return built;
+    return friction;
 }
 
 }  // namespace stiction

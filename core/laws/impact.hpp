@@ -80,11 +80,6 @@ class ImpactLaw final : public Law {
     BodyFactors each_;
     Residual residual_;
 
-    /// Friction of a normal impulse that came in parts, and whether the patch sticks in the end.
-    struct BuiltUp {
-        Vector friction;  ///< (p_x, p_y, m_z) at the centre of pressure
-        bool sticks = false;
-    };
     /// What friction depends on, beside the slip.
     struct Load {
         double duration;      ///< in which the normal impulse acts [s]
@@ -96,7 +91,11 @@ class ImpactLaw final : public Law {
     };
 
     Mode solve(Contact& contact) const;
-    BuiltUp build_up(const Sliding& sliding, const Load& load) const;
+    Vector set_pressure(const Contact& contact, const Normal& normal, Load& load) const;
+    bool can_stop(Contact& contact, Load load) const;
+    double coefficient(const Vector& slip, const Load& load) const;
+    /// Friction (p_x, p_y, m_z) at the centre of pressure of a normal impulse that comes in parts.
+    Vector build_up(const Sliding& sliding, const Load& load) const;
 };
 
 }  // namespace stiction

@@ -38,6 +38,8 @@ class Law {
     virtual CoulombFriction coulomb_estimate() const { return {}; }
     /// Whether contacts may bounce: then `classify` writes their restitution, which must not depend on v1 of links.
     virtual bool bounces() const { return false; }
+    /// Whether `respond` predicts whole impulses, without Algorithm 1 and its guards.
+    virtual bool predicts_impulses() const { return false; }
     /// Whether equal contacts always get equal answers.
     virtual bool repeats_itself() const { return true; }
 
@@ -46,6 +48,8 @@ class Law {
     double compliance = 0.0;
     /// Rate at which the medium slows a body and its spin [1/s]; only for steps that are cut at impacts.
     double drag = 0.0;
+    /// What its static contacts hold.
+    Grip grip = Grip::POINTS;
     NearGround near_ground;
 };
 

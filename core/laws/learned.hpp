@@ -82,6 +82,7 @@ class StatisticalLaw final : public Law {
 
     void classify(const Contacts& contacts) override { respond(contacts); }
     void friction(const Contacts&) override {}
+    bool predicts_impulses() const override { return true; }
 
   private:
     Recipe recipe_;

@@ -25,6 +25,7 @@ struct PatchImpulses {
     std::array<PointImpulse, MAX_REFERENCE_POINTS> points;
     int count = 0;
     bool stop = false;  ///< whether they are known to stop the patch
+    Vector torque;      ///< of all soft points together: rolling about x and y, spin about z [N m s]
 
     std::span<PointImpulse> all() { return {points.data(), static_cast<std::size_t>(count)}; }
     std::span<const PointImpulse> all() const { return {points.data(), static_cast<std::size_t>(count)}; }
@@ -42,6 +43,7 @@ class MaterialLaw final : public Law {
     MaterialLaw(FrictionMap map, Restitution restitution, const Options& options)
         : map_(std::move(map)), restitution_(restitution), options_(options) {
         compliance = options.compliance;
+        grip = map_.rolling > 0.0 ? Grip::ALL : map_.torsion > 0.0 ? Grip::SPIN : Grip::POINTS;
     }
 
     /// Solve each contact for its mode, and keep its friction.

@@ -17,6 +17,9 @@ struct PairLaw {
     Restitution restitution;
     bool body_axes = false;  ///< whether directions of slip are in the axes of the first body, not the world's
     int n_sub_impacts = 1;   ///< successive impulses into which an impact is divided
+    double impact_time = 0;  ///< over which the load of an impact acts, as far as friction depends on it [s]; 0: the time step
+    double lever = 0;        ///< relative growth of restitution where a push mostly turns the bodies
+    double lag = 0;          ///< share of an impact by which friction follows the normal impulse late
 };
 
 /// The law of each pair of geoms. Geoms of one class have the same laws with all others.
@@ -46,19 +49,25 @@ struct ContactPoint {
     Vector position;          ///< in the world [m]
     Vector z, x, y;           ///< the normal, into the first body, and the axes of friction
     Vector surface_velocity;  ///< of the first surface over the second while all joints are still [m/s]
+    double torsion = 0, rolling = 0;  ///< coefficients of a soft contact [m]
+    Vector surface_spin;      ///< of the first body over the second while all joints are still [rad/s]
     double rebound = 0;       ///< wanted speed of separation [m/s]
     Vector impulse;           ///< (n, f_x, f_y) on the first body [N s]
+    Vector torque;            ///< of a soft contact, about z, x and y, on the first body [N m s]
     bool slips = false;
     bool constrained = false, guarded = false;  ///< whether MuJoCo's constraints act on it; whether the guards set its impulse
     bool outside = false;     ///< whether slip or load exceed those from which its material was learned
     Vector predicted;         ///< velocity along z, x and y after the step [m/s]
     double change = 0;        ///< of this velocity by impulses [m/s]
     Vector prediction_error;  ///< obtained less predicted velocity along z, x and y, summed over rounds [m/s]
+    Vector predicted_spin, spin_error;  ///< the same of the turning about z, x and y [rad/s]
 
     /// z, x or y.
     const Vector& axis(int k) const { return k == 0 ? z : k == 1 ? x : y; }
     /// The impulse on the first body in world axes [N s].
     Vector world_impulse() const { return impulse.x * z + impulse.y * x + impulse.z * y; }
+    Vector world_torque() const { return torque.x * z + torque.y * x + torque.z * y; }
+    bool is_soft() const { return torsion > 0.0 || rolling > 0.0; }
     bool presses() const { return impulse.x > 0.0; }
 };
 
@@ -70,12 +79,14 @@ inline void set_axes(ContactPoint& point, const Vector& reference, const Vector&
     point.y = cross(point.z, point.x);
 }
 
-/// The impulse at one point: numbers only, so that it can be saved.
+/// The impulse at one point, or the torque of a soft one, which follows its impulse: numbers only, so that they can be saved.
 struct RememberedImpulse {
-    double geom1, geom2;
+    double geom1, geom2;  ///< of a torque, geom1 is coded as below zero
     Vector position;     ///< in the frame of the first body, from its centre of mass [m]
-    Vector impulse;      ///< world axes [N s]
+    Vector impulse;      ///< world axes [N s]; of a torque [N m s]
 
+    bool is_torque() const { return geom1 < -1.0; }
+    static double torque_of(int geom) { return -2.0 - geom; }
     bool is_between(const ContactPoint& point) const { return geom1 == point.geom1 && geom2 == point.geom2; }
 };
 
@@ -91,8 +102,10 @@ class PointMemory {
         impulses.clear();
         for (const ContactPoint& point : points) {
             if (!point.presses()) continue;
-            impulses.push_back({static_cast<double>(point.geom1), static_cast<double>(point.geom2), in_body(point),
-                                point.world_impulse()});
+            const double geom1 = point.geom1, geom2 = point.geom2;
+            impulses.push_back({geom1, geom2, in_body(point), point.world_impulse()});
+            if (point.is_soft())
+                impulses.push_back({RememberedImpulse::torque_of(point.geom1), geom2, in_body(point), point.world_torque()});
         }
     }
 
@@ -101,8 +114,11 @@ class PointMemory {
         return std::any_of(impulses.begin(), impulses.end(), [&](const RememberedImpulse& old) { return old.is_between(point); });
     }
 
-    /// The last impulse between the geoms of a point, at the nearest position: (n, f_x, f_y).
-    std::optional<Vector> nearest(const ContactPoint& point) const {
+    /// The last impulse between the geoms of a point at the nearest position, (n, f_x, f_y), and the torque there.
+    struct Last {
+        Vector impulse, torque;  ///< along and about z, x and y
+    };
+    std::optional<Last> nearest(const ContactPoint& point) const {
         const Vector here = in_body(point);
         const RememberedImpulse* nearest = nullptr;
         double least = std::numeric_limits<double>::infinity();
@@ -112,8 +128,10 @@ class PointMemory {
             if (const double squared = dot(apart, apart); squared < least) least = squared, nearest = &old;
         }
         if (!nearest) return std::nullopt;
-        const Vector& impulse = nearest->impulse;
-        return Vector{std::max(0.0, dot(impulse, point.z)), dot(impulse, point.x), dot(impulse, point.y)};
+        const bool is_followed = nearest != &impulses.back() && nearest[1].is_torque();
+        const Vector impulse = nearest->impulse, torque = is_followed ? nearest[1].impulse : Vector{};
+        return Last{{std::max(0.0, dot(impulse, point.z)), dot(impulse, point.x), dot(impulse, point.y)},
+                    {dot(torque, point.z), dot(torque, point.x), dot(torque, point.y)}};
     }
 
   private:

@@ -111,7 +111,7 @@ struct Model {
         dof_parentid = at("dof_parentid"), dof_treeid = at("dof_treeid"), body_dofadr = at("body_dofadr"),
         body_dofnum = at("body_dofnum"), body_parentid = at("body_parentid"), M_rowadr = at("M_rowadr"),
         M_rownnz = at("M_rownnz"), M_colind = at("M_colind"), mapD2M = at("mapD2M");
-    Doubles dof_damping = at("dof_damping"), site_size = at("site_size");
+    Doubles dof_damping = at("dof_damping"), site_size = at("site_size"), body_mass = at("body_mass");
     std::vector<std::pair<Doubles, std::size_t>> nonlinear_damping;  ///< damping not linear in the velocity; sizes
 
     Model(const void* model, const Addresses& offsets, const Addresses& counts);

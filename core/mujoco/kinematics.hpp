@@ -46,6 +46,21 @@ class Kinematics {
         }
     }
 
+    /// Add the rows of a point's relative turning about z, or about x and y.
+    void add_turning(const ContactPoint& point, std::span<const Vector* const> axes, SystemRows& rows) const {
+        const std::vector<int>&first = chains_[point.body1], &second = chains_[point.body2];
+        std::vector<int> dofs;
+        std::set_union(first.begin(), first.end(), second.begin(), second.end(), std::back_inserter(dofs));
+        const auto turning = [&](const std::vector<int>& chain, int dof) {
+            return std::binary_search(chain.begin(), chain.end(), dof) ? vector_from(motion(dof)) : Vector{};
+        };
+        for (const Vector* axis : axes) {
+            double* row = rows.add(dofs);
+            for (std::size_t k = 0; k < dofs.size(); ++k)
+                row[k] = dot(*axis, turning(first, dofs[k]) - turning(second, dofs[k]));
+        }
+    }
+
     /// Add the rows of a body's twist about its centre of mass: linear, then angular, world axes.
     void add_twist(int body, SystemRows& rows) const {
         const std::vector<int>& chain = chains_[body];
@@ -86,6 +101,14 @@ class Kinematics {
                 angular += velocities[dof] * vector_from(motion(dof)), linear += velocities[dof] * vector_from(motion(dof) + 3);
             total += side * (linear + cross(angular, arm(body, point.position)));
         }
+        return total;
+    }
+
+    /// Angular velocity of the first body over the second for these joint velocities, world axes [rad/s].
+    Vector spin(const ContactPoint& point, const double* velocities) const {
+        Vector total = point.surface_spin;
+        for (const auto& [body, side] : {std::pair{point.body1, 1.0}, std::pair{point.body2, -1.0}})
+            for (const int dof : chains_[body]) total += (side * velocities[dof]) * vector_from(motion(dof));
         return total;
     }
 

@@ -148,7 +148,9 @@ void PointContacts::apply(AppliedForces& forces) const {
         for (const auto& [body, side] : {std::pair{point.body1, 1.0}, std::pair{point.body2, -1.0}}) {
             if (kinematics_.is_fixed(body)) continue;
             const Vector f = side * force;
-            forces.add(body, f, cross(point.position - vector_from(*engine_.data.xipos + 3 * body), f));
+            Vector torque = cross(point.position - vector_from(*engine_.data.xipos + 3 * body), f);
+            if (point.is_soft()) torque += (side * per_time) * point.world_torque();
+            forces.add(body, f, torque);
         }
     }
 }
@@ -197,7 +199,10 @@ void PointContacts::limit_energy() {
     bool is_limited = false;
     for (const double share : {0.0, 1.0, 0.3, 0.1, 0.0}) {
         for (std::size_t k = 0; k < points.size(); ++k)
-            if (points[k].constrained && (is_solved_ || points[k].guarded)) points[k].impulse = share * found[k].impulse;
+            if (points[k].constrained && (is_solved_ || points[k].guarded)) {
+                points[k].impulse = share * found[k].impulse;
+                points[k].torque = share * found[k].torque;
+            }
         repeat_();
         const double energy = engine_.kinetic_energy(*engine_.data.qvel);
         if (without < 0.0)
@@ -228,6 +233,7 @@ void PointContacts::add_statistics() {
         PairStatistics& one = statistics[point.law];
         ++one.n_pressing, one.n_slipping += point.slips, pressed[point.law] = 1;
         one.force += point.world_impulse(), one.moment += cross(point.position, point.world_impulse());
+        one.moment += point.world_torque();
         if (point.outside) outside[point.law] = 1;
     }
     count_once(was_unsolved_, !is_solved_, unsolved);

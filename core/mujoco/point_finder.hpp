@@ -108,8 +108,14 @@ class PointFinder {
             if (!mover) continue;
             const Vector velocity = sign * mover->velocity_at(point.position);
             point.surface_velocity += velocity;
+            point.surface_spin += sign * mover->angular;
             point.distance += mover->since * engine_.timestep() * dot(velocity, point.z);  // it has moved on since
         }
+        // What a material does not say, the geoms do: torsion from condim 4 on, rolling (the mean of two) with condim 6.
+        const FrictionMap& map = laws_[point.law].map;
+        const double* own = contact.friction();
+        point.torsion = map.torsion >= 0.0 ? map.torsion : contact.dim() >= 4 ? own[2] : 0.0;
+        point.rolling = map.rolling >= 0.0 ? map.rolling : contact.dim() >= 6 ? 0.5 * (own[3] + own[4]) : 0.0;
         if (laws_[point.law].body_axes) {
             const double* R = *engine_.data.xmat + 9 * point.body1;
             set_axes(point, {R[0], R[3], R[6]}, {R[1], R[4], R[7]});

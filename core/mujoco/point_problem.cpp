@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "contact/energy.hpp"
 #include "stepping/step.hpp"
 
 namespace stiction::mujoco {
@@ -28,15 +29,22 @@ void PointProblem::clear() {
 void PointProblem::write() {
     rows_.clear();
     for (const ContactPoint& point : points) context_.kinematics.add_point(point, rows_);
+    torque_rows_ = 0;
+    for (const ContactPoint& point : points) {
+        const Vector* const axes[3] = {&point.z, &point.x, &point.y};
+        if (point.torsion > 0.0) context_.kinematics.add_turning(point, std::span(axes, 1), rows_), torque_rows_ += 1;
+        if (point.rolling > 0.0) context_.kinematics.add_turning(point, std::span(axes + 1, 2), rows_), torque_rows_ += 2;
+    }
     for (const int number : constraints) context_.kinematics.add_constraint(number, rows_);
     const int n = point_rows(), all = rows_.size();
     const Settings& settings = context_.settings;
-    friction.resize(n / 3, all - n);
+    friction.resize(force_rows() / 3, all - n, torque_rows_);
     friction.timestep = timestep();
     friction.symmetric = !(context_.free_motion.is_damped() && all > n);
     max_newton = std::clamp(settings.newton_rows / all, settings.min_newton, settings.max_newton);
     normals_.max_newton_steps = settings.min_newton / 2;
     write_delassus();
+    if (torque_rows_ > 0) write_torques();
     w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous.assign(n, 0.0), diagonal_.assign(n, 0.0);
     for (int row = 0; row < n; ++row) {
         w_free_[row] = rows_.dot(row, context_.free_motion.velocity.data());
@@ -50,23 +58,31 @@ void PointProblem::write() {
         const Vector& error = point.prediction_error;
         w_free_[z] += error.x, w_free_[z + 1] += error.y, w_free_[z + 2] += error.z;
         friction.points[k] = context_.law(point).map.at(std::hypot(w_before_[z + 1], w_before_[z + 2]), 0.0, timestep());
-        const Restitution& restitution = context_.law(point).restitution;
+        const Restitution restitution = restitution_of(point, friction.A[static_cast<int>(z)][z]);
         if (restitution.e0 > 0.0 && point.distance + timestep() * w_free_[z] < 0.0)  // it arrives within the step
             point.rebound = restitution.rebound(-w_before_[z], std::max(0.0, w_before_[z] - w_free_[z]));
+        const double impact_time = context_.law(point).impact_time;
+        if (point.rebound > 0.0 && impact_time > 0.0) friction.points[k].load_time = impact_time / timestep();
     }
+    for_torques([&](const TorqueRows& torque, int row, double Vector::* about, const Vector& axis, double arm) {
+        const ContactPoint& point = points[torque.point];
+        const double still = arm * dot(point.surface_spin, axis);
+        w_free_[row] += still + arm * (point.spin_error.*about), w_before_[row] += still;
+    });
     for (int row = n; row < all; ++row) write_constraint(row);
     write_start();
     double greatest = 0.0;
     for (int row = 0; row < n; ++row) greatest = std::max(greatest, friction.A[row][row]);
     for (int row = 0; row < n; ++row) {
         double& own = friction.A[row][row];
-        if (row % 3 == 0) {  // a point that cannot move along its normal, or not at all, yields a little
+        if (row % 3 == 0 && row < force_rows()) {  // a point that cannot move along its normal, or not at all, yields a little
             const double trace = own + friction.A[row + 1][row + 1] + friction.A[row + 2][row + 2];
             own = std::max({own, 1e-9 * trace, 1e-15 * greatest});
         }
         diagonal_[row] = own;
     }
     set_proximal(settings.coarse);
+    lost_to_forces_ = lost_to_forces();
     // Where a law limits friction by the load that there would be without friction, find these loads.
     const auto is_limited = [&](const ContactPoint& point) { return context_.law(point).map.frictionless_limit; };
     if (std::none_of(points.begin(), points.end(), is_limited)) return;
@@ -77,18 +93,62 @@ void PointProblem::write() {
         if (is_limited(points[k])) friction.points[k].fixed = std::max(0.0, normals_.x[k]);
 }
 
+/// The restitution of a point, with the share of turning in its answer to a push: 1 - (1 / m_1 + 1 / m_2) / response.
+Restitution PointProblem::restitution_of(const ContactPoint& point, double normal_response) const {
+    const PairLaw& law = context_.law(point);
+    Restitution restitution = law.restitution;
+    if (law.lever == 0.0 || !(normal_response > 0.0)) return restitution;
+    const Model& model = context_.engine.model;
+    const auto inverse_mass = [&](int body) {
+        for (int b = body; b > 0; b = (*model.body_parentid)[b])
+            if ((*model.body_dofnum)[b] > 0) return 1.0 / std::max((*model.body_mass)[body], 1e-300);
+        return 0.0;  // it does not move
+    };
+    const double moving = inverse_mass(point.body1) + inverse_mass(point.body2);
+    restitution.e0 *= 1.0 + law.lever * std::clamp(1.0 - moving / normal_response, 0.0, 1.0);
+    restitution.e0 = std::clamp(restitution.e0, 0.0, 1.0);
+    return restitution;
+}
+
 void PointProblem::write_delassus() {
     const int n = point_rows(), all = rows_.size(), nv = context_.engine.model.nv;
     const FreeMotion& free = context_.free_motion;
     Matrix& A = friction.A;
     rows_.whiten(free.effective_inertia(), nv, white_);
-    for (int r = 0; r < n; r += 3) white_.products(r, r + 3, 0, r + 3, n, nv, A);  // the rest by symmetry
+    const int forces = force_rows();
+    for (int r = 0; r < forces; r += 3) white_.products(r, r + 3, 0, r + 3, forces, nv, A);  // the rest by symmetry
+    if (forces < n) white_.products(forces, n, 0, n, forces, nv, A);
     for (int r = 0; r < n; ++r)
         for (int c = r + 1; c < n; ++c) A[r][c] = A[c][r];
     if (all == n) return;
-    white_.products(0, n, n, all, n, nv, A);
+    white_.products(0, n, n, all, forces, nv, A);
     if (free.is_damped()) rows_.whiten(free.inertia(), nv, white_M_);
-    (free.is_damped() ? white_M_ : white_).products(n, all, 0, all, n, nv, A);
+    (free.is_damped() ? white_M_ : white_).products(n, all, 0, all, forces, nv, A);
+}
+
+/// Number the torques, and measure each in a length in which it is as mobile as its point.
+void PointProblem::write_torques() {
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        if (points[k].torsion > 0.0) friction.add_torque(static_cast<int>(k), 1, points[k].torsion);
+        if (points[k].rolling > 0.0) friction.add_torque(static_cast<int>(k), 2, points[k].rolling);
+    }
+    arms_.clear();
+    for (TorqueRows& torque : friction.torques) {
+        arms_.push_back(friction.balance(torque));
+        for (int row = torque.first; row < torque.end(); ++row) rows_.scale(row, arms_.back());
+    }
+}
+
+/// Visit the rows of all torques, visit(torque, row, component of (z, x, y), axis in the world, arm).
+template <class Visit> void PointProblem::for_torques(Visit visit) const {
+    constexpr double Vector::* about[3] = {&Vector::x, &Vector::y, &Vector::z};
+    for (std::size_t t = 0; t < friction.torques.size(); ++t) {
+        const TorqueRows& torque = friction.torques[t];
+        for (int row = torque.first; row < torque.end(); ++row) {
+            const int d = torque.count == 1 ? 0 : 1 + row - torque.first;
+            visit(torque, row, about[d], points[torque.point].axis(d), arms_[t]);
+        }
+    }
 }
 
 /// One of MuJoCo's constraints: a spring on accelerations, with bounds on its force.
@@ -111,7 +171,13 @@ void PointProblem::write_constraint(int row) {
 /// Start from the impulses of an earlier pass, or from those of the last step.
 void PointProblem::write_start() {
     for (std::size_t k = 0; k < points.size(); ++k)
-        if (const auto last = context_.memory.nearest(points[k])) stiction::write(*last, &previous[3 * k]);
+        if (const auto last = context_.memory.nearest(points[k])) stiction::write(last->impulse, &previous[3 * k]);
+    for_torques([&](const TorqueRows& torque, int row, double Vector::* about, const Vector&, double arm) {
+        const ContactPoint& point = points[torque.point];
+        const auto last = arm > 0.0 ? context_.memory.nearest(point) : std::nullopt;
+        if (last) previous[row] = last->torque.*about / arm;
+        if (arm > 0.0) friction.x[row] = point.impulse.x == 0.0 ? previous[row] : point.torque.*about / arm;
+    });
     for (std::size_t k = 0; k < points.size(); ++k) {
         const bool is_new = points[k].impulse.x == 0.0;
         if (is_new)
@@ -144,6 +210,7 @@ void PointProblem::find_normal_impulses() {
         b[k] = friction.b[z];
         for (std::size_t j = 0; j < points.size(); ++j)
             b[k] += friction.A[z][3 * j + 1] * friction.x[3 * j + 1] + friction.A[z][3 * j + 2] * friction.x[3 * j + 2];
+        for (int row = force_rows(); row < point_rows(); ++row) b[k] += friction.A[z][row] * friction.x[row];
     }
     solve_normals(b);
     for (std::size_t k = 0; k < points.size(); ++k) friction.x[3 * k] = std::max(0.0, normals_.x[k]);
@@ -152,7 +219,7 @@ void PointProblem::find_normal_impulses() {
 
 void PointProblem::set_proximal(double share) {
     for (int row = 0; row < point_rows(); ++row) {
-        proximal_[row] = share * diagonal_[row];
+        proximal_[row] = (row < force_rows() ? share : std::min(context_.settings.torques * share, 0.1)) * diagonal_[row];
         friction.A[row][row] = (1 + context_.settings.softness) * diagonal_[row] + proximal_[row];
     }
     set_right_side();
@@ -161,19 +228,36 @@ void PointProblem::set_proximal(double share) {
 void PointProblem::set_right_side(bool rebounds) {
     for (int row = 0; row < point_rows(); ++row) {
         friction.b[row] = w_free_[row] - proximal_[row] * previous[row];
-        if (row % 3 != 0) continue;
+        if (row % 3 != 0 || row >= force_rows()) continue;
         const double gap_speed = std::max(points[row / 3].distance, 0.0) / timestep(), rebound = points[row / 3].rebound;
         friction.b[row] += gap_speed;
         if (rebounds && rebound > 0.0) friction.b[row] -= gap_speed + rebound;
     }
 }
 
-void PointProblem::write_sub_impact(int number, int count, const std::vector<double>& total, const PointFriction& whole) {
-    const int n = point_rows(), all = rows_.size();
+void PointProblem::write_sub_impact(int count, const std::vector<std::vector<double>>& totals, const PointFriction& whole) {
+    const int n = point_rows(), all = rows_.size(), number = static_cast<int>(totals.size());
     const double h = timestep();
+    const std::vector<double>& total = totals.back();
+    double lag = 0.0;  // in sub-impacts
+    for (const ContactPoint& point : points)
+        if (point.rebound > 0.0) lag = std::max(lag, count * context_.law(point).lag);
+    if (lag > 0.0) friction.A = whole.A, friction.symmetric = false;
     std::vector<double> now(n);
     for (int row = 0; row < n; ++row) now[row] = velocity_after(total, row);
-    friction.timestep = h / count;
+    if (lag > 0.0) {
+        // Friction and torques see the normal impulses of a while ago, and at most a share of those of this sub-impact.
+        const double seen = std::max(0.0, number - lag), share = std::clamp(seen - (number - 1), 0.0, 1.0);
+        const int first = std::min(static_cast<int>(seen), number - 1), next = std::min(first + 1, number - 1);
+        const int forces = force_rows();
+        for (int row = 0; row < n; ++row)
+            for (int c = 0; c < forces && (row % 3 != 0 || row >= forces); c += 3) {
+                const double then = totals[first][c] + (seen - first) * (totals[next][c] - totals[first][c]);
+                now[row] += whole.A[row][c] * (then - total[c]);
+                friction.A[row][c] *= share;
+            }
+    }
+    friction.timestep = whole.timestep / count;
     for (std::size_t k = 0; k < points.size(); ++k) {
         const std::size_t z = 3 * k;
         const double wanted = points[k].rebound > 0.0 ? points[k].rebound : -std::max(points[k].distance, 0.0) / h;
@@ -181,7 +265,9 @@ void PointProblem::write_sub_impact(int number, int count, const std::vector<dou
         friction.b[z] = now[z] - goal, friction.b[z + 1] = now[z + 1], friction.b[z + 2] = now[z + 2];
         const double fixed = std::max(0.0, whole.points[k].fixed) / count;
         friction.points[k] = whole.points[k].map->at(std::hypot(now[z + 1], now[z + 2]), fixed, h / count);
+        friction.points[k].load_time = whole.points[k].load_time;
     }
+    for (int row = force_rows(); row < n; ++row) friction.b[row] = now[row];
     for (int row = n; row < all; ++row) {
         friction.b[row] = whole.b[row];
         for (int c = 0; c < all; ++c) friction.b[row] += friction.A[row][c] * total[c];
@@ -206,6 +292,29 @@ double PointProblem::energy_gained(const std::vector<double>& x) const {
         total += x[r] * (velocity_after(x, r) - 0.5 * change);
     }
     return total;
+}
+
+double PointProblem::energy_added(const std::vector<double>& x) const {
+    double height = -lost_to_forces_, scale = 0.0;
+    for (int r = 0; r < point_rows(); ++r) {
+        height += x[r] * (w_before_[r] - w_free_[r]);
+        scale += std::fabs(x[r]) * (std::fabs(w_before_[r]) + std::fabs(w_free_[r]));
+    }
+    return finite_gain(energy_gained(x) + std::max(0.0, height) - ENERGY_SLACK * scale);
+}
+
+/// |v_free - v|^2 / 2 of the trees of the points: of a body that falls, m |h g|^2 / 2, which a step without contact loses.
+double PointProblem::lost_to_forces() const {
+    const Engine& engine = context_.engine;
+    const FreeMotion& free = context_.free_motion;
+    std::vector<char> is_moved(engine.model.ntree);
+    for (const ContactPoint& point : points)
+        for (const int body : {point.body1, point.body2})
+            if (const int tree = context_.kinematics.tree(body); tree >= 0) is_moved[tree] = 1;
+    std::vector<double> change(engine.model.nv, 0.0);
+    for (int dof = 0; dof < engine.model.nv; ++dof)
+        if (is_moved[(*engine.model.dof_treeid)[dof]]) change[dof] = free.velocity[dof] - free.before[dof];
+    return engine.kinetic_energy(change.data());
 }
 
 double PointProblem::proximal_speed() const {
@@ -239,7 +348,7 @@ bool PointProblem::limit_friction(double share) {
         double* f = &friction.x[3 * k + 1];
         const double load = friction.x[3 * k], g[2] = {f[0] / map.stretch_x, f[1] / map.stretch_y};
         const auto scale = [&](double size, double along, double across) {
-            const double limit = share * map.limit(friction.points[k], load, -along, -across, timestep()).size;
+            const double limit = share * map.limit(friction.points[k], load, -along, -across, friction.timestep).size;
             return size > limit ? limit / size : 1.0;
         };
         double scales[2] = {1.0, 1.0};
@@ -251,6 +360,15 @@ bool PointProblem::limit_friction(double share) {
         }
         was_beyond = was_beyond || scales[0] < 1.0 || scales[1] < 1.0;
         f[0] *= scales[0], f[1] *= scales[1];
+    }
+    for (const TorqueRows& torque : friction.torques) {
+        const double fixed = friction.points[torque.point].fixed, load = fixed >= 0.0 ? fixed : friction.x[3 * torque.point];
+        double &first = friction.x[torque.first], &last = friction.x[torque.end() - 1];
+        const double size = torque.count == 1 ? std::fabs(first) : norm(first, last);
+        const double limit = share * torque.coefficient * std::max(0.0, load);
+        if (!(size > limit)) continue;
+        first *= limit / size, was_beyond = true;
+        if (torque.count == 2) last *= limit / size;
     }
     return was_beyond;
 }
@@ -282,7 +400,7 @@ void PointProblem::store_solution(bool is_solved) {
         // A point at the limit of friction may still be at rest.
         point.slips = friction.slips(static_cast<int>(k)) && point.presses() &&
                       std::hypot(w[z + 1], w[z + 2]) > context_.settings.at_rest;
-        point.outside = point.slips && !context_.law(point).map.covers(friction.points[k], point.impulse.x, timestep());
+        point.outside = point.slips && !context_.law(point).map.covers(friction.points[k], point.impulse.x, friction.timestep);
         point.constrained = is_constrained, point.guarded = !is_solved;
         if (!is_uncertain()) continue;
         double predicted[3];
@@ -294,6 +412,14 @@ void PointProblem::store_solution(bool is_solved) {
         }
         point.predicted = vector_from(predicted);
     }
+    for_torques([&](const TorqueRows& torque, int row, double Vector::* about, const Vector&, double arm) {
+        ContactPoint& point = points[torque.point];
+        point.torque.*about = arm * friction.x[row];
+        if (!is_uncertain() || arm == 0.0) return;
+        const double predicted = velocity_after(friction.x, row);
+        point.predicted_spin.*about = predicted / arm;
+        point.change = std::max(point.change, std::fabs(predicted - w_free_[row]));
+    });
 }
 
 PointProblem::PredictionError PointProblem::compare(const double* velocities) {
@@ -307,6 +433,13 @@ PointProblem::PredictionError PointProblem::compare(const double* velocities) {
         point.prediction_error += d;
         w_free_[3 * k] += d.x, w_free_[3 * k + 1] += d.y, w_free_[3 * k + 2] += d.z;
     }
+    for_torques([&](const TorqueRows& torque, int row, double Vector::* about, const Vector& axis, double arm) {
+        ContactPoint& point = points[torque.point];
+        const double d = dot(context_.kinematics.spin(point, velocities), axis) - point.predicted_spin.*about;
+        if (arm == 0.0) return;
+        found.error = std::max(found.error, arm * std::fabs(d));
+        point.spin_error.*about += d, w_free_[row] += arm * d;
+    });
     return found;
 }
 

@@ -1,8 +1,8 @@
 // The contact problem of a group of points that act on each other.
 //
-// Unknowns: the impulses x of all points, (n, f_x, f_y) each, and of those of MuJoCo's constraints that act on the same
-// kinematic trees. With the Jacobian J of all rows and the effective inertia H (see free_motion.hpp), the Delassus operator
-// A = J H^-1 J^T gives the velocities after the step:
+// Unknowns: the impulses x of all points, (n, f_x, f_y) each, the torques of soft points, and the impulses of those of MuJoCo's
+// constraints that act on the same kinematic trees. With the Jacobian J of all rows and the effective inertia H (see
+// free_motion.hpp), the Delassus operator A = J H^-1 J^T gives the velocities after the step:
 //
 //     w = A x + J v_free (+ surface velocities + prediction errors of earlier rounds).
 //
@@ -48,16 +48,23 @@ class PointProblem {
     void set_proximal(double share);
     /// Set the right side: points close their gaps at most, or separate at their rebound speeds.
     void set_right_side(bool rebounds = false);
-    /// Set up one of the sub-impacts of an impact, after impulses `total` of those before. whole: the problem of the impact
-    void write_sub_impact(int number, int count, const std::vector<double>& total, const PointFriction& whole);
+    /// Set up one of the sub-impacts of an impact. totals: the sums of impulses after each of those before, from none on;
+    /// whole: the problem of the impact
+    void write_sub_impact(int count, const std::vector<std::vector<double>>& totals, const PointFriction& whole);
 
     /// Whether velocities may come out differently from what is predicted.
     bool is_uncertain() const { return is_constrained || !context_.engine.is_euler(); }
-    int point_rows() const { return static_cast<int>(3 * points.size()); }
+    /// Rows of the points, which those of their torques follow.
+    int force_rows() const { return static_cast<int>(3 * points.size()); }
+    int point_rows() const { return force_rows() + torque_rows_; }
     /// Velocity after the step along a row of a point, with impulses x.
     double velocity_after(const std::vector<double>& x, int row) const;
     /// Kinetic energy that impulses x at the points add to the motion without them [J].
     double energy_gained(const std::vector<double>& x) const;
+    /// The same, or what they add to the mechanical energy in a step, height included, if that is more [J]: with velocities v
+    /// before and v+ after the step, x . w - |v+ - v|^2 / 2 in the norm of the inertia, where positions move with v+. Less
+    /// what rounding explains.
+    double energy_added(const std::vector<double>& x) const;
     /// Greatest velocity by which the proximal term lets a point move [m/s].
     double proximal_speed() const;
     /// Whether no impulse is far greater than the motion calls for, as between bodies that are jammed.
@@ -85,15 +92,22 @@ class PointProblem {
 
   private:
     PointContext context_;
-    SystemRows rows_, white_, white_M_;         // of all points (z, x, y each), then of the constraints
+    SystemRows rows_, white_, white_M_;         // of all points (z, x, y each), of their torques, then of the constraints
+    int torque_rows_ = 0;
+    double lost_to_forces_ = 0.0;               // see lost_to_forces() [J]
+    std::vector<double> arms_;                  // of each torque: see PointSystem::balance [m]
     std::vector<double> w_free_, w_before_, proximal_, diagonal_;
     PointFriction normals_;                     // the frictionless problem
 
     double timestep() const { return context_.engine.timestep(); }
     void write_delassus();
+    double lost_to_forces() const;
+    void write_torques();
+    template <class Visit> void for_torques(Visit visit) const;
     void write_constraint(int row);
     void write_start();
     bool solve_normals(const std::vector<double>& b);
+    Restitution restitution_of(const ContactPoint& point, double normal_response) const;
     double compliance(int row) const { return proximal_[row] + context_.settings.softness * diagonal_[row]; }
 };
 

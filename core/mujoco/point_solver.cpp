@@ -6,6 +6,10 @@
 //   many rows   a sequence of decreasing proximal terms, each centred on the solution before.
 //   impacts     the solution without restitution, then with it; a mixture of both that gains no energy.
 //   guards      as much friction as dissipates energy, under normal impulses that keep the bodies apart.
+//
+// Impulses of impacts, and all that are not exact, add no mechanical energy (PointProblem::energy_added), height included: what
+// is left of them in the end is none, if it must be. Exact ones of contacts that do not bounce add none as solutions of the laws.
+#include "contact/energy.hpp"
 #include "mujoco/point_problem.hpp"
 
 namespace stiction::mujoco {
@@ -53,14 +57,44 @@ class PointSolver {
         return run_newton(std::max(static_cast<int>(share * left), settings_.few_newton));
     }
 
-    /// Whether the impulses gain no energy and are not far too great.
-    bool is_safe() { return problem_.energy_gained(x()) <= 0.0 && problem_.is_moderate(); }
+    /// What the impulses add to the energy; infinite if they are far too great.
+    double gained() {
+        return problem_.is_moderate() ? problem_.energy_added(x()) : std::numeric_limits<double>::infinity();
+    }
+
+    /// Go from impulses that gain no energy towards x, as far as that gains none. Returns the share of the way.
+    double approach_from(const std::vector<double>& safe) {
+        const std::vector<double> all = x();
+        const auto gained_at = [&](double share) {
+            for (std::size_t r = 0; r < all.size(); ++r) x()[r] = safe[r] + share * (all[r] - safe[r]);
+            return gained();
+        };
+        const double at_all = gained();
+        if (at_all <= 0.0) return 1.0;
+        const double share = largest_share(gained_at, gained_at(0.0), at_all);
+        gained_at(share);
+        // Where friction depends on the load, its limit may be less between both. Sub-impacts are limited one by one.
+        if (problem_.n_sub_impacts() <= 1) problem_.limit_friction(1.0);
+        if (gained() <= 0.0) return share;
+        x() = safe;
+        return 0.0;
+    }
+
+    /// Scale the impulses of the points down until they gain no energy; true if this share of them is left, else they stay.
+    bool scale_down(double least) {
+        const std::vector<double> all = x();
+        std::vector<double> none = all;
+        std::fill_n(none.begin(), problem_.point_rows(), 0.0);
+        if (approach_from(none) >= least) return true;
+        x() = all;
+        return false;
+    }
 
     /// Whether the best impulses will do, though not to the last digits, as where links are jammed in many ways.
     bool is_acceptable() {
         if (problem_.friction.error() > settings_.acceptable) return false;
         problem_.limit_friction(1.0);
-        return is_safe();
+        return scale_down(1.0 - settings_.scaled_acceptable);
     }
 
     /// Solve for a large group, such as a pile: hard with a small proximal term, easy with a large one, which is centred first
@@ -82,7 +116,7 @@ class PointSolver {
             problem_.friction.measure();
             if (is_acceptable()) return true;
             problem_.limit_friction(1.0);
-            if (is_safe()) return false;  // still better than the guards' impulses
+            if (scale_down(1.0 - settings_.scaled_guarded)) return false;  // still better than the guards' impulses
         }
         guard();
         return false;
@@ -137,15 +171,8 @@ class PointSolver {
         problem_.set_right_side(true);
         const int count = problem_.n_sub_impacts();
         solved = (count > 1 ? solve_sub_impacts(count) : run_newton_with(1.0)) && solved;
-        if (problem_.energy_gained(x()) <= 0.0) return solved;
-        const std::vector<double> all = x();
-        double share = 0.0;
-        for (double part = 0.5; part > 1e-3; part *= 0.5) {
-            std::vector<double> mixed = still;
-            for (int r = 0; r < problem_.point_rows(); ++r) mixed[r] += (share + part) * (all[r] - still[r]);
-            if (problem_.energy_gained(mixed) <= 0.0) share += part;
-        }
-        for (std::size_t r = 0; r < still.size(); ++r) x()[r] = still[r] + share * (all[r] - still[r]);
+        if (count == 1) problem_.limit_friction(1.0);
+        approach_from(still);
         return solved;
     }
 
@@ -153,18 +180,20 @@ class PointSolver {
     /// friction is limited by its own loads, with the coefficient of the slip after those before, and opposes the slip after it.
     bool solve_sub_impacts(int count) {
         const PointFriction whole = problem_.friction;
-        std::vector<double> total(x().size(), 0.0);
+        std::vector<std::vector<double>> totals{std::vector<double>(x().size(), 0.0)};
+        for (double& impulse : x()) impulse /= count;  // each starts from the sub-impact before, the first from its share
         bool solved = true;
         for (int number = 1; number <= count; ++number) {
-            problem_.write_sub_impact(number, count, total, whole);
-            std::fill(x().begin(), x().end(), 0.0);
-            solved = run_newton_with(0.5) && solved;
+            problem_.write_sub_impact(count, totals, whole);
+            solved = (run_newton_with(0.5) || problem_.friction.error() <= settings_.acceptable) && solved;
             problem_.limit_friction(1.0);
-            for (std::size_t row = 0; row < total.size(); ++row) total[row] += x()[row];
+            totals.push_back(totals.back());
+            for (std::size_t row = 0; row < x().size(); ++row) totals.back()[row] += x()[row];
         }
         problem_.friction.timestep = whole.timestep, problem_.friction.b = whole.b;
+        problem_.friction.A = whole.A, problem_.friction.symmetric = whole.symmetric;
         problem_.friction.bounded = whole.bounded, problem_.friction.points = whole.points;
-        x() = total;
+        x() = totals.back();
         return solved;
     }
 
@@ -179,12 +208,10 @@ class PointSolver {
                 problem_.find_normal_impulses();
                 if (!problem_.limit_friction(1.0)) break;
             }
-            if (is_safe()) return;
+            if (scale_down(1.0 - settings_.scaled_guarded)) return;
         }
         // Not even the normal impulses were found: as much of them as gains no energy.
-        const std::vector<double> all = x();
-        for (double share = 0.5; !is_safe(); share = share > 1e-3 ? 0.5 * share : 0.0)
-            for (int r = 0; r < problem_.point_rows(); ++r) x()[r] = share * all[r];
+        scale_down(0.0);
     }
 };
 

@@ -27,9 +27,12 @@ struct Settings {
     int newton_rows = 2600;               ///< ... so that Newton steps times rows stay near this number
     int few_newton = 12;                  ///< Newton steps that an attempt gets in any case
     double fine = 1e-7, coarse = 1e-4;    ///< proximal terms, as shares of a point's inverse effective inertia
+    double torques = 30.0;                ///< the same of torques is this much larger: a heap of soft bodies takes 3/4 of the time
     double exact_speed = 1e-13;           ///< [m/s] by which the proximal term may let a held point move
     int max_refinements = 3;              ///< repeated solutions with the proximal term centred on the last one
     double acceptable = 1e-6;             ///< relative residual that is better than what the guards find
+    double scaled_acceptable = 1e-4;      ///< share of such impulses that may be lost so that they add no energy
+    double scaled_guarded = 1e-2;         ///< likewise of what the guards find with more friction, before they try less
     int many_rows = 200;                  ///< from here on a group is solved from large proximal terms to small ones
     double many_proximal[3] = {0.03, 3e-3, 1e-3};
     double close = 1e-9;                  ///< relative residual that ends this sequence

@@ -42,6 +42,10 @@ class SystemRows {
         for (int k = starts_[row]; k < starts_[row + 1]; ++k) y[dofs_[k]] += factor * values_[k];
     }
 
+    void scale(int row, double factor) {
+        for (int k = starts_[row]; k < starts_[row + 1]; ++k) values_[k] *= factor;
+    }
+
     /// Write the rows as `factor` whitens them.
     void whiten(const TreeFactor& factor, int nv, SystemRows& out) {
         out.starts_ = starts_, out.dofs_ = dofs_;

@@ -75,6 +75,7 @@ class Algorithm2 {
     struct Link {
         Law* law = nullptr;
         bool pressed = false;      // something of it approaches the ground
+        bool at_rest = false;      // it stays at rest without friction, so that it is static for every law
         bool asks = false;         // R is evaluated for its friction
         bool forced = false;       // it slides, whatever mode C returns
         int found_static = 0;      // how often C called it static while it slid
@@ -91,6 +92,7 @@ class Algorithm2 {
     bool has_start_ = false, at_start_ = false;  // whether Coulomb estimates gave the friction; whether it is evaluated now
     bool start_is_known_ = false, start_slides_ = false;
     bool bounces_ = false;  // whether any vertex is to separate faster than not at all
+    double lost_to_forces_ = 0.0;  // see lost_to_forces() [J]
     Solution solution_;
     std::vector<Link> links_;
     std::vector<Assumption> assumed_, scaled_;
@@ -113,9 +115,15 @@ class Algorithm2 {
     double write_mismatch();
     bool forced_links_stop(double tolerance);
     void note_bounces();
-    bool guard_work();
-    void guard_friction();
+    // Guards: see algorithm2_guards.cpp.
+    bool all_stay_at_rest();
+    bool guard_energy(double tolerance);
+    bool guard_friction(double tolerance);
     void guard_bounce();
+    bool friction_opposes_slip(const std::vector<double>& p);
+    bool takes_energy(const std::vector<double>& p);
+    double energy_added(const std::vector<double>& p);
+    double lost_to_forces() const;
     double energy_gained(const std::vector<double>& p, const double* V);
     double share_of_way(const std::vector<double>& p, const std::vector<double>& way, const double* V, double most);
     void remember_best();

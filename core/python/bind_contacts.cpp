@@ -224,7 +224,13 @@ void bind_contacts(nb::module_& m) {
         .def("set_mode", &set_mode, "Write the mode of each contact, (n,).")
         .def("set_friction", &set_friction, "Write the friction (k, 5) of the contacts with these numbers (k,).")
         .def("set_impulse", &set_six<&Contact::impulse>, "Write the impulse of each contact, (n, 6).")
-        .def("set_velocity", &set_six<&Contact::velocity>, "Ask about other twists v1 of the same contacts, (n, 6).")
+        .def("set_velocity",
+             [](const OwnedContacts& all, Input<double, -1, 6> rows) {
+                 for (Contact& c : all) c.before = c.before - c.velocity;  // forces change the velocity as they did
+                 set_six<&Contact::velocity>(all, rows);
+                 for (Contact& c : all) c.before = c.before + c.velocity;
+             },
+             "Ask about other twists v1 of the same contacts, (n, 6).")
         .def("tilt",
              [](const OwnedContacts& all) {
                  for (Contact& c : all)

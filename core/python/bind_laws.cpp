@@ -47,6 +47,7 @@ class PythonLaw final : public Law {
         return truth == 1;
     }
     CoulombFriction coulomb_estimate() const override { return coulomb_estimate_; }
+    bool predicts_impulses() const override { return whole_; }
     bool repeats_itself() const override { return false; }  // it may have state
 
   private:

@@ -68,20 +68,26 @@ void bind_material(nb::module_& m) {
         .def("__init__",
              [](FrictionMap* self, double scale, double stretch_x, double stretch_y, std::vector<double> cosines,
                 std::vector<double> sines, const Spline& speed, const Spline& load, double viscosity, bool round,
-                bool frictionless_limit) {
+                bool frictionless_limit, double torsion, double rolling, std::vector<double> texture) {
+                 const std::size_t n = texture.size();
+                 if (n != 0 && n != 3 && n != 8 && n != 15 && n != 24)
+                     throw nb::value_error("A texture has 3, 8, 15 or 24 coefficients.");
                  if (cosines.size() != sines.size()) throw nb::value_error("As many sines as cosines are needed.");
                  new (self) FrictionMap{scale, stretch_x, stretch_y, std::move(cosines), std::move(sines), speed, load,
-                                        viscosity, round ? Cone::ROUND : Cone::BOX, frictionless_limit};
+                                        viscosity, round ? Cone::ROUND : Cone::BOX, frictionless_limit, torsion, rolling,
+                                        std::move(texture)};
              },
              nb::kw_only(), "scale"_a, "stretch_x"_a, "stretch_y"_a, "cosines"_a, "sines"_a, "speed"_a, "load"_a, "viscosity"_a,
-             "round"_a, "frictionless_limit"_a)
+             "round"_a, "frictionless_limit"_a, "torsion"_a = 0.0, "rolling"_a = 0.0, "texture"_a = std::vector<double>{})
         .def("__call__",
              [](const FrictionMap& self, Input<double, -1> direction, Input<double, -1> speed, Input<double, -1> load) {
                  const std::size_t n = direction.shape(0);
                  if (speed.shape(0) != n || load.shape(0) != n) throw nb::value_error("As many of each are needed.");
+                 const TextureSeries texture = self.texture_at({1.0, 0.0, 0.0}, {0.0, 1.0, 0.0});
                  return values_of<double>(n, [&](int i) {
                      const double angle = direction.data()[i], pressing = load.data()[i];
                      SlidingPoint point = self.at(speed.data()[i], pressing, 1.0);  // in steps of 1 s, impulses are forces
+                     if (!self.texture.empty()) point.texture = &texture;
                      return self.limit(point, pressing, std::cos(angle), std::sin(angle), 1.0).size / pressing;
                  });
              },

@@ -171,7 +171,7 @@ nb::object link_statistics_of(nb::handle_t<Step> self) {
     return nb::cast(bytes).attr("view")(dtype);
 }
 
-/// Points of the last step that press: laws, positions, normals, impulses in the world, whether they slip, distances.
+/// Points of the last step that press: laws, positions, normals, impulses in the world, whether they slip, distances, torques.
 nb::object points_of(const Step& self) {
     std::vector<ContactPoint> pressing;
     for (const ContactPoint& point : self.points.points)
@@ -182,7 +182,8 @@ nb::object points_of(const Step& self) {
                           rows_of(n, 3, [&](int k) { return pressing[k].z; }),
                           rows_of(n, 3, [&](int k) { return pressing[k].world_impulse(); }),
                           values_of<std::int64_t>(n, [&](int k) { return pressing[k].slips; }),
-                          values_of<double>(n, [&](int k) { return pressing[k].distance; }));
+                          values_of<double>(n, [&](int k) { return pressing[k].distance; }),
+                          rows_of(n, 3, [&](int k) { return pressing[k].world_torque(); }));
 }
 
 auto link_points_of(const Step& self, int link) {
@@ -284,10 +285,11 @@ void bind_setup(nb::module_& m) {
     nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
         .def("__init__",
              [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
-                int n_sub_impacts) {
-                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts};
+                int n_sub_impacts, double impact_time, double lever, double lag) {
+                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts, impact_time, lever, lag};
              },
-             nb::kw_only(), "map"_a, "e0"_a, "fall"_a, "threshold"_a, "body_axes"_a, "n_sub_impacts"_a);
+             nb::kw_only(), "map"_a, "e0"_a, "fall"_a, "threshold"_a, "body_axes"_a, "n_sub_impacts"_a,
+             "impact_time"_a, "lever"_a, "lag"_a);
     nb::class_<PairTable>(m, "PairTable", "The law of each pair of geoms: see core/mujoco/contact_point.hpp.")
         .def(nb::init<>())
         .def("__init__",

@@ -41,7 +41,7 @@ nb::tuple rollout(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<do
     auto impulses = unfilled_array({n, kept, 6}, &record.impulse);
     auto modes = unfilled_array({n, kept}, &record.mode);
     auto kinds = unfilled_array({n, kept}, &record.kind);
-    const StepSettings setting{timestep, vector_from(gravity.data()), substeps};
+    const StepSettings setting{timestep, vector_from(gravity.data()), substeps, true};
     {
         nb::gil_scoped_release unlocked;
         const int size = chunk_size(static_cast<int>(n), threads), chunks = (static_cast<int>(n) + size - 1) / size;
@@ -82,7 +82,7 @@ class Stepper {
     Stepper(std::shared_ptr<Law> law, std::shared_ptr<Hull> hull, Input<double, -1, 3> position,
             Input<double, -1, 4> quaternion, Input<double, -1, 6> twist, double timestep, Input<double, 3> gravity,
             int substeps)
-        : law_(std::move(law)), hull_(std::move(hull)), setting_{timestep, vector_from(gravity.data()), substeps},
+        : law_(std::move(law)), hull_(std::move(hull)), setting_{timestep, vector_from(gravity.data()), substeps, true},
           bodies_(states_from(position, quaternion, twist)),
           memory_(std::make_shared<ContactMemory>(static_cast<int>(bodies_.size()),
                                                   static_cast<int>(hull_->vertices.size()), hull_)) {

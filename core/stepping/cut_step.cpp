@@ -1,8 +1,7 @@
 // Time steps in parts that end where a corner reaches the ground: a law may ask for them, the paper does not.
 
-#include "contact/energy.hpp"
+#include "contact/algorithm1.hpp"
 #include "contact/labels.hpp"
-#include "contact/frictionless_lcp.hpp"
 #include "stepping/step.hpp"
 
 namespace stiction {
@@ -41,26 +40,6 @@ void keep_spin_energy(const Hull& hull, const Rotation& R, const Twist& before, 
     };
     const double was = twice_energy(before), is = twice_energy(now);
     if (is > was) now.angular = std::sqrt(was / is) * now.angular;
-}
-
-/// Take from a contact's impulse what would raise the energy of its body, height and all.
-///
-/// Algorithm 1 compares with v1, which gravity has made faster in this step already: a bounce may turn that around
-/// before the height for it is lost. The whole step changes the energy by p . (v + M^-1 p / 2) - m (h g)^2 / 2, with v
-/// before the step. It is convex in p, and not above 0 for the contact that neither bounces nor rubs: the way from
-/// there to p is cut where it would pass 0.
-void bounce_within_energy(Contact& c, double h, const Vector& gravity) {
-    const Twist fall{h * gravity, {}};
-    const double spent = 0.5 * dot(fall.linear, fall.linear) / c.inverse_inertia.linear.x;
-    const auto gained = [&](const Wrench& p) { return dot(p, 0.5 * (c.velocity + c.after(p)) - fall) - spent; };
-    const double gain = gained(c.impulse);
-    if (!(gain > 1e-9 * spent)) return;
-    c.restitution.e0 = 0.0;
-    const Normal normal = normal_impulse(c, c.velocity);
-    const Wrench plain{{0.0, 0.0, normal.p_z}, {normal.m_x, normal.m_y, 0.0}}, rest = c.impulse - plain;
-    // At a share s of the way, the gain is least + slope s + curve s^2.
-    const double least = gained(plain), slope = dot(rest, c.after(plain) - fall), curve = gain - least - slope;
-    c.impulse = plain + share_within(least, slope, curve) * rest;
 }
 
 /// One body that moves in parts of time steps.
@@ -163,9 +142,11 @@ class PartwiseBody {
         if (!touches) return;
         c.velocity = body_.twist;
         if (cuts_ >= MAX_CUTS) c.fall = std::numeric_limits<double>::infinity();
-        law_.respond(memory_.all());
+        if (stays_at_rest(c, law_))
+            c.mode = stop_patch(c, law_.compliance);
+        else
+            law_.respond(memory_.all());
         body_.impacts += c.is_impact;
-        if (c.restitution.e0 > 0.0) bounce_within_energy(c, taken, setting_.gravity);
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "contact/algorithm1.hpp"
 #include "contact/labels.hpp"
 #include "contact/frictionless_lcp.hpp"
 #include "geometry/patch.hpp"
@@ -18,7 +19,16 @@ Twist free_twist(const Hull& hull, const Rotation& R, const StepSettings& settin
     }
     v1.linear += h * setting.gravity;
     const Vector spin = R.inverse(twist.angular);  // in body axes, where the inertia stays the same
-    v1.angular += h * (R * (hull.inverse_inertia * cross(hull.inertia * spin, spin)));
+    const Vector torque = cross(hull.inertia * spin, spin), acceleration = hull.inverse_inertia * torque;
+    v1.angular += h * (R * acceleration);
+    // The torque only turns the spin, but an explicit step adds |h acceleration|^2 / 2 to its energy. The weight's step takes
+    // m |h g|^2 / 2: what is more than that, as where a body spins too fast for its steps, is taken back.
+    const double excess = 0.5 * h * h * (dot(acceleration, torque) - hull.mass * dot(setting.gravity, setting.gravity));
+    if (setting.limits_spin && excess > 0.0) {
+        const Vector turned = R.inverse(v1.angular);
+        const double energy = 0.5 * dot(turned, hull.inertia * turned);
+        v1.angular = std::sqrt(std::max(0.0, 1.0 - excess / energy)) * v1.angular;
+    }
     return v1;
 }
 
@@ -95,36 +105,54 @@ bool same_pose(const BodyState& a, const BodyState& b) {
            std::memcmp(&a.quaternion, &b.quaternion, sizeof a.quaternion) == 0;
 }
 
+/// The end of a time step for a body whose v1, and impulse if it touches, is known.
+StepOutcome finish_step(const Batch& batch, BodyState& body, const Contact* contact) {
+    const BodyState before = body;
+    const double h = batch.setting.timestep, compliance = batch.law.compliance;
+    Twist correction;
+    StepOutcome now;
+    bool at_rest = false;
+    if (contact != nullptr) {
+        const Contact& c = *contact;
+        at_rest = c.mode == Mode::STATIC && c.is_maximal() && compliance == 0.0;
+        body.twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
+        body.impacts += c.is_impact;
+        now = {c.impulse, recorded_mode(c, body.twist, compliance), c.kind};
+        correction = penetration_recovery(c, compliance, {RECOVERY_SHARE / h, MAX_RECOVERY_SPEED});
+    }
+    move_body(body, correction, h);
+    now.unmoved = at_rest && same_pose(before, body);
+    return now;
+}
+
 }  // namespace
 
 void whole_step(const Batch& batch, std::span<StepOutcome> outcome) {
     const auto& [law, setting, hull, memory, bodies, first] = batch;
     const int n = static_cast<int>(bodies.size());
+    const auto finish = [&](int i, const Contact* contact) {
+        StepOutcome now = finish_step(batch, bodies[i], contact);
+        now.follow(outcome[i], law);
+        outcome[i] = now;
+    };
     memory.clear();
-    for (int i = 0; i < n; ++i)
-        if (!outcome[i].settled) start_body(setting, hull, memory, first + i, bodies[i], TOUCH);
+    for (int i = 0; i < n; ++i) {
+        if (outcome[i].settled) continue;
+        outcome[i].is_taken = false;
+        if (!start_body(setting, hull, memory, first + i, bodies[i], TOUCH)) continue;
+        if (!stays_at_rest(memory.last(), law)) continue;
+        Contact& c = memory.drop();  // mechanics decides: the law is not asked
+        c.mode = stop_patch(c, law.compliance);
+        finish(i, &c);
+        outcome[i].is_taken = true;
+    }
     const Contacts contacts = memory.all();
     if (contacts.size() > 0) law.respond(contacts);
     const Contact* next = contacts.begin();
     for (int i = 0; i < n; ++i) {
-        if (outcome[i].settled) continue;
-        BodyState& body = bodies[i];
-        const BodyState before = body;
-        Twist correction;
-        StepOutcome now;
-        bool at_rest = false;
-        if (next != contacts.end() && next->index == first + i) {
-            const Contact& c = *next++;
-            at_rest = c.mode == Mode::STATIC && c.kind == Kind::SURFACE && law.compliance == 0.0;
-            body.twist = at_rest ? Twist{} : c.after(c.impulse);  // what would be left of one at rest is rounding
-            body.impacts += c.is_impact;
-            now = {c.impulse, recorded_mode(c, body.twist, law.compliance), c.kind};
-            correction = penetration_recovery(c, law.compliance, {RECOVERY_SHARE / setting.timestep, MAX_RECOVERY_SPEED});
-        }
-        move_body(body, correction, setting.timestep);
-        now.unmoved = at_rest && same_pose(before, body);
-        now.follow(outcome[i], law);
-        outcome[i] = now;
+        if (outcome[i].settled || outcome[i].is_taken) continue;
+        const bool touches = next != contacts.end() && next->index == first + i;
+        finish(i, touches ? next++ : nullptr);
     }
 }
 

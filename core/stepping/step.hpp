@@ -23,6 +23,7 @@ struct StepSettings {
     double timestep;    ///< [s]
     Vector gravity;     ///< [m/s^2]
     int substeps = 0;   ///< equal parts of a time step, which impacts cut further; 0: one step, no cuts
+    bool limits_spin = false;  ///< whether a step of free flight adds no energy; in DART it may, where a body spins fast
 };
 
 /// The state of a body at its centre of mass.
@@ -39,6 +40,7 @@ struct StepOutcome {
     Mode mode = Mode::NONE;
     Kind kind = Kind::NONE;
     bool unmoved = false;  ///< the body has ended at rest, and its pose has kept its bits
+    bool is_taken = false; ///< this step was taken without the law: the body stays at rest
     bool settled = false;  ///< all later steps will be this one: none of them needs to be taken
 
     /// Note what follows from the step before. A body that two steps in a row have left where it was began the second

@@ -20,7 +20,7 @@ from scipy.optimize import nnls, root
 Array = np.ndarray  # of float64
 ROUNDING = 1e-12  # relative rounding error
 SAME = 1e-9  # relative difference below which two impulses are the same
-SCALE_STEP = 1e-3  # relative tolerance of the scale of friction
+SCALE_STEP = 1e-10  # relative tolerance of the scale of friction
 
 
 @dataclass(frozen=True)
@@ -57,17 +57,18 @@ def algorithm1(v: Array, h: float, tau: Array, M_inverse: Array, patch: Patch, C
     tau: applied force and torque [N, N m], shape (6,). They include gravity and the gyroscopic torque -w x I w.
     """
     v1 = v + h * M_inverse @ tau  # line 1
-    c = C(patch, v1)  # line 2
+    fall = np.append((v1 - v)[:3], np.zeros(3))  # h g; the gyroscopic torque does no work
+    c = "static" if stays_at_rest(v, v1, M_inverse, patch) else C(patch, v1)  # line 2, with a guard
     if c == "detach" and still_approaches(v1, patch):  # guard
         c = "dynamic"
     if c == "static":  # line 3
         S = patch_velocity(patch)  # line 4: the constraint S (v1 + M^-1 p) = 0, which acts by impulses p = S^T x
         p = S.T @ pinv(S @ M_inverse @ S.T, ROUNDING) @ -(S @ v1)  # line 5; a planar body has a singular matrix here
         if not only_pushes(p, v1, M_inverse, patch):  # guard
-            p = limited_impulse(friction_of(p, patch), v1, M_inverse, patch)
+            p = limited_impulse(friction_of(p, patch), fall, v1, M_inverse, patch)
     elif c == "dynamic":  # line 7; line 6 is done, as no constraint is kept
         p_f = R(patch, v1)  # line 8
-        p = limited_impulse(p_f, v1, M_inverse, patch)  # lines 9-11, with two guards
+        p = limited_impulse(p_f, fall, v1, M_inverse, patch)  # lines 9-11, with three guards
     else:  # line 12
         p = np.zeros(6)  # line 13
     return p  # line 15
@@ -135,6 +136,14 @@ def still_approaches(v1: Array, patch: Patch) -> bool:
     return bool(np.min(patch.N.T @ v1[2:5]) < 0)
 
 
+def stays_at_rest(v: Array, v1: Array, M_inverse: Array, patch: Patch) -> bool:
+    """Guard: a body at rest on a surface that the frictionless impulse alone stops is static; C is not asked."""
+    is_maximal = patch.kind == "surface" or (patch.kind == "line" and M_inverse[1, 1] == 0)  # a planar body
+    if not is_maximal or np.any(v):
+        return False
+    return bool(norm(v1 + M_inverse @ dynamic_impulse(np.zeros(3), v1, M_inverse, patch)) <= SAME * norm(v1))
+
+
 def only_pushes(p: Array, v1: Array, M_inverse: Array, patch: Patch) -> bool:
     """Guard: an impulse p that stops the patch is kept only if it does not pull, because the ground cannot pull.
 
@@ -145,22 +154,38 @@ def only_pushes(p: Array, v1: Array, M_inverse: Array, patch: Patch) -> bool:
     return bool(p[2] > 0 and np.all(difference <= SAME * p[2] * np.array([1, arm, arm])))
 
 
-def limited_impulse(p_f: Array, v1: Array, M_inverse: Array, patch: Patch) -> Array:
-    """Two guards: `dynamic_impulse`, with the friction p_f scaled down until both hold. The scale is in [0, 1].
+def limited_impulse(p_f: Array, fall: Array, v1: Array, M_inverse: Array, patch: Patch) -> Array:
+    """Three guards: `dynamic_impulse`, with the friction p_f scaled down until all hold. The scale is in [0, 1].
+
+    v+ = v1 + M^-1 p is the velocity after the step, v' = v1 - fall that without contact and weight, p_0 the impulse
+    without friction, f the wrench of the friction. Norms are those of M for velocities, of M^-1 for impulses.
 
     1. The normal impulse is positive, because there is no friction without load.
-    2. The impulse adds no kinetic energy, because friction dissipates energy.
+    2. Contact adds no mechanical energy, height included: p . v+ - |v+ - v'|^2 / 2 <= 0. It adds no kinetic energy to
+       v1 either: p . (v1 + v+) / 2 <= 0.
+    3. Friction dissipates energy: it leaves no more kinetic energy than p_0, f . v+ <= (|p|^2 - |p_0|^2) / 2, or its
+       work at the mean slip is not positive, f . (v1 + v+) / 2 <= 0.
 
-    The energy is a convex function of the scale, and a scale of 0 adds none. The root is bracketed by 0 (low) and 1
-    (high); regula falsi and bisection alternate. Friction that is not finite counts as zero.
+    The normal impulse does no work, so that friction with f . v+ <= 0 fulfils 2 and 3, and a scale of 0 does so, too.
+    Divided by the scale, what friction adds rises with it. The root is bracketed by 0 (low) and 1 (high); regula falsi
+    and bisection alternate. Friction that is not finite counts as zero.
     """
     p_f = p_f if np.isfinite(p_f).all() else np.zeros(3)
+    f = friction_map(patch) @ p_f
+    lost = fall @ pinv(M_inverse, ROUNDING) @ fall / 2  # energy that a step without contact takes
+    p_0 = dynamic_impulse(np.zeros(3), v1, M_inverse, patch)
+    v_0 = v1 + M_inverse @ p_0
 
-    def gain(scale: float) -> float:  # added kinetic energy [J], minus its rounding error
+    def gain(scale: float) -> float:  # added energy [J], minus rounding; that of friction is divided by the scale
         p = dynamic_impulse(scale * p_f, v1, M_inverse, patch)
-        return float(p @ (v1 + M_inverse @ p / 2) - ROUNDING * np.abs(p) @ np.abs(v1)) if p[2] > 0 else np.inf
+        v_plus = v1 + M_inverse @ p
+        of_step = p @ (v1 + v_plus) / 2 + max(0.0, -p @ fall - lost) - ROUNDING * np.abs(p) @ np.abs(v1)
+        beyond_p_0 = f @ v_plus - (p - p_0) @ M_inverse @ (p + p_0) / (2 * scale)
+        return float(max(of_step, min(beyond_p_0, f @ (v1 + v_plus) / 2))) if p[2] > 0 else np.inf
 
-    low, high, gain_low, gain_high = 0.0, 1.0, gain(0.0), gain(1.0)
+    low, high, gain_low, gain_high = 0.0, 1.0, np.inf, gain(1.0)
+    if p_0[2] > 0:
+        gain_low = float(min(f @ v_0, f @ (v1 + v_0) / 2) + ROUNDING * np.abs(f) @ np.abs(v1))
     if gain_high <= 0:
         return dynamic_impulse(p_f, v1, M_inverse, patch)
     turn, step = 0, 1.0
@@ -213,7 +238,8 @@ def algorithm2(
     A, c = h * J @ M_inverse @ J.T + A_hat, J @ free - J_hat @ free_hat
 
     def H(f_j: Array) -> Array:  # noqa: N802
-        return algorithm1(v, h, tau + J.T @ f_j, M_inverse, patch, C, R)
+        # The guards on energy compare with V1 alone: the change by the joint force is no fall of the distal body.
+        return algorithm1(free + h * M_inverse @ J.T @ f_j, h, np.zeros(6), M_inverse, patch, C, R)
 
     def G(f_j: Array) -> Array:  # noqa: N802
         return A @ f_j + J @ M_inverse @ H(f_j) + c  # Eq. 6
@@ -221,8 +247,18 @@ def algorithm2(
     guess = pinv(A_hat, ROUNDING) @ J_hat @ free_hat  # line 1, Eq. 7, where the matrix may have no inverse
     f_j = root(G, guess, method="hybr", tol=tolerance).x  # lines 3-6, Powell's hybrid method
     p = H(f_j)  # line 7
+    # Guard: to the whole system, friction adds no energy either. The joint force follows from Eq. 6.
+    response = h * M_inverse @ J.T @ pinv(A, ROUNDING)
+    V_free, L = free - response @ c, M_inverse - response @ J @ M_inverse
+    p_f, slip = friction_of(p, patch), friction_map(patch).T @ (V_free + L @ p)
+    is_limited = False
+    if p_f @ slip > SAME * np.abs(p_f) @ np.abs(friction_map(patch).T @ V_free):
+        limited = limited_impulse(p_f, V_free - v, V_free, L, patch)
+        is_limited = norm(L @ (limited - p)) > tolerance * norm(L @ p)
+        if is_limited:
+            p, f_j = limited, -pinv(A, ROUNDING) @ (J @ M_inverse @ limited + c)
     v_next = free + M_inverse @ (h * J.T @ f_j + p)  # line 8, Eq. 3
     v_hat_next = free_hat - h * M_hat_inverse @ J_hat.T @ f_j  # line 10
     # The solver's success flag is unreliable: check the residual, the velocity difference at the joint.
     gap, size = norm(J @ v_next - J_hat @ v_hat_next), norm(J @ free) + norm(J @ M_inverse @ p)
-    return Step(v_next, v_hat_next, p, f_j, bool(gap <= tolerance * size))  # line 12
+    return Step(v_next, v_hat_next, p, f_j, bool(gap <= tolerance * size and not is_limited))  # line 12

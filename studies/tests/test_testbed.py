@@ -92,7 +92,7 @@ def test_a_verdict_is_preferred_and_keeps_what_was_not_observed():
         "inertia": {"value": 1.05, "error": 0.02},
         "size": {"value": 1.01, "error": 0.003},
     }
-    found = testbed.answers(SimpleNamespace(figures={"verdict": verdict}))  # type: ignore[arg-type]
+    found = testbed.answers(SimpleNamespace(law=SimpleNamespace(info={"verdict": verdict})))  # type: ignore[arg-type]
     assert found["friction"] == [None] and found["restitution"] == [(0.3, 0.02)]
     assert found["com"][2] == (2e-3, 1e-4) and found["size"] == [(1.01, 0.003)]
 

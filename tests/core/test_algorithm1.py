@@ -136,7 +136,7 @@ def test_what_a_law_keeps_of_a_rollout_may_be_looked_at_later(box):
             seen.append((contacts, contacts.record, contacts.record.velocity.copy()))
             return super().classify(contacts)
 
-    rollout(Curious(Mode.STATIC), State([0, 0, 0.21]), 100)
+    rollout(Curious(Mode.STATIC), State([0, 0, 0.21]), 100, gravity=[1, 0, -9.81])
     assert len(seen) > 50
     last, record, velocity = seen[-1]
     assert np.array_equal(record.velocity, velocity) and len(last.points(0)) == 4

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 from stiction import Body, InputError, Material, State, load, rollout
-from stiction.fit.direct_measurements import SlidingFriction
+from stiction.fit.direct_measurements import Direct
 from stiction.fit.forecast import TossErrors, calibrated, coverage
 from stiction.fit.free import NO_BOUNCE, Fitted, Refits
 from stiction.fit.gauss_newton import Solution
 from stiction.fit.identified import IdentifiedBody, loads_seen
+from stiction.fit.rebounds import MeasuredRestitution
 from stiction.fit.report import body_details, print_identified
+from stiction.fit.slides import SlidingFriction
 from stiction.fit.toss_objective import body_parameters, law_parameters
 from stiction.fit.verdict import verdict_figures
 from stiction.recordings import Toss, Tosses, read
@@ -34,7 +36,9 @@ def identified(
     found = np.array([values.get(p.name, p.start) for p in parameters])
     covariance = np.diag([(error * p.scale) ** 2 for p in parameters])
     observed = np.array([0.1 if p.name == unobserved else 1.0 for p in parameters])
-    fitted = Fitted(BOX, parameters, Solution(found, covariance, observed), fixed, 8, (9.81, 0.01))
+    fitted = Fitted(
+        BOX, parameters, Solution(found, covariance, observed), fixed, 8, (9.81, 0.01), direct=Direct(corner_impacts=9)
+    )
     law = fitted.law(0.007).with_spread((0.05, 0.15, 0.05))
     doubt = {"restitution": 0.01, "error": 0.012, "gain": 0.0, "gain_error": 0.1, "kept": False}
     tried = {"impacts": {"friction builds up": 0.1, "friction at once": 0.3}, **({"bounce": doubt} if fixed else {})}
@@ -64,9 +68,27 @@ def test_sliding_friction_that_no_toss_shows_is_not_claimed():
 def test_sliding_friction_is_reported_with_the_speeds_at_which_it_was_seen():
     found = identified({"friction": 0.4})
     sliding = SlidingFriction(0.4, 0.0, (0.01, np.inf), 12, 10, (0.1, 0.6), 2.0, (0.4, 0.4, 0.28))
-    text = replace(found, fitted=replace(found.fitted, sliding=sliding)).summary()
+    text = replace(found, fitted=replace(found.fitted, direct=Direct(sliding))).summary()
     assert "under its own weight (3.6 N), measured in 12 slides at 0.1 to 0.6 m/s" in text
     assert "it depends on direction: 0.40 along x, 0.40 along y, 0.28 on the diagonals" in text
+
+
+def test_restitution_is_reported_with_the_rebounds_in_which_it_was_seen():
+    found = identified({"restitution": 0.4})
+    direct = Direct(rebounds=MeasuredRestitution(0.4, 0.01, 14, (1.2, 2.4), 0.004), corner_impacts=14)
+    text = replace(found, fitted=replace(found.fitted, direct=direct)).summary()
+    assert "Restitution:       0.400 ± 0.032 at 1 m/s, measured in 14 rebounds at 1.2 to 2.4 m/s." in text
+    other = identified({"restitution": 0.25})
+    text = replace(other, fitted=replace(other.fitted, direct=direct)).summary()
+    assert "at 1.2 to 2.4 m/s; the law uses 0.25, an effective value for forecasts." in text
+
+
+def test_restitution_and_inertia_of_a_part_that_only_slaps_the_ground_are_not_claimed():
+    found = identified({"restitution": 0.2})
+    slapped = replace(found, fitted=replace(found.fitted, direct=Direct(corner_impacts=1)))
+    assert "Restitution:       not observed: too few tosses land on a single corner; the law uses 0.20." in str(slapped)
+    assert not verdict_figures(slapped)["restitution"]["observed"]
+    assert not verdict_figures(slapped)["inertia"]["observed"]
 
 
 def test_details_name_what_is_not_observable():

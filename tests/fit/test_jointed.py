@@ -140,7 +140,7 @@ def test_contact_from_shortly_before_the_touch_on_changes_no_forecast(part, read
 def test_a_part_that_repeats_is_given_narrow_regions(part, poses, tmp_path):
     ready = prepare(write(tmp_path / "tosses.npz", poses[:8, :60]), part)
     forecasts = [(ready.fitted, {**TRUTH, "gravity": GRAVITY})]
-    scale, tried = calibrated_spread(forecasts, with_material(part), samples=6)
+    scale, tried = calibrated_spread(forecasts, with_material(part), samples=24)
     assert scale < 0.5 and list(tried) == sorted(tried)
 
 

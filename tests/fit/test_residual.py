@@ -136,7 +136,7 @@ def damaged(tmp_path, change):
         (lambda d, t: t.pop("residual.restitution"), "it has no 'restitution'"),
         (lambda d, t: t.update({"residual.friction.load": np.full(5, 9.0)}), "factor of up to 100"),
         (lambda d, t: t.update({"residual.friction.load": np.zeros((5, 5))}), "coefficients"),
-        (lambda d, t: t.update({"residual.more": np.zeros(2)}), "cosines, sines and a covariance, got"),
+        (lambda d, t: t.update({"residual.more": np.zeros(2)}), "and a covariance, got"),
         (lambda d, t: d["residual"]["friction"].update(viscosity=1.0), "and curves only"),
         (lambda d, t: d["residual"].update(spin={}), "may have friction and restitution, got"),
         (lambda d, t: (d.pop("residual"), t.pop("residual.restitution")), "unknown array"),

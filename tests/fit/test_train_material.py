@@ -7,6 +7,7 @@ import pytest
 
 import stiction
 from stiction import Body, Material, State, train_material
+from stiction.laws.curves import Restitution
 
 BOX = Body.box((0.2, 0.3, 0.4), 1.0)
 RECTANGLE = Body.rectangle((0.3, 0.1), 2.0)
@@ -136,8 +137,28 @@ def test_friction_outside_of_the_family_is_reported():
     data = throws_of(Material.coulomb(0.4), 10)
     wave = 1 + 0.3 * np.sin(20 * data.rows["position"][:, :1])  # friction of a place, which no map of slip and load has
     data.rows["impulse"][:, :2] *= wave
+    data.rows["step"][:] = -1  # of no trajectory: there is nothing to forecast
     learned = train_material(data)
     assert "not, or not only" in learned.info["warning"]
+
+
+def test_rebounds_are_learned_by_the_speed_of_approach():
+    truth = Material.coulomb(0.4, restitution=Restitution(0.5, fall=0.3))
+    learned = train_material(throws_of(truth, 12))
+    speeds = np.array([0.3, 1.0, 3.0])
+    np.testing.assert_allclose(learned.restitution(speeds), truth.restitution(speeds), rtol=0.02)
+    assert float(learned.friction()) == pytest.approx(0.4, rel=2e-3)
+    assert learned.info["warning"] is None
+
+
+def test_a_body_that_does_not_bounce_has_no_restitution(scales):
+    assert scales.restitution.e0 == 0.0
+
+
+def test_whole_throws_are_forecast_beside_the_best_coulomb_law(scales):
+    found = scales.info["forecast"]
+    assert found["kept"] == "material" and 1 <= found["held_out_throws"] < 12
+    assert found["material"]["held_out_mean"] < 0.1 * found["coulomb"]["held_out_mean"]
 
 
 def test_refusals():

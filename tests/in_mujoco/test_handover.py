@@ -5,13 +5,16 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import stiction
-from stiction import Body, InputError, Material
+from stiction import Body, InputError, Material, State
 from stiction.cli import main
 from stiction.fit.free import LawType, fit_law
 from stiction.fit.identified import IdentifiedBody, parameter_figures
+from stiction.fit.point_material import adjusted, body_states
 from stiction.fit.toss_objective import Stage
+from stiction.laws.impact import ImpactLaw, ImpactMaterial
 from stiction.recordings import read
 from toss_files import record, write_npz
 
@@ -49,9 +52,52 @@ def spec(mass=0.37, half=0.05):
 def test_the_material_has_the_friction_and_bounce_of_the_law(found):
     material, loads = found.material, np.array([3.6, 30.0])
     assert isinstance(material, Material) and material.parts == found.law.material.memory
-    assert material.friction(0.0, 0.3, loads) == pytest.approx(found.law.friction_at(0.3, loads), rel=0.1)
+    points = loads / [4, 1]  # a body at rest is carried by four points, an impact on a corner by one
+    assert material.friction(0.0, 0.3, points) == pytest.approx(found.law.friction_at(0.3, loads), rel=0.1)
     assert material.restitution(1.0) == pytest.approx(float(found.law.restitution_at(1.0)), rel=0.1)
     assert (0.0 < material.uncertainty(0.0, 0.3, loads)).all() and material.info["restitution_error"] > 0
+
+
+def test_a_body_slides_with_the_friction_that_slides_have_measured(found):
+    """Whatever factors were fitted to impacts: under its weight on the four corners of a face."""
+    weight = 0.37 * -found.law.gravity[2]
+    for factors in ({}, {"friction_loaded": 0.7, "friction_load": 0.3}, {"friction_load": 4.0}):
+        material = adjusted(found.law, factors)
+        assert material.friction(0.0, 0.3, weight / 4) == pytest.approx(found.law.friction_at(0.3, weight), rel=1e-3)
+
+
+@pytest.mark.parametrize("timestep", [0.0005, 0.002])
+def test_the_material_follows_the_law_through_an_impact(timestep):
+    """With restitution by the lever, friction by the load and a lag, at any time step."""
+    surface = ImpactMaterial(
+        restitution=0.4, restitution_lever=0.3, friction=0.3, friction_loaded=0.02, friction_load=500.0, lag=0.25
+    )
+    law = ImpactLaw(Body.box((0.1, 0.08, 0.06), 0.37), surface, timestep=timestep)
+    turn = Rotation.from_euler("xyz", (35, 30, 10), degrees=True)
+    height = 0.01 - turn.apply(law.body.vertices.copy())[:, 2].min()
+    start = State([[0, 0, height]], [turn.as_quat(scalar_first=True)], [[1.0, 0.3, -1.5]], [[0.0, 2.0, 0.0]])
+    steps = round(0.024 / timestep)
+    run = stiction.rollout(law, start, steps)
+    sim = stiction.mujoco.Simulation(
+        mujoco.MjModel.from_xml_string(stiction.mujoco.to_mjcf(law)), laws={"body": law.as_material()}
+    )
+    sim.data.qpos[:], sim.data.qvel[:] = np.split(body_states(law.body, start)[0], [7])
+    sim.step(steps)
+    spin = Rotation.from_quat(sim.data.qpos[3:], scalar_first=True).apply(sim.data.qvel[3:])
+    assert sim.data.qvel[:3] == pytest.approx(run.velocity[0, -1], abs=0.01)
+    assert spin == pytest.approx(run.angular_velocity[0, -1], abs=0.15)
+
+
+def test_impacts_with_friction_by_load_are_solved_at_points_that_coincide():
+    """A corner of a planar body is an edge in MuJoCo: two points share the load of an impact in many ways."""
+    law = stiction.load("square")
+    sim = stiction.mujoco.Simulation(
+        mujoco.MjModel.from_xml_string(stiction.mujoco.to_mjcf(law)), laws={"body": law.as_material()}
+    )
+    sim.data.qpos[:], sim.data.qvel[:] = (0.0, 0.15, 0.4), (-1.5, 0.0, 5.0)
+    sim.model.opt.timestep = 0.0005
+    sim.step(1500)
+    assert sim.contacts["body"].steps > 0 and sim.unsolved == 0
 
 
 def test_figures_say_what_the_material_loses(found):
@@ -117,6 +163,20 @@ def test_a_compiled_model_says_how_to_give_it_mass_properties(found):
     assert model.body("part").ipos == pytest.approx(found.body.com)
 
 
+@pytest.mark.parametrize("timestep", [0.001, 0.005])
+@pytest.mark.parametrize("height", [0.0, 0.001, 0.02])
+def test_an_identified_law_rests_below_its_angle_of_repose(found, height, timestep):
+    """From whatever height the body is put down on a slope of 8 degrees, at most steps."""
+    model = mujoco.MjModel.from_xml_string(found.mjcf())
+    slope = np.radians(8.0)
+    model.opt.timestep, model.opt.gravity[:] = timestep, 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    assert found.law.friction_at(0.0, 3.6) > 1.2 * np.tan(slope)
+    sim = stiction.mujoco.Simulation(model, laws={"body": found.law})
+    sim.data.qpos[2] = found.law.ground + height - found.body.vertices[:, 2].min()
+    sim.step(int(2.0 / timestep))
+    assert np.abs(sim.data.qvel).max() < 1e-12 and sim.contacts["body"].mode == stiction.Mode.STATIC
+
+
 @pytest.mark.parametrize("key", [("part", "floor"), "skin", ("floor", "part")])
 def test_pairs_and_geoms_take_the_material(found, saved, key):
     for law in (found, stiction.load(saved)):
@@ -163,6 +223,15 @@ def test_export_has_mass_properties_contact_and_ranges(found, saved, tmp_path, t
         content = json.loads(text)
         low, high = content["ranges"]["friction"]
         assert low < content["friction"] < high and content["com"] == pytest.approx(found.body.com)
+
+
+def test_heightfields_are_named(found):
+    """A body may creep on them, whose points jump."""
+    hill = '<mujoco><asset><hfield name="hill" nrow="4" ncol="4" size="1 1 .2 .1"/></asset><worldbody>'
+    hill += '<geom name="hill" type="hfield" hfield="hill"/>'
+    scene = mujoco.MjSpec.from_string(hill + SCENE.format(mass=0.37, half=0.05).partition("<worldbody>")[2])
+    with pytest.warns(UserWarning, match="may creep or rock on the heightfield 'hill'"):
+        stiction.mujoco.Simulation(scene, laws={"part": found})
 
 
 def test_only_an_identified_body_in_space_is_exported(tmp_path, capsys):

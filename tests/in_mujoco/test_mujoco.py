@@ -360,3 +360,24 @@ def test_stops_at_nan():
         sim.step()
     with pytest.raises(InputError, match="qpos must be finite"):
         sim.reset(qpos=[np.nan, 0, 0])
+
+
+class Push(Law):
+    """Never static, and pushes along x."""
+
+    body = LINK
+
+    def classify(self, contacts):
+        return np.full(len(contacts), Mode.DYNAMIC)
+
+    def friction(self, contacts, dynamic):
+        return np.tile([0.01, 0.0, 0.0], (len(dynamic), 1))
+
+
+def test_a_body_at_rest_stays_at_rest_whatever_its_law_says():
+    model = model_of(f'<body name="foot" pos="0 0 0.04"><freejoint/><geom {BOX}/></body>')
+    sim = Simulation(model, laws={"foot": Push()})
+    start = sim.data.qpos.copy()
+    sim.step(500)
+    assert np.abs(sim.data.qpos - start).max() < 1e-12 and np.abs(sim.data.qvel).max() < 1e-12
+    assert sim.contacts["foot"].mode == Mode.STATIC and sim.contacts["foot"].total_evaluations == 0

@@ -220,7 +220,7 @@ def test_refuses_what_cannot_go_together():
     model = world(PAIR)
     with pytest.raises(InputError, match="bounces, which the method 'powell' cannot solve"):
         Simulation(model, laws={"a": law()}, method="powell")
-    learned = stiction.laws.learned.AugmentedLaw.untrained(DIE, seed=0)
+    learned = stiction.AugmentedLaw.untrained(DIE, seed=0)
     with pytest.raises(InputError, match=r"The law of 'b' holds for steps of 0.002 s only, .* into 4 sub-steps"):
         Simulation(model, laws={"a": law(substeps=4), "b": learned})
     with pytest.raises(InputError, match="do not have the shape"):

@@ -201,30 +201,6 @@ def test_a_law_that_acts_does_not_warn():
     assert not caught
 
 
-TURNS = 'size=".1 .1 .1" condim="4"'
-
-
-@pytest.mark.parametrize(
-    ("bodies", "laws", "warns"),
-    [
-        (box("part", "0 0 1", TURNS), {"part": 0.5}, True),
-        (box("part", "0 0 1", TURNS), {"*": 0.5}, True),
-        (box("part", "0 0 1"), {"part": 0.5}, False),
-        (box("part", "0 0 1") + box("other", "1 0 1", TURNS), {("part", "floor"): 0.5}, False),
-        (box("part", "0 0 1", 'size=".1 .1 .1" priority="1"') + box("other", "1 0 1", TURNS),
-         {("part", "other"): 0.5}, False),
-    ],
-)  # fmt: skip
-def test_ignored_torsional_friction_warns(bodies, laws, warns):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        Simulation(model_of(PLANE + bodies), laws=laws)
-    assert [("has condim 4, but a material has sliding friction only" in str(one.message)) for one in caught] == (
-        [True] if warns else []
-    )
-    assert all(one.filename == __file__ for one in caught)
-
-
 def test_many_unsolved_steps_warn_once():
     sim = Simulation(model_of(PLANE + box("part", "0 0 .1")), laws={"part": 0.5})
 

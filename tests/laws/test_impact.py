@@ -175,6 +175,21 @@ def test_a_body_at_rest_keeps_its_place(substeps, tilt):
     assert run.mode[-1] == Mode.STATIC and np.array_equal(run.position[400], run.position[-1])
 
 
+@pytest.mark.parametrize("height", [0.05, 0.055])
+@pytest.mark.parametrize("share", [0.8, 0.95, 1.05, 1.4])
+def test_the_angle_of_repose_is_that_of_friction(share, height):
+    """Below it a body comes to rest, put down or dropped; above it the body slides, even from rest."""
+    slope = np.arctan(0.6 * share)
+    gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    law = ImpactLaw(CUBE, ImpactMaterial(friction=0.6, friction_loaded=0.6), timestep=1 / 148, gravity=gravity)
+    run = rollout(law, State((0, 0, height)), 300)
+    if share < 1:
+        assert run.mode[-1] == Mode.STATIC and np.array_equal(run.position[200], run.position[-1])
+    else:
+        gained = 9.81 * (np.sin(slope) - 0.6 * np.cos(slope)) * 100 / 148
+        assert run.velocity[-1, 0] - run.velocity[-101, 0] == pytest.approx(gained, rel=1e-3)
+
+
 def test_the_shipped_cube_is_a_law_as_any_other():
     law = load("cube")
     assert isinstance(law, ImpactLaw) and any(law.spread)

@@ -6,6 +6,7 @@ import pytest
 mujoco = pytest.importorskip("mujoco")
 
 from stiction import InputError, Material, load
+from stiction.laws.curves import Restitution
 from stiction.mujoco import Simulation
 
 # A rod that lands on its lower end and is turned by the impact, so that this end slips back.
@@ -66,3 +67,22 @@ def test_parts_are_kept_in_a_file_and_checked(tmp_path):
     assert load("stribeck").parts == 1
     with pytest.raises(InputError, match="parts must be a whole number from 1 to 1000, got 0"):
         Material.coulomb(0.3, parts=0)
+
+
+def test_the_duration_of_an_impact_does_not_change_the_loads_of_points_that_do_not_bounce():
+    """A ball hits the side of a box that slides: on the ground, friction is that of the box's weight."""
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><option timestep="0.001"/><worldbody><geom name="floor" type="plane" size="9 9 1"/>'
+        '<body name="box" pos="0 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="1"/></body>'
+        '<body name="ball" pos="-0.1505 0 0.1"><freejoint/><geom type="sphere" size="0.05" mass="0.1"/></body>'
+        "</worldbody></mujoco>"
+    )
+    ground = Material.of(0.3, load=lambda n: (1 + n) ** 0.2)
+    sides = Material.coulomb(0.0, restitution=Restitution(0.5, duration=1e-5))
+    sim = Simulation(model, laws={("box", "floor"): ground, ("ball", "box"): sides})
+    sim.data.qvel[[0, 6]] = 1.0, 3.0
+    sim.step()
+    assert sim.contacts["ball", "box"].impulse[0] != 0.0
+    p = sim.contacts["box", "floor"].impulses
+    wanted = ground.friction(0.0, 1.0, p[:, 2] / 0.001) * p[:, 2]
+    np.testing.assert_allclose(-p[:, 0], wanted, rtol=1e-3, atol=1e-9)

@@ -192,7 +192,7 @@ def test_any_object_may_say_what_lies_outside_of_its_training(box):
     def solved(law, speed):
         links = Links([law])
         links.touch(np.array([[0, 0, 0.19]]), np.eye(3)[None])
-        return links.solve(np.array([0, 0, -speed, 0, 0, 0]), links.contacts.inverse_inertia[0])
+        return links.solve(np.array([0.1, 0, -speed, 0, 0, 0]), links.contacts.inverse_inertia[0])
 
     assert solved(Careful(box), 0.1).outside.tolist() == [False]
     assert solved(Careful(box), 1.0).outside.tolist() == [True]
@@ -247,7 +247,7 @@ def test_a_law_sees_only_the_contacts_that_there_are(box):
     questions = {"classify": staticmethod(classify), "friction": lambda self, contacts, dynamic: np.zeros((0, 3))}
     law: Any = type("Watching", (), {"body": box, **questions})()
     heights = [1.0, 0.2, 1.0, 0.2, 1.0]
-    rollout(law, State([[0, 0, z] for z in heights]), 3)
+    rollout(law, State([[0, 0, z] for z in heights]), 3, gravity=[0.1, 0, -9.81])
     assert seen == [([1, 3], 2)] * 3
 
 

@@ -145,6 +145,22 @@ def test_axes_of_the_body_turn_with_it():
     assert turned.position[-1, 1] == pytest.approx(ahead.position[-1, 0], rel=1e-9)
 
 
+def test_a_texture_turns_with_the_body_and_lies_on_all_of_its_sides(tmp_path):
+    ahead_is_smooth = Material(0.4, texture=np.array([-np.log(2), 0, 0, 0, 0, 0, 0, 0]))  # 0.2 along x, 0.8 against it
+    ahead_is_smooth.save(tmp_path / "m.safetensors")
+    law = stiction.load(tmp_path / "m.safetensors").on(SLAB)  # type: ignore[union-attr]
+    half, quarter = (0, 1, 0, 0), (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
+    for quaternion, velocity, mu in (
+        ((1, 0, 0, 0), (1.5, 0, 0), 0.2),
+        ((1, 0, 0, 0), (-1.5, 0, 0), 0.8),
+        (half, (1.5, 0, 0), 0.2),  # upside down
+        (quarter, (0, 1.5, 0), 0.2),
+        (quarter, (1.5, 0, 0), 0.4),
+    ):
+        end = rollout(law, State((0, 0, 0.05), quaternion, velocity), 600).position[-1]
+        assert np.linalg.norm(end[:2]) == pytest.approx(1.5**2 / (2 * mu * 9.81), rel=0.05)
+
+
 def test_a_rough_guess_of_friction_is_that_along_each_axis(box):
     assert Material.anisotropic((0.8, 0.2)).on(box).rough_friction == pytest.approx((0.8, 0.2))
     assert Material.directional(0.2, 0.8, 0.4).on(box).rough_friction == pytest.approx((0.2, 0.8))
@@ -290,6 +306,8 @@ def test_laws_of_materials_can_be_copied_and_sent(box):
         (lambda: Material.coulomb(0.5, cone="square"), "cone must be one of"),
         (lambda: Material(0.5, cosines=np.array([0.1])), "as many cosines as sines"),
         (lambda: Material(0.5, stretch=(1, 2), cosines=np.array([0.1]), sines=np.array([0.1])), "elliptic cone"),
+        (lambda: Material(0.5, texture=np.zeros(4)), "3, 8, 15, 24 coefficients"),
+        (lambda: Material(0.5, cone="box", texture=np.zeros(3)), "A texture needs a round cone"),
         (lambda: Material(0.5, speed=_any(3.0)), "speed must be a Curve"),
         (lambda: Material.of(speed=lambda v: -v), "must be positive"),
         (lambda: Material.of(direction=lambda a: np.cos(a)), "must be positive"),

@@ -1,5 +1,7 @@
 """The frame of the fuzz sees what it is there for: crashes, hangs, errors that are not ours, breaches of physics."""
 
+from collections import defaultdict
+
 import numpy as np
 import pytest
 
@@ -46,3 +48,18 @@ def test_a_soak_goes_on_where_it_was_stopped(tmp_path):
     soak(2e6, 0, kept)
     parted = soak(4e6, 0, kept)
     assert parted.bits == whole.bits and parted.rounds == whole.rounds == 2 and not whole.failures
+
+
+def test_contact_adds_no_energy_to_throws_with_any_law():
+    """Random networks, laws that push, materials and impact laws; then free bodies and chains in MuJoCo."""
+    pytest.importorskip("mujoco")
+    from fuzz.passivity import BOUND, LAWS, MUJOCO, Gains, scene, throw
+
+    found = defaultdict(Gains)
+    for seed, name in enumerate(LAWS):
+        throw(np.random.default_rng(seed), found, name, seconds=(0.5, 1.0))
+    for seed, name in enumerate(MUJOCO):
+        scene(np.random.default_rng(seed), found, name, seconds=(1.5, 1.6))  # it falls for half a second
+    assert set(LAWS) < set(found) and len(found) == len(LAWS) + len(MUJOCO)
+    for name, gains in found.items():
+        assert not gains.energy > BOUND and not gains.contact > BOUND, name

@@ -137,11 +137,7 @@ def test_any_memory_order_gives_the_same_bits(law):
 
 def test_a_diverging_motion_is_reported_with_its_cause():
     law = stiction.AugmentedLaw.untrained(BODY)
-    causes = {
-        r"moving at 1.41e\+06 m/s, it was spun up to": {"velocity": [1e6, 0, -1e6]},
-        r"with its spin of 1.04e\+06 rad/s at the start": {"angular_velocity": [1e6, 3e5, 0]},
-        r"its speed of 1.41e\+307 m/s is too high": {"velocity": [1e307, 0, -1e307]},
-    }
-    for sentence, thrown in causes.items():
-        with pytest.raises(InputError, match=sentence):
-            rollout(law, State([0, 0, 1.0], **thrown), 400)
+    with pytest.raises(InputError, match=r"its speed of 1.41e\+307 m/s is too high"):
+        rollout(law, State([0, 0, 1.0], velocity=[1e307, 0, -1e307]), 400)
+    for fast in ({"velocity": [1e6, 0, -1e6]}, {"angular_velocity": [1e6, 3e5, 0]}):  # their energy never rises
+        assert np.isfinite(rollout(law, State([0, 0, 1.0], **fast), 400).angular_velocity).all()

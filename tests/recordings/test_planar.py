@@ -144,7 +144,7 @@ def test_turns_by_a_symmetry_are_taken_back(tmp_path, drops):
     turned = drops.copy()
     turned[:, 9:, 2] += np.pi / 2
     found = read(write(tmp_path / "turned.npz", turned), SQUARE)
-    assert any("Turns by a symmetry and corrected: 24" in line for line in found.report)
+    assert any("24 jumps to another side of the body in 24 tosses are corrected." in line for line in found.report)
     oblong = Body.rectangle((0.06, 0.05), 1.0)  # which a quarter turn does not leave as it is
     found = read(tmp_path / "turned.npz", oblong)
     assert len(found) < 20 and any("cannot be followed from row 8 on: the body jumps" in line for line in found.report)

@@ -120,8 +120,8 @@ def test_rounded_time_stamps_give_the_rate():
 def test_gravity_is_doubted_only_where_it_shows():
     low = np.array([0.0, 0.0, -9.448])
     sure, unsure = (str(check_fall(low, error, Conventions())[0]) for error in (0.01, 0.3))
-    assert "9.448 ± 0.01 m/s^2 (9.81 is usual); lengths are 3.7% too short" in sure
-    assert "too short" not in unsure and "it shows no better than that" in unsure
+    assert "9.448 ± 0.01 m/s^2, where 9.81 is expected: lengths seem 3.7% too short" in sure
+    assert "too short" not in unsure and "fit within the error" in unsure
 
 
 def test_few_impacts_do_not_refuse_a_right_recording(tmp_path):
@@ -212,7 +212,7 @@ def test_a_floor_at_another_height_is_named_and_moved(tmp_path, states):
     raised[..., 2] += 0.75
     path = write_npz(tmp_path / "table.npz", raised)
     found = read(path, SIZE)
-    assert any("The floor is at z = 0.7" in line for line in found.report)
+    assert any("rests on a floor at z = 0.7" in line for line in found.report)
     assert np.abs(found.tosses.tosses[0].position[-1, 2] - states[0, -1, 2]) < 2e-3
     with pytest.raises(InputError, match=r"from the floor that was given\. Give --floor 0\.7"):
         read(path, SIZE, Conventions(floor=0.0))
@@ -224,7 +224,7 @@ def test_nan_gaps_are_tolerated_and_long_ones_named(tmp_path, states):
     gaps[1, 20:40] = np.nan
     found = read(write_npz(tmp_path / "gaps.npz", gaps), SIZE)
     report = "\n".join(found.report)
-    assert "Frames left out as missing: 4, in 1 tosses" in report
+    assert "4 frames in 1 tosses are left out: the tracker did not see the body." in report
     assert "gaps[1] has a gap of 21 frames, at most 10 are tolerated" in report
     assert len(found) == 11 and len(found.tosses.tosses[0].frame) == 96
 
@@ -239,8 +239,8 @@ def test_outliers_and_bad_quaternions_are_left_out(tmp_path, states):
     bad[2, 50, :3] += 0.3
     bad[3, 60, 3:7] *= 0.5
     report = "\n".join(read(write_npz(tmp_path / "bad.npz", bad), SIZE).report)
-    assert "left out as outlier: 1, in 1 tosses" in report
-    assert "left out as quaternion not of length 1: 1" in report
+    assert "1 frames in 1 tosses are left out: their positions are outliers." in report
+    assert "1 frames in 1 tosses are left out: their quaternions are not of length 1." in report
 
 
 def test_time_stamps_must_rise(tmp_path, states):

@@ -145,7 +145,7 @@ def test_conventions_are_detected_and_reported(tmp_path, motion):
     turned[:, :3] *= 100
     path = exports.write_tags(tmp_path / "a.csv", turned)
     found = read(path, BODY, name="7")
-    assert found.report[0].endswith("; detected: y up, centimetres, times in nanoseconds, 120 Hz.")
+    assert found.report[0].endswith(" Detected: y up, centimetres, times in nanoseconds, 120 Hz.")
     same_motion(found, motion)
     assert {name: found.source[name] for name in ("units", "up", "time_unit")} == {
         "units": "cm", "up": "y", "time_unit": "ns",
@@ -211,6 +211,31 @@ def test_exports_of_markers_are_refused(tmp_path):
     (tmp_path / "a.txt").write_text("Notes on the session.\n")
     with pytest.raises(InputError, match=r"text files are read as exported by OptiTrack Motive CSV, .*TUM trajectory"):
         read(tmp_path / "a.txt", BODY)
+
+
+def test_a_take_is_split_in_the_right_time_unit(tmp_path):
+    """At 5 kHz, stamps in milliseconds look like those of 5 Hz in seconds."""
+    poses, _ = exports.session(2, seed=2, rate=5000.0)
+    rows = np.hstack([0.2 * np.arange(len(poses))[:, np.newaxis], poses])
+    np.savetxt(tmp_path / "a.csv", rows, "%.12g", ",", header="time,x,y,z,qw,qx,qy,qz", comments="")
+    cuts: list = []
+    found = read(tmp_path / "a.csv", BODY, cuts=cuts)
+    assert len(found) == 2 and found.timestep == pytest.approx(1 / 5000, rel=1e-6)
+    assert "times in milliseconds" in found.report[0] and len(cuts[0].pieces) == 2
+
+
+def test_a_missing_mass_is_said_and_an_impossible_one_refused(tmp_path, capsys):
+    poses, _ = exports.session(2, seed=2)
+    path, out = write_motive(tmp_path / "session.csv", poses), tmp_path / "data"
+    args = ["import", str(path), "--object", "Part", "--body", "box:0.12,0.08,0.06", "--out", str(out)]
+    assert main(args) == 0
+    assert "No --mass was given: 1 kg is assumed." in capsys.readouterr().out
+    for mass in ("220", "1e-4"):
+        assert main([*args, "--mass", mass]) == 2
+        assert "cannot be: a body of 576 cm^3 has a mass between 0.00058 and 13 kg" in capsys.readouterr().err
+        assert main(["identify", str(out), "--mass", mass, "--out", str(tmp_path / "a.safetensors")]) == 2
+        assert "give the mass in kilograms and the sizes in metres." in capsys.readouterr().err
+    assert main([*args, "--mass", "0.4"]) == 0 and "assumed" not in capsys.readouterr().out
 
 
 def test_import_and_identify_know_the_body(tmp_path, capsys, monkeypatch):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from conftest import random_states
-from stiction import Body, CoulombLaw, InputError, Kind, Material, Mode, State, Stepper, rollout
+from stiction import AugmentedLaw, Body, CoulombLaw, InputError, Kind, Law, Material, Mode, State, Stepper, rollout
 
 
 def test_free_flight_is_a_parabola_and_keeps_angular_momentum(box):
@@ -131,13 +131,59 @@ def test_a_thrown_body_does_not_sink_into_the_ground(box, restitution):
     assert -lowest(box, rollout(law, many, 800, substeps=0)).min() > 5e-3
 
 
+def mechanical_energy(body, run, gravity=(0.0, 0.0, -9.81)):
+    """Kinetic and potential energy of each state [J], for a body whose frame is at its centre of mass."""
+    turns = Rotation.from_quat(run.quaternion.reshape(-1, 4), scalar_first=True).inv()
+    spin = turns.apply(run.angular_velocity.reshape(-1, 3)).reshape(run.velocity.shape)
+    kinetic = 0.5 * body.mass * (run.velocity**2).sum(-1) + 0.5 * np.einsum("...i,ij,...j", spin, body.inertia, spin)
+    return kinetic - body.mass * run.position @ np.asarray(gravity)
+
+
 @pytest.mark.parametrize("law", [CoulombLaw, lambda body, mu: Material.stribeck(0.6, mu, restitution=0.3).on(body)])
 def test_the_whole_energy_of_a_thrown_body_never_rises(box, law):
     run = rollout(law(box, 0.5), State.random(box, 50, seed=2), 800)
-    spin = Rotation.from_quat(run.quaternion.reshape(-1, 4), scalar_first=True).inv()
-    spin = spin.apply(run.angular_velocity.reshape(-1, 3)).reshape(run.velocity.shape)
-    energy = 0.5 * (run.velocity**2).sum(-1) + 0.5 * np.einsum("...i,ij,...j", spin, box.inertia, spin)
-    assert np.diff(energy + 9.81 * run.position[..., 2], axis=-1).max() < 1e-9
+    assert np.diff(mechanical_energy(box, run), axis=-1).max() < 1e-9
+
+
+class Pushing(Law):
+    """A motor: it never stops a patch, and pushes it along its slip."""
+
+    def __init__(self, body, size):
+        self.body, self.size = body, size
+
+    def classify(self, contacts):
+        return np.full(len(contacts), Mode.DYNAMIC)
+
+    def friction(self, contacts, dynamic):
+        slip = contacts.slip[dynamic, :2]
+        return np.c_[self.size * slip / np.linalg.norm(slip, axis=1, keepdims=True), np.zeros(len(dynamic))]
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.5])
+@pytest.mark.parametrize("which", ["networks", "push little", "push hard", "bounce"])
+def test_no_law_is_a_motor(box, which, slope):
+    """Over whole throws: networks with random weights gained 97 % while each step seemed to add nothing."""
+    law = {
+        "networks": lambda: AugmentedLaw.untrained(box, seed=3),
+        "push little": lambda: Pushing(box, 1e-3),
+        "push hard": lambda: Pushing(box, 1.0),
+        "bounce": lambda: Material.coulomb(0.8, restitution=1.0).on(box),
+    }[which]()
+    gravity = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    for substeps in {0, law.substeps}:
+        run = rollout(law, State.random(box, 20, seed=4), 2000, gravity=gravity, substeps=substeps)
+        energy = mechanical_energy(box, run, gravity)
+        start = energy[:, 0] + gravity[0] * run.position[:, 0, 0]  # above the ground below it
+        assert ((energy.max(axis=1) - energy[:, 0]) / start).max() < 1e-9
+
+
+@pytest.mark.parametrize("law", [lambda body: Pushing(body, 1e-2), lambda body: AugmentedLaw.untrained(body, seed=5)])
+def test_a_body_at_rest_stays_at_rest_whatever_the_law_says(box, rectangle, law):
+    for body, height in ((box, 0.2), (rectangle, None)):
+        half = -body.vertices[:, 2].min() if height is None else height
+        run = rollout(law(body), State([0, 0, half]), 50)
+        assert (run.mode == Mode.STATIC).all() and np.ptp(run.position, axis=0).max() == 0
+        assert not run.velocity.any() and not run.angular_velocity.any()
 
 
 def test_friction_is_the_same_in_all_directions_by_default(box):
@@ -202,12 +248,12 @@ def test_a_planar_body_out_of_its_plane_is_refused(rectangle):
         rollout(CoulombLaw(rectangle), State([0, 0, 1], velocity=[0, 1, 0]), 1)
 
 
-def test_a_spin_too_fast_for_the_time_step_is_named():
-    """The gyroscopic torque of a long body is integrated explicitly, as in DART: a fast enough spin diverges."""
+def test_a_spin_too_fast_for_the_time_step_keeps_its_energy():
+    """The gyroscopic torque of a long body is integrated explicitly, as in DART, where a fast enough spin diverges."""
     rod = Body.box((0.5, 0.1, 0.08), 1.0)
     start = State([0, 0, 1000], angular_velocity=[200, 150, 100])
-    with pytest.raises(InputError, match=r"not finite after \d+ steps: with its spin of 269 rad/s at the start"):
-        rollout(CoulombLaw(rod), start, 800, substeps=0)
+    total = mechanical_energy(rod, rollout(CoulombLaw(rod), start, 800, substeps=0))
+    assert np.diff(total).max() <= 1e-12 * total[0]
 
 
 def test_no_steps_give_the_start(box):

@@ -104,7 +104,7 @@ def test_a_stepper_belongs_to_one_thread_at_a_time(box):
 
 def test_a_law_cannot_step_what_asks_it(box):
     law = Slow(box)
-    stepper = Stepper(law, State([0, 0, 0.2]))
+    stepper = Stepper(law, State([0, 0, 0.2], velocity=[1, 0, 0]))
     law.inside = stepper.step
     with pytest.raises(InputError, match="in the middle of a step"):
         stepper.step()

@@ -373,6 +373,9 @@ class FrictionMap:
         viscosity: float,
         round: bool,
         frictionless_limit: bool,
+        torsion: float = 0.0,
+        rolling: float = 0.0,
+        texture: Sequence[float] = [],
     ) -> None: ...
     def __call__(
         self,
@@ -538,7 +541,17 @@ class PairLaw:
     """Friction and restitution between two surfaces."""
 
     def __init__(
-        self, *, map: FrictionMap, e0: float, fall: float, threshold: float, body_axes: bool, n_sub_impacts: int
+        self,
+        *,
+        map: FrictionMap,
+        e0: float,
+        fall: float,
+        threshold: float,
+        body_axes: bool,
+        n_sub_impacts: int,
+        impact_time: float,
+        lever: float,
+        lag: float,
     ) -> None: ...
 
 class PairTable:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 COLLECT_NEEDS = ("pyarrow", "joblib")
 TRAIN_NEEDS = ("pyarrow", "torch", "sklearn")
+ASSUMED_MASS = (
+    "No --mass was given: 1 kg is assumed. Motion does not depend on it, but all forces in newtons do: give the mass "
+    "in kilograms."
+)
 
 
 def collect(options: Annotated[CollectOptions, tyro.conf.arg(name="")]) -> None:
@@ -200,6 +204,8 @@ def import_(options: Annotated[ImportOptions, tyro.conf.arg(name="")]) -> None:
     save_recordings(found, options.out)
     for line in found.report:
         print(f"- {line}")
+    if options.mass is None and options.mjcf is None:
+        print(f"- {ASSUMED_MASS}")
     print(f"Wrote {len(found)} tosses to {options.out}.")
     if picture and find_spec("matplotlib") is not None:
         path = options.plot or options.out / "split.png"
@@ -262,17 +268,19 @@ def identify(options: Annotated[IdentifyOptions, tyro.conf.arg(name="")]) -> Non
 def _identified_body(options: IdentifyOptions, imported: bool) -> "Body | None":
     """The body as given; None: that of the imported folder, which also has the mass where none is given."""
     from stiction.basics.checks import positive
-    from stiction.data.presets import parse_body
+    from stiction.data.presets import checked_density, parse_body
     from stiction.recordings.folder import load_recordings
 
     known = load_recordings(options.data).body if imported else None
     if options.body:
+        if options.mass is None and known is None:
+            print(ASSUMED_MASS)
         mass = options.mass if options.mass is not None else (1.0 if known is None else known.mass)
         return parse_body(options.body, mass, options.scale, hull=options.hull)
     if options.mass is None or known is None:
         return None
     mass = positive("mass [kg]", options.mass)
-    return replace(known, mass=mass, inertia=known.inertia * (mass / known.mass))
+    return checked_density(replace(known, mass=mass, inertia=known.inertia * (mass / known.mass)))
 
 
 def export(

@@ -22,7 +22,7 @@ OptionalNumber = Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_beh
 class BodyOptions:
     """Mass properties of a body, and the file that describes it."""
 
-    mass: float = 1.0
+    mass: Annotated[float | None, tyro.conf.arg(metavar="FLOAT", help_behavior_hint="(default: 1)")] = None
     """Mass of the body [kg]."""
     scale: float = 1.0
     """Metres in one unit of a mesh file."""
@@ -40,7 +40,13 @@ class BodyOptions:
         from stiction.data.presets import parse_body
 
         return parse_body(
-            name, self.mass, self.scale, com=self.com, inertia=self.inertia, mjcf=self.mjcf, hull=self.hull
+            name,
+            1.0 if self.mass is None else self.mass,
+            self.scale,
+            com=self.com,
+            inertia=self.inertia,
+            mjcf=self.mjcf,
+            hull=self.hull,
         )
 
 

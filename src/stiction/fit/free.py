@@ -16,12 +16,7 @@ from numpy.typing import NDArray
 from stiction.basics.splits import folds
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import angles_in_plane
-from stiction.fit.direct_measurements import (
-    SlidingFriction,
-    impact_time_constant,
-    measure_slides,
-    sliding_friction,
-)
+from stiction.fit.direct_measurements import MODEL_ERRORS, Direct, measure
 from stiction.fit.gauss_newton import Parameter, Solution, clustered_mean, jackknife_errors, named
 from stiction.fit.toss_objective import (
     STAGES,
@@ -116,15 +111,13 @@ class LawType:
     fixed: parameters that are not fitted, and their values
     memory: sub-impacts in which an impact builds up; 1: friction acts at once
     shape: proportions of the inertia and their standard errors, not to be fitted; None: as free flight shows them
-    sliding: friction as slides show it, or None
-    impact_time: time constant of the impacts as the recordings show it [s]
+    direct: what the recordings show without a law
     """
 
     fixed: dict[str, float] = field(default_factory=dict)
     memory: int = INCREMENTS
     shape: Shape | None = None
-    sliding: SlidingFriction | None = None
-    impact_time: float = 0.0
+    direct: Direct = field(default_factory=Direct)
 
 
 @dataclass(frozen=True)
@@ -136,8 +129,7 @@ class Fitted:
     gravity: [m/s^2] and its standard error
     shape: proportions of the inertia that free flight shows
     slowed: drag and the lean of gravity, as far as flights show them
-    sliding: friction as slides show it, or None
-    impact_time: time constant of the impacts as the recordings show it [s]
+    direct: what the recordings show without a law
     """
 
     body: Body
@@ -148,8 +140,7 @@ class Fitted:
     gravity: tuple[float, float]
     shape: Shape = field(default_factory=dict)
     slowed: Shape = field(default_factory=dict)
-    sliding: SlidingFriction | None = None
-    impact_time: float = 0.0
+    direct: Direct = field(default_factory=Direct)
 
     @property
     def values(self) -> dict[str, float]:
@@ -202,7 +193,7 @@ def fit_law(
     fixed |= {name: value for name, (value, _) in shape.items()}
     gravity, com, slowed = _flights(tosses, body, fixed)
     fixed = (OUT_OF_PLANE if body.planar else NO_LEVER) | {name: value for name, (value, _) in slowed.items()} | fixed
-    contact = heavy_parameters(body) if body.planar else law_parameters(law.sliding)
+    contact = heavy_parameters(body) if body.planar else law_parameters(law.direct)
     parameters = [p for p in body_parameters(body, *com) + contact if p.name not in fixed]
     solution = fit(
         law_model(body, {"gravity": gravity[0], **fixed}, law.memory),
@@ -215,7 +206,7 @@ def fit_law(
     )
     if start is not None:
         solution = replace(solution, losses=start.solution.losses + solution.losses)
-    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed, law.sliding, law.impact_time)
+    return Fitted(body, parameters, solution, fixed, law.memory, gravity, shape, slowed, law.direct)
 
 
 def _flights(tosses: Tosses, body: Body, fixed: dict[str, float]) -> tuple[tuple[float, float], Com, Shape]:
@@ -267,24 +258,6 @@ def refit(tosses: Tosses, body: Body, law: LawType, name: str, report: Report) -
     return Refits(fits, left_out)
 
 
-@dataclass(frozen=True)
-class SoftImpacts:
-    """Error of the law's instantaneous impacts where contact is soft, as `stiction reproduce testbed` measures it.
-
-    rigid: time constant [s] below which impacts count as instantaneous
-    soft, error: time constant [s] at which restitution was found wrong by this much
-    """
-
-    rigid: float = 0.002
-    soft: float = 0.006
-    error: float = 0.2
-
-    def restitution_error(self, time_constant: float) -> float:
-        """Return the error to add to that of the restitution."""
-        return self.error * min(1.0, time_constant / self.soft) if time_constant > self.rigid else 0.0
-
-
-SOFT_IMPACTS = SoftImpacts()
 EARLY = 2  # stages of the fit after which the friction of impacts is decided
 
 
@@ -305,21 +278,18 @@ def choose(tosses: Tosses, body: Body, report: Report = lambda part, done, total
     """Fit laws of several types to tosses and choose among them."""
     early = {}
     shape = {} if body.planar else significant_inertia(tosses, body)
-    gravity, (com, _), _ = _flights(tosses, body, {name: value for name, (value, _) in shape.items()})
-    at_rest = body.reshaped(com=com, rounding=body.rounding)
-    seen = {
-        "shape": shape,
-        "sliding": sliding_friction(measure_slides(tosses, at_rest, gravity[0])),
-        "impact_time": impact_time_constant(tosses, at_rest),
-    }
+    known = {name: value for name, (value, _) in shape.items()}
+    gravity, (com, _), _ = _flights(tosses, body, known)
+    at_rest = body.reshaped(com=com, rounding=body.rounding, inertia=shaped(body.inertia, known))
+    direct = measure(tosses, at_rest, gravity[0])
     for memory, name in ((INCREMENTS, "friction builds up"), (1, "friction at once")):
-        law = LawType(memory=memory, **seen)
+        law = LawType(memory=memory, shape=shape, direct=direct)
         early[name] = fit_law(
             tosses, body, law, stages=STAGES[:EARLY], errors=False, progress=partial(report, name.capitalize())
         )
     losses = {name: float(found.losses(tosses, STAGES[EARLY - 1]).mean()) for name, found in early.items()}
     best = early[min(losses, key=lambda name: losses[name])]
-    law = LawType(memory=best.memory, **seen)
+    law = LawType(memory=best.memory, shape=shape, direct=direct)
     last = fit_law(tosses, body, law, stages=STAGES[EARLY:], start=best, progress=partial(report, "Last stage"))
     tried: dict[str, Any] = {"impacts": losses, "model_errors": _model_errors(early, losses)}
     with_bounce = _settled(tosses, last, refit(tosses, body, law, "Refits", report), tried)
@@ -353,18 +323,17 @@ def _model_errors(fits: dict[str, Fitted], losses: dict[str, float]) -> dict[str
 def _settled(tosses: Tosses, fitted: Fitted, refits: Refits, tried: dict[str, Any]) -> Chosen:
     """Return the fit, or one that continues from where a refit ended if all tosses are explained better from there.
 
-    The larger of the two standard errors, of gradients and of refits, counts; errors of the model add to it.
+    The two standard errors, of gradients and of refits, count equally; errors of the model add to them.
     """
     found = [float(other.losses(tosses).mean()) for other in refits.fits]
     now = float(fitted.losses(tosses).mean())
     if min(found) < now:
         start = refits.fits[int(np.argmin(found))]
-        law = LawType(fitted.fixed, fitted.memory, fitted.shape, fitted.sliding, fitted.impact_time)
+        law = LawType(fitted.fixed, fitted.memory, fitted.shape, fitted.direct)
         other = fit_law(tosses, fitted.body, law, stages=STAGES[EARLY:], start=start)
         fitted = other if other.losses(tosses).mean() < now else fitted
-    model_errors = dict(tried["model_errors"])
-    soft = SOFT_IMPACTS.restitution_error(fitted.impact_time)
-    model_errors["restitution"] = float(np.hypot(model_errors["restitution"], soft))
-    errors = np.maximum(fitted.solution.errors, refits.errors(len(tosses)))
-    errors = np.hypot(errors, [model_errors.get(p.name, 0.0) for p in fitted.parameters])
+    errors = np.sqrt(0.5 * (fitted.solution.errors**2 + refits.errors(len(tosses)) ** 2))
+    measured = {} if fitted.body.planar else MODEL_ERRORS.of_fit(fitted.direct, fitted.values["friction"])
+    for of_model in (tried["model_errors"], measured):
+        errors = np.hypot(errors, [of_model.get(p.name, 0.0) for p in fitted.parameters])
     return Chosen(replace(fitted, solution=fitted.solution.with_errors(errors)), refits, tried)

@@ -1,7 +1,7 @@
 """The result of `stiction.identify`: one interface for bodies in space, bodies in a plane and jointed parts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -157,7 +157,7 @@ class IdentifiedBody(Identified):
             if self.recorded is not None:
                 found, figures = fit_material(law, *self.recorded)
             error = self.fitted.found("restitution")[1] if self.fitted.bounces else None
-            draws = [adjusted(one, *_adjustment(figures)) for one in self.drawn_laws(200)]
+            draws = [adjusted(one, figures.get("factors", {})) for one in self.drawn_laws(200)]
             covariance = np.cov([_coefficients(one) for one in draws], rowvar=False)
             law.info["material"] = figures
             law.point_material = replace(found, covariance=covariance).with_info(restitution_error=error)
@@ -190,7 +190,7 @@ class IdentifiedBody(Identified):
         law = fitted.law(self.law.timestep).with_residual(self.law.residual).with_spread(self.law.spread)
         law.info.update(self.law.info)
         kept = {"covariance": self.material.covariance, "info": self.material.info}
-        law.point_material = replace(adjusted(law, *_adjustment(self.material.info)), **kept)
+        law.point_material = replace(adjusted(law, self.material.info.get("factors", {})), **kept)
         return replace(self, law=law, fitted=fitted)
 
     def drawn_laws(self, n: int) -> list[ImpactLaw]:
@@ -214,11 +214,6 @@ class IdentifiedBody(Identified):
         assert self.material is not None  # the file holds it beside the law
         self.law.save(path)
         return (Path(path),)
-
-
-def _adjustment(figures: Mapping[str, Any]) -> tuple[dict[str, float], float | None]:
-    """Return how a material differs from its law: see point_material.py."""
-    return figures.get("factors", {}), figures.get("load")
 
 
 def _coefficients(material: Material) -> NDArray[np.float64]:

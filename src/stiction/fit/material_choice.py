@@ -22,6 +22,7 @@ from stiction.fit.gauss_newton import (
     sum_covariance,
     sums_by,
 )
+from stiction.laws.curves import Restitution
 
 
 class Observations(Protocol):
@@ -124,7 +125,7 @@ _FIRST_SMOOTHNESS = 1e-4
 # friction, which no motion depends on.
 _SHARE, _FLOOR = 0.02, 5e-4
 
-Ranges = tuple[Range, Range]
+Ranges = tuple[Range, Range, Restitution]
 Progress = Callable[[str, float], None]
 
 
@@ -209,7 +210,7 @@ class Choice:
 class Chooser:
     """Tries structures on one set of observations.
 
-    ranges: of ln speed and ln load that were seen
+    ranges: of ln speed and ln load that were seen, and the restitution
     slow: the residuals are expensive, so that structures with poor fits are not cross-validated
     """
 
@@ -226,11 +227,13 @@ class Chooser:
         structures = _dependences(switched.structure)
         smoothness = self._smoothness(self._candidate(structures[-1], _FIRST_SMOOTHNESS))
         tried = self._try("structure", structures, smoothness)
-        rows = _rows(switches, switched), _rows(tried, best := simplest(tried))
-        finest = self._smoothness(best)
-        if finest != smoothness:
-            best = self._candidate(best.structure, finest, best.theta)
-        return Choice(best, finest, *rows)
+        best, finest = self._smoothed(simplest(tried), smoothness)
+        if best.structure.direction and best.structure.cone == "round" and not self.slow:
+            sharp = self._candidate(replace(best.structure, sharp=True), finest)
+            tried.append(sharp)
+            if simplest([best, sharp]) is sharp:
+                best, finest = self._smoothed(sharp, finest)
+        return Choice(best, finest, _rows(switches, switched), _rows(tried, best))
 
     def single(self, structure: Structure, theta: NDArray[np.float64]) -> Choice:
         """Return one structure alone, fitted from these parameters on."""
@@ -284,9 +287,17 @@ class Chooser:
     def _problem(self, structure: Structure, smoothness: float) -> FrictionProblem:
         return FrictionProblem(self.problem, Model(structure, *self.ranges), smoothness)
 
+    def _smoothed(self, candidate: Candidate, smoothness: float) -> tuple[Candidate, float]:
+        """Return a candidate, that of `smoothness`, with the smoothness that predicts best."""
+        finest = self._smoothness(candidate)
+        if finest != smoothness:
+            candidate = self._candidate(candidate.structure, finest, candidate.theta)
+        return candidate, finest
+
     def _smoothness(self, candidate: Candidate) -> float:
         """Return the smoothness that predicts best; among perfect ones, the greatest."""
-        if not (candidate.structure.speed or candidate.structure.load or candidate.structure.direction):
+        s = candidate.structure
+        if not (s.speed or s.load or s.direction or s.texture):
             return SMOOTHNESS[0]
         tried = [self._candidate(candidate.structure, s, candidate.theta) for s in SMOOTHNESS]
         errors = [one.error for one in tried]
@@ -294,7 +305,7 @@ class Chooser:
 
 
 def _rows(tried: list[Candidate], chosen: Candidate) -> list[dict[str, Any]]:
-    return [{**candidate.row(), "chosen": candidate is chosen} for candidate in tried]
+    return [{**candidate.row(), "chosen": candidate.structure == chosen.structure} for candidate in tried]
 
 
 def simplest(candidates: list[Candidate]) -> Candidate:
@@ -322,18 +333,21 @@ def _all_switches() -> list[Structure]:
         result.append(replace(switched, direction=True))
         if cone == "round":
             result.append(replace(switched, stretch=True))
+        if cone == "round" and axes == "body":
+            result.append(replace(switched, texture=True, axes="world"))
     return result
 
 
 def _one_more(structure: Structure) -> list[Structure]:
     """Return structures with one more dependence; those on direction need axes that are already chosen."""
-    names = ["speed", "load", "viscosity"] + ["direction"] * (not structure.stretch)
+    names = ["speed", "load", "viscosity"] + ["direction"] * (not structure.stretch and not structure.texture)
     return [replace(structure, **{name: True}) for name in names if not getattr(structure, name)]
 
 
 def _dependences(rich: Structure) -> list[Structure]:
     """Return all combinations of dependences, with the switches of `rich`."""
-    names = ["stretch" if rich.stretch else "direction", "speed", "load", "viscosity"]
+    first = "stretch" if rich.stretch else "texture" if rich.texture else "direction"
+    names = [first, "speed", "load", "viscosity"]
     result = []
     for some in product((False, True), repeat=len(names)):
         axes = "world" if not some[0] and rich.cone == "round" else rich.axes

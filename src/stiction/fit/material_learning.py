@@ -13,12 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics import checks, splits
-from stiction.bodies.state import Mode
 from stiction.data.instances import contact_instances
+from stiction.fit.contact_restitution import impacts_of, learned_restitution
 from stiction.fit.friction_structure import FEW_SPLINES, Model, Structure
-from stiction.fit.material_choice import FOLDS, Choice, Chooser, FrictionProblem, Progress, Ranges, capped_errors
+from stiction.fit.material_check import Comparison, Forecasts, best_constant, contact_errors, contact_warning
+from stiction.fit.material_choice import (
+    FOLDS,
+    SMOOTHNESS,
+    Candidate,
+    Choice,
+    Chooser,
+    FrictionProblem,
+    Progress,
+    Ranges,
+    capped_errors,
+)
 from stiction.fit.material_points import (
-    KINDS,
     Observed,
     Patches,
     SlidingPoints,
@@ -27,18 +37,26 @@ from stiction.fit.material_points import (
     seen_ranges,
     sliding_points,
 )
+from stiction.fit.material_residual import causes_of
 from stiction.fit.pose_windows import Windows
+from stiction.fit.soft_points import with_torques
+from stiction.laws.curves import Restitution
 from stiction.laws.material import Material
 
 N_PATCHES = 2500  # by which parameters are found
 
 
 def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progress: Progress) -> Material:
-    """Return the material that explains the contacts of data sets best, with its info."""
+    """Return the material that explains the contacts of data sets best, with its info.
+
+    If the best Coulomb law forecasts whole throws better, it is returned instead.
+    """
     rng = np.random.default_rng(seed)
     parts = observe(sets)
     fitted, held = _split(parts, held_out, rng)
-    choice, basis = _choose(fitted, rng, seed, progress)
+    ranges: Ranges = (*seen_ranges(fitted), learned_restitution(impacts_of(fitted), seed))
+    choice, basis = _choose(fitted, ranges, rng, seed, progress)
+    choice = with_torques(choice, fitted, seed)
     model = choice.best.model
     few = drawn_patches(fitted, N_PATCHES, rng)
     test = drawn_patches(held, N_PATCHES, rng)
@@ -46,9 +64,20 @@ def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progre
     path = FrictionProblem(few, model, choice.smoothness).fit(choice.best.theta, iterations=8)
     stopped = _stopped(path, test, model)
     progress("parameters", 0.5)
-    figures = contact_errors(model.material(path[stopped]), held)
+    found = model.material(path[stopped])
+    coulomb, friction = best_constant(few, fitted, ranges)
+    compared = Comparison(Forecasts.of(found, held), Forecasts.of(coulomb.material(friction), held))
+    theta = path[stopped]
+    if compared.loses:
+        problem = FrictionProblem(few, coulomb, 0.0)
+        errors = capped_errors(problem.residuals(friction))
+        choice = replace(choice, best=Candidate(coulomb, friction, errors, few.throw), smoothness=SMOOTHNESS[0])
+        model, theta, stopped = coulomb, friction, 0
+    kept = model.material(theta)
+    figures, causes = contact_errors(kept, held), causes_of(kept, parts, seed)
+    model = replace(model, restitution=learned_restitution(impacts_of(parts), seed))
     problem = FrictionProblem(drawn_patches(parts, N_PATCHES, rng), model, choice.smoothness)
-    theta = problem.fit(path[stopped], iterations=stopped)[-1]
+    theta = problem.fit(theta, iterations=stopped)[-1]
     progress("parameters", 1.0)
     info = {
         **({"plan": sets[0].plan.to_dict()} if len(sets) == 1 and hasattr(sets[0], "plan") else {}),
@@ -61,9 +90,13 @@ def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progre
         "seed": seed,
         **choice.info(basis),
         "held_out": figures,
-        "warning": contact_warning(figures),
+        "forecast": compared.to_dict(),
+        "residual": causes,
+        "warning": contact_warning(figures, compared, causes),
     }
-    return replace(model.material(theta), covariance=model.covariance(problem.covariance(theta)), info=info)
+    # The coefficient of whole throws is no minimum of the errors of contacts: these do not tell how certain it is.
+    covariance = None if compared.loses else model.covariance(problem.covariance(theta))
+    return replace(model.material(theta), covariance=covariance, info=info)
 
 
 def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tuple[list[Observed], list[Observed]]:
@@ -81,10 +114,10 @@ def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tup
 
 
 def _choose(
-    parts: list[Observed], rng: np.random.Generator, seed: int, progress: Progress
+    parts: list[Observed], ranges: Ranges, rng: np.random.Generator, seed: int, progress: Progress
 ) -> tuple[Choice, dict[str, int | str]]:
     """Return the structure, by sliding points if there are enough of them, else by all patches, and its basis."""
-    ranges, points = seen_ranges(parts), sliding_points(parts)
+    points = sliding_points(parts)
     throws = len(np.unique(points.throw))
     enough = len(points) >= 60 and throws >= FOLDS
     problem = points.part(splits.drawn(len(points), 2000, rng)) if enough else drawn_patches(parts, 500, rng)
@@ -104,71 +137,6 @@ def _stopped(path: list[NDArray[np.float64]], test: Patches, model: Model) -> in
         return len(path) - 1
     errors = [capped_errors(test.residuals(model, theta)).mean() for theta in path]
     return int(np.flatnonzero(np.array(errors) <= (1 + 0.02) * min(errors))[-1])
-
-
-def contact_errors(material: Material, parts: list[Observed]) -> dict[str, Any]:
-    """Return the errors of a material on observed contacts, by kind of patch and together.
-
-    friction_error: mean error over mean friction, where it slides; modes: share of correct ones;
-    noise_floor: the part of friction_error that jumps from step to step, as noise does, unlike a missing dependence
-    """
-    rows = [_Compared(material, part) for part in parts if len(part)]
-    names = {**{kind.name.lower(): (kind,) for kind in KINDS}, "all": KINDS}
-    figures = {name: _errors_of(rows, kinds) for name, kinds in names.items()}
-    return {name: row for name, row in figures.items() if row["contacts"]}
-
-
-def contact_warning(figures: dict[str, Any]) -> str | None:
-    """Return a sentence if the error for some kind of patch is above 2 % and above 1.5 times the noise floor."""
-    wrong = {}
-    for name, row in figures.items():
-        error, floor = row.get("friction_error", 0.0), row.get("noise_floor") or 0.0
-        if row.get("dynamic", 0) >= 30 and error > max(0.02, 1.5 * floor):
-            wrong[name] = error, floor
-    if not wrong:
-        return None
-    name = "all" if "all" in wrong else max(wrong, key=lambda kind: wrong[kind][0])
-    error, floor = wrong[name]
-    where = "" if name == "all" else f" of {name} contacts"
-    return (
-        f"On held-out throws, the error of friction{where} is {error:.1%}, and noise explains only {floor:.1%}: this "
-        "friction is not, or not only, a smooth function of slip direction, slip speed and load at rigid points."
-    )
-
-
-class _Compared:
-    """One body's contacts: friction (n, 2) and its errors; follows: which contacts continue the one before."""
-
-    def __init__(self, material: Material, part: Observed) -> None:
-        impulse, mode = material.on(part.body, timestep=part.setting.timestep).respond(part.contacts())
-        self.kind, self.slides, self.correct = part.kind, part.mode == Mode.DYNAMIC, part.mode == mode
-        self.friction, self.error = part.impulse[:, :2], impulse[:, :2] - part.impulse[:, :2]
-        follows = np.zeros(len(part), dtype=np.bool_)
-        follows[1:] = (np.diff(part.throw) == 0) & (np.diff(part.step) == 1) & (part.step[:-1] >= 0)
-        follows[1:] &= (np.diff(part.kind) == 0) & self.slides[1:] & self.slides[:-1]
-        self.follows = follows
-
-    def sizes(self, kinds: tuple) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Return sizes of errors and of friction where it slides, of jumps of the error, and of friction there."""
-        which, size = np.isin(self.kind, kinds), np.linalg.norm(self.friction, axis=1)
-        at, slides = np.flatnonzero(which & self.follows), which & self.slides
-        jumps = np.linalg.norm(self.error[at] - self.error[at - 1], axis=1)
-        return np.linalg.norm(self.error[slides], axis=1), size[slides], jumps, 0.5 * (size[at] + size[at - 1])
-
-
-def _errors_of(rows: list[_Compared], kinds: tuple) -> dict[str, Any]:
-    correct = np.concatenate([row.correct[np.isin(row.kind, kinds)] for row in rows] or [np.empty(0)])
-    result: dict[str, Any] = {"contacts": len(correct)}
-    if not len(correct):
-        return result
-    result["modes"] = round(int(correct.sum()) / len(correct), 6)
-    error, friction, jumps, steps = (np.concatenate(part) for part in zip(*(row.sizes(kinds) for row in rows)))
-    result["dynamic"] = len(error)
-    if len(error) and friction.mean() > 0:
-        result["friction_error"] = round(float(error.mean() / friction.mean()), 7)
-    if len(jumps) > 10:
-        result["noise_floor"] = round(float(jumps.mean() / np.sqrt(2) / steps.mean()), 7)
-    return result
 
 
 N_WINDOWS = 640  # by which parameters are found
@@ -244,7 +212,7 @@ def _chosen(few: Windows, seed: int, progress: Progress) -> Choice:
     run = windows.run(Material.coulomb(friction), every=1)
     rows = contact_instances(windows.body, run, windows.setting)
     simulated = SimpleNamespace(body=windows.body, setting=windows.setting, read=lambda columns: rows)  # a data set
-    ranges: Ranges = seen_ranges(observe([simulated]))
+    ranges: Ranges = (*seen_ranges(observe([simulated])), Restitution())
 
     def chooser(some: Windows) -> Chooser:
         return Chooser(some, ranges, iterations=4, slow=True, seed=seed, progress=progress)

@@ -18,6 +18,7 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.state import Kind, Mode, State
 from stiction.fit.friction_structure import Model, Range, Structure
+from stiction.laws.curves import texture_basis
 from stiction.laws.material import Material
 from stiction.simulation.motion import Motion, Setting, contacts_at, to_motion
 
@@ -115,7 +116,7 @@ def seen_ranges(parts: list[Observed]) -> tuple[Range, Range]:
     speeds, loads = [], []
     for sliding in (part.sliding() for part in parts):
         record: Any = sliding.contacts().record
-        speeds.append(np.linalg.norm(_velocity(record.before, record.centre)[:, :2], axis=1))
+        speeds.append(np.linalg.norm(velocity_at(record.before, record.centre)[:, :2], axis=1))
         load = sliding.impulse[:, 2] / sliding.setting.timestep
         loads.append(load / [_core.material_points(int(n)) for n in record.count])
     return _range(np.maximum(np.concatenate(speeds), 1e-3)), _range(np.concatenate(loads))
@@ -138,7 +139,8 @@ class SlidingPoints:
     stuck: speed of slip after the step up to which a point sticks, but for the simulator's compliance (n,) [m/s]
     normal, frictionless: normal impulses (n,), the actual one and that of frictionless contact [N s]
     size: of friction, the unit of errors (n,) [N s]
-    axis: the body's x axis seen from above, (n, 2); timestep: (n,) [s]; throw: (n,)
+    axis: the body's x axis seen from above, (n, 2); body_slip: direction of slip in the axes of the body (n, 3)
+    timestep: (n,) [s]; throw: (n,)
     """
 
     friction: NDArray[np.float64]
@@ -149,6 +151,7 @@ class SlidingPoints:
     frictionless: NDArray[np.float64]
     size: NDArray[np.float64]
     axis: NDArray[np.float64]
+    body_slip: NDArray[np.float64]
     timestep: NDArray[np.float64]
     throw: NDArray[np.int64]
 
@@ -184,7 +187,11 @@ class SlidingPoints:
         n_shared = model.size - structure.stretch
         for angle, along in self._pushes(structure, material):
             mu = self._coefficients(material, angle, structure) / self.size
-            slopes = material.sensitivity(angle, self.speed, self.loads(structure) / self.timestep)[:, :n_shared]
+            slopes = self._plain(material).sensitivity(angle, self.speed, self.loads(structure) / self.timestep)
+            if structure.texture:
+                texture = slopes[:, :1] * texture_basis(self.body_slip, len(material.texture))
+                slopes = np.hstack([slopes[:, :1], texture, slopes[:, 1:]])
+            slopes = slopes[:, :n_shared]
             J[..., :n_shared] += (mu[:, np.newaxis] * along)[..., np.newaxis] * slopes[:, np.newaxis]
         if structure.stretch:
             moved = theta.copy()
@@ -193,7 +200,18 @@ class SlidingPoints:
         return J
 
     def _coefficients(self, material: Material, angle: NDArray, structure: Structure) -> NDArray[np.float64]:
-        return np.asarray(material.native(angle, self.speed, self.loads(structure) / self.timestep))
+        plain = self._plain(material)
+        mu = np.asarray(plain.native(angle, self.speed, self.loads(structure) / self.timestep))
+        if not structure.texture:
+            return mu
+        viscous = np.minimum(material.viscosity * self.speed * self.timestep / self.loads(structure), 10.0)
+        factor = np.exp(texture_basis(self.body_slip, len(material.texture)) @ material.texture)
+        return (mu - viscous) * factor + viscous
+
+    @staticmethod
+    def _plain(material: Material) -> Material:
+        """Return the material without its texture, which points have by their own axes."""
+        return replace(material, texture=np.empty(0)) if len(material.texture) else material
 
     def _pushes(self, structure: Structure, material: Material) -> list[tuple[NDArray, NDArray]]:
         """Return directions of slip (n,) [rad], with friction (n, 2) for a coefficient of one there; they add up."""
@@ -220,8 +238,9 @@ def sliding_points(parts: list[Observed]) -> SlidingPoints:
     found = [_sliding_points(part) for part in parts]
     points = SlidingPoints(**{name: np.concatenate([getattr(p, name) for p in found]) for name in vars(found[0])})
     usual = points.typical * points.normal if len(points) else points.normal
+    # Both friction and load are noisy: an error over their geometric mean is as likely to be positive as negative.
     # Errors of small friction are not relative to it; where there is none at all, a guard of the physics removed it.
-    points = replace(points, size=np.hypot(points.size, 0.2 * usual))
+    points = replace(points, size=np.hypot(np.sqrt(points.size * usual), 0.2 * usual))
     return points.part(np.linalg.norm(points.friction, axis=1) >= 1e-6 * usual)
 
 
@@ -230,7 +249,7 @@ def _sliding_points(observed: Observed) -> SlidingPoints:
     contacts = part.contacts()
     record: Any = contacts.record
     part, arm = part[record.index], record.centre
-    before, free, after = (_velocity(twist, arm) for twist in (record.before, record.velocity, part.after))
+    before, free, after = (velocity_at(twist, arm) for twist in (record.before, record.velocity, part.after))
     push = np.hstack([np.tile((0.0, 0.0, 1.0), (len(arm), 1)), np.cross(arm, (0.0, 0.0, 1.0))])
     inverse_mass = np.einsum("ni,nij,nj->n", push, contacts.inverse_inertia, push)  # at the point
     x = record.rotation[:, :2, 0]
@@ -244,6 +263,7 @@ def _sliding_points(observed: Observed) -> SlidingPoints:
         frictionless=-free[:, 2] / inverse_mass,
         size=np.linalg.norm(part.impulse[:, :2], axis=1),
         axis=axis / np.linalg.norm(axis, axis=1, keepdims=True),
+        body_slip=np.einsum("nij,ni->nj", record.rotation[:, :2], _unit(after[:, :2])),
         timestep=np.full(len(arm), part.setting.timestep),
         throw=part.throw,
     )
@@ -251,9 +271,18 @@ def _sliding_points(observed: Observed) -> SlidingPoints:
     return points.part(slips & (points.normal > 0) & (points.frictionless > 0))
 
 
-def _velocity(twist: NDArray[np.float64], arm: NDArray[np.float64]) -> NDArray[np.float64]:
+def velocity_at(twist: NDArray[np.float64], arm: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the velocity (n, 3) of the points at `arm` (n, 3)."""
     return twist[:, :3] + np.cross(twist[:, 3:], arm).astype(np.float64)
+
+
+def torque_at(impulse: NDArray[np.float64], arm: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the torque (n, 3) of impulses (n, 6) about the points at `arm` (n, 3): zero if they are hard."""
+    return impulse[:, 3:] - np.cross(arm, impulse[:, :3]).astype(np.float64)
+
+
+def _unit(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
 
 
 def _usual_coefficient(coefficients: NDArray[np.float64]) -> float:
@@ -270,8 +299,10 @@ class _Group:
     def __init__(self, observed: Observed) -> None:
         self.observed, self.contacts = observed, observed.contacts()
         record: Any = self.contacts.record
-        p = observed.impulse
-        size = np.hypot(np.linalg.norm(p[:, :2], axis=1), 0.05 * np.abs(p[:, 2]))[:, np.newaxis]
+        p, load = observed.impulse, np.abs(observed.impulse[:, 2])
+        # Not by the friction that was seen: its noise would make small values of it count more, and friction too low.
+        usual = _usual_coefficient(np.linalg.norm(p[:, :2], axis=1) / np.maximum(load, 1e-300)) if len(p) else 0.0
+        size = (np.hypot(usual, 0.05) * load)[:, np.newaxis]
         self.size, self.radius = np.maximum(size, 1e-300), np.hypot(record.radius, 0.1 * record.diameter)
         self.friction = self.scaled(p)
 

@@ -1,8 +1,8 @@
 """The material of an identified body, for contact points in MuJoCo: converted from its law, then fitted to its tosses.
 
 An impact law acts on a whole patch, a material at each contact point. The conversion (`ImpactLaw.as_material`) ignores
-this difference; a fit of a few factors, with the found body in MuJoCo, makes up for some of it. Friction that depends
-strongly on the load of an impact may not be solvable at points: constant friction is tried as well.
+this difference; a fit of a few factors, with the found body in MuJoCo, makes up for some of it. Friction in slides is
+no such factor: the law's own, which slides have measured, holds for a body on the points of a face.
 """
 
 from collections.abc import Mapping
@@ -21,21 +21,22 @@ from stiction.bodies.state import State
 from stiction.fit.forecast import TossErrors, law_errors, toss_errors
 from stiction.fit.gauss_newton import Parameter, named
 from stiction.fit.toss_objective import Motions, Stage, TossModel, Values, fit, horizon, width_of
-from stiction.laws.impact import ImpactLaw
+from stiction.laws.impact import SLIP_SPEED, ImpactLaw
 from stiction.laws.material import Material
 from stiction.recordings.tosses import Tosses
 
 # Factors of parameters of the law, such as friction_load: the load of a point is less than that of a patch.
 FACTORS = (
-    Parameter("friction", "", 1.0, 0.1, 0.02, 0.5, 2.0),
     Parameter("friction_loaded", "", 1.0, 0.1, 0.02, 0.5, 2.0),
     Parameter("friction_load", "", 1.0, 0.5, 0.1, 0.1, 10.0),
     Parameter("restitution", "", 1.0, 0.1, 0.03, 0.5, 1.5),
     Parameter("restitution_threshold", "", 1.0, 0.5, 0.1, 0.1, 5.0),
 )
 STAGES = (Stage((25, None), 20.0, 3, 64),)  # the last stage of the law's own fit, with fewer tosses
-# Friction depends on the load, or is that under a constant load, in multiples of the body's weight.
-LOADS = (None, 10.0, 100.0)
+# Where the factor of friction_load may start: an impact on a corner acts at one point, on an edge at two, on a face at
+# four; the corners of a planar body are edges in MuJoCo.
+LOAD_STARTS = (1.0, 0.5, 0.25)
+FACE_POINTS = 4  # that carry a body which slides
 MAX_COMPARED = 200  # tosses on which the fitted factors must do better than none
 
 
@@ -55,14 +56,14 @@ def body_motions(body: Body, motions: list[NDArray[np.float64]]) -> Motions:
     return [(rows[:, :3], rows[:, 3:]) for rows in motions]
 
 
-def body_model(law: ImpactLaw, load: float | None = None) -> TossModel[Tosses, Motions]:
-    """Return the model of the law's body in MuJoCo with a material; its parameters are the FACTORS. load: see LOADS"""
+def body_model(law: ImpactLaw) -> TossModel[Tosses, Motions]:
+    """Return the model of the law's body in MuJoCo with a material; its parameters are the FACTORS."""
     from stiction.fit.jointed_starts import frames_of, roll_with
 
     scene = body_scene(law)
 
     def predict(values: Values, tosses: Tosses, steps: NDArray[np.int64]) -> Motions:
-        roll = roll_with(adjusted(law, values, load), ("body",))
+        roll = roll_with(adjusted(law, values), ("body",))
         states = body_states(law.body, tosses.states(law.body, law.gravity, law.drag))
         return body_motions(law.body, frames_of(roll, scene, states, steps))
 
@@ -79,17 +80,24 @@ def body_scene(law: ImpactLaw) -> Any:
     return scene
 
 
-def adjusted(law: ImpactLaw, factors: Mapping[str, float], load: float | None = None) -> Material:
-    """Return the material of the law with some of its parameters multiplied by factors. load: see LOADS"""
+def adjusted(law: ImpactLaw, factors: Mapping[str, float]) -> Material:
+    """Return the material of the law with some of its parameters multiplied by factors, and the same sliding friction.
+
+    A body that slides under its weight on FACE_POINTS points has the law's friction.
+    """
     changes = {name: getattr(law.material, name) * factor for name, factor in factors.items()}
     if "restitution" in changes:
         changes["restitution"] = min(1.0, changes["restitution"])
-    found = replace(law, point_material=None).with_material(**changes).as_material()
-    if load is None:
-        return found
-    force = load * law.body.mass * float(np.linalg.norm(law.gravity))
-    factor = 1.0 if found.load is None else float(np.exp(found.load(force)))
-    return replace(found, scale=found.scale * factor, load=None)
+    weight = law.body.mass * float(np.linalg.norm(law.gravity))
+    sliding, at_points = float(law.friction_at(SLIP_SPEED, weight)), weight / FACE_POINTS
+    plain = replace(law, point_material=None)
+    for _ in range(2):  # a residual may depend on the load, too
+        found = plain.with_material(**changes)
+        m, now = found.material, float(found.friction_at(SLIP_SPEED, at_points))
+        # The coefficient without load by which the coefficient under this load is the wanted one.
+        missing = (sliding / max(now, 1e-9) - 1) * float(m.friction_at(SLIP_SPEED, at_points))
+        changes["friction"] = max(0.0, m.friction + missing * (1 + at_points / m.friction_load))
+    return plain.with_material(**changes).as_material()
 
 
 def fit_material(law: ImpactLaw, tosses: Tosses, held_out: Tosses | None) -> tuple[Material, dict[str, Any]]:
@@ -97,42 +105,35 @@ def fit_material(law: ImpactLaw, tosses: Tosses, held_out: Tosses | None) -> tup
 
     tosses: to fit; held_out: on which the loss of accuracy is measured, by default the fitted ones
 
-    The figures are the `factors` of the parameters, the `load` (see LOADS), mean errors of the `law` and of the
-    `material` in MuJoCo, and their relative difference, `loss`: position [% of the width], rotation [degrees].
+    The figures are the `factors` of the parameters, mean errors of the `law` and of the `material` in MuJoCo, and their
+    relative difference, `loss`: position [% of the width], rotation [degrees].
     """
     if find_spec("mujoco") is None:
         about = "converted from the law; " + needs("A fit of it to the tosses", "mujoco")
         return law.as_material().with_info(source=about), {"source": about}
     # Few tosses may mislead the fit: motions after several impacts are a matter of chance.
-    some = tosses[range(min(len(tosses), MAX_COMPARED))]
-    tried = {load: _total(body_model(law, load), {}, some) for load in LOADS}
-    load = min(tried, key=lambda load: tried[load])
-    parameters = [p for p in FACTORS if _matters(p.name, law, load)]
-    model = body_model(law, load)
+    some, model = tosses[range(min(len(tosses), MAX_COMPARED))], body_model(law)
+    tried = {start: _total(model, {"friction_load": start}, some) for start in LOAD_STARTS}
+    start = min(tried, key=lambda start: tried[start])
+    parameters = [replace(p, start=start) if p.name == "friction_load" else p for p in FACTORS]
+    parameters = [p for p in parameters if law.bounces or not p.name.startswith("restitution")]
     factors = named(parameters, fit(model, parameters, tosses, errors=False).values)
     source = "converted from the law, and fitted to its tosses in MuJoCo"
-    if _total(model, factors, some) > tried[load]:
-        factors, source = dict.fromkeys(factors, 1.0), "converted from the law; a fit to its tosses did no better"
+    if _total(model, factors, some) >= tried[start]:
+        factors = {p.name: p.start for p in parameters}
+        source = "converted from the law; a fit to its tosses did no better"
     seen = tosses if held_out is None else held_out
     own, its = law_errors(law, seen, model.width).means(), model_errors(model, factors, seen).means()
     figures = {
         "source": source,
         "factors": factors,
-        "load": load,
         "tosses": len(seen),
         "held_out": held_out is not None,
         "law": own,
         "material": its,
         "loss": {name: its[name] / max(own[name], 1e-9) - 1 for name in ("position", "rotation")},
     }
-    return adjusted(law, factors, load).with_info(**figures), figures
-
-
-def _matters(name: str, law: ImpactLaw, load: float | None) -> bool:
-    """Return whether a factor has an effect."""
-    if name.startswith("restitution"):
-        return law.bounces
-    return load is None or name in ("friction", "friction_loaded")
+    return adjusted(law, factors).with_info(**figures), figures
 
 
 def _total(model: TossModel[Tosses, Motions], values: Values, tosses: Tosses) -> float:

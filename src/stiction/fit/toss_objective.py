@@ -16,7 +16,7 @@ from stiction.basics.splits import drawn
 from stiction.bodies.body import Body
 from stiction.bodies.rotations import rotation_vectors
 from stiction.bodies.state import State
-from stiction.fit.direct_measurements import SlidingFriction
+from stiction.fit.direct_measurements import MODEL_ERRORS, Direct
 from stiction.fit.gauss_newton import Parameter, Residuals, Solution, TossFit, named, toss_losses
 from stiction.laws.impact import IMPACT_SPEED, INCREMENTS, RESTITUTION_SPEED, ImpactLaw, ImpactMaterial
 from stiction.recordings.flight_estimate import shaped
@@ -86,16 +86,20 @@ def body_parameters(body: Body, com: ArrayLike | None = None, errors: ArrayLike 
     ]
 
 
-def law_parameters(sliding: SlidingFriction | None = None) -> list[Parameter]:
-    """Return the parameters of the contact; sliding: friction measured in slides, which sets start and weight.
+def law_parameters(direct: Direct | None = None) -> list[Parameter]:
+    """Return the parameters of the contact; direct: slides set the start and weight of friction.
+
+    Rebounds do not set the restitution: the law applies it to slaps and late impacts, too, for which another one
+    forecasts better.
 
     `restitution` is that of a corner which arrives at IMPACT_SPEED, threshold included: it and the threshold would not
     be separately observable as ImpactMaterial has them. For the same reason, `friction` and `friction_rise` are
     those of a body that slides under its own weight, where ImpactMaterial has those without load.
     """
     friction, rise = (0.25, np.inf), (0.05, np.inf)
-    if sliding is not None:
-        friction = sliding.friction, sliding.errors[0]
+    if direct is not None and direct.sliding is not None:
+        sliding, model_error = direct.sliding, MODEL_ERRORS.slides[direct.is_soft]
+        friction = sliding.friction, float(np.hypot(sliding.errors[0], model_error * sliding.friction))
         rise = (sliding.rise, sliding.errors[1]) if sliding.errors[1] < 0.3 else rise
     return [
         Parameter("restitution", "", 0.2, 0.1, 0.01, 0.0, 1.0),

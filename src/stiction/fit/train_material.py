@@ -41,7 +41,8 @@ def train_material(
     body: what was thrown, for poses without a body; data sets have one, and so do recordings that were read for it
     held_out: share of the throws by which the fit is stopped and its errors are measured
     progress: called with the part under way and its share done
-    `Material.info` of the result holds what was chosen and why, and the errors on held-out throws.
+    `Material.info` of the result holds what was chosen and why, the errors on held-out throws beside those of the best
+    Coulomb law, which is returned instead if it forecasts whole throws better, and a warning if something is left.
 
         data = stiction.collect(body, stiction.Material.coulomb(0.4), throws=8)
         material = stiction.train_material(data)
@@ -96,6 +97,8 @@ def run(
 def _print(material: Material) -> None:
     """Print what was chosen, what else was tried, and the errors on held-out throws."""
     console, info = Console(), material.info
+    if "forecast" in info:
+        console.print(_compared(info["forecast"]), highlight=False)
     console.print(f"{material!r}: {info['structure']['switches']}", highlight=False)
     with_what = "what was chosen" if "rollouts" in info["held_out"] else "all that friction may depend on"
     console.print(_tried(f"switches, each with {with_what}", "switches", info["tried_switches"]))
@@ -117,6 +120,17 @@ def _print(material: Material) -> None:
         console.print(table)
     if info["warning"]:
         console.print(f"[bold]Warning:[/bold] {info['warning']}")
+
+
+def _compared(forecast: dict[str, Any]) -> str:
+    """Return which of two laws forecasts whole throws better, as text."""
+    mine, other = (forecast[name]["held_out_mean"] for name in ("material", "coulomb"))
+    if mine is None or other is None:
+        return "No throw has consecutive steps: whole throws are not compared with Coulomb's law."
+    kept = "Coulomb's law" if forecast["kept"] == "coulomb" else "the material"
+    by = f", a difference of {forecast['excess']:+.2%} ± {forecast['excess_error']:.2%}" if "excess" in forecast else ""
+    throws = f"{forecast['held_out_throws']} held-out throws"
+    return f"{throws}: off by {mine:.2%} of the way, with the best Coulomb law by {other:.2%}{by}. Kept: {kept}."
 
 
 def _tried(title: str, column: str, rows: list[dict[str, Any]]) -> Table:

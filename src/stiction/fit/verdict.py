@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stiction.fit.free import SOFT_IMPACTS
+from stiction.fit.direct_measurements import MODEL_ERRORS
 from stiction.fit.identified import IdentifiedBody
 from stiction.fit.toss_objective import width_of
 from stiction.laws.impact import IMPACT_SPEED, SLIP_SPEED
@@ -17,12 +17,14 @@ def verdict_figures(found: IdentifiedBody) -> dict[str, Any]:
     """Return each identified quantity with its value, its standard error, and whether the tosses show it.
 
     friction_sliding: at a slip of SLIP_SPEED under the body's own weight; friction_impacts: under the greatest loads
-    that were seen; restitution: of a corner that arrives at IMPACT_SPEED; com [m]; inertia and size, relative to the
-    body as given
+    that were seen; restitution: of a corner that arrives at IMPACT_SPEED, measured in rebounds where there are enough;
+    com [m]; inertia and size, relative to the body as given
     """
     law, fitted = found.law, found.fitted
     weight = law.body.mass * -law.gravity[2]
-    sliding, loads = fitted.sliding, found.loads
+    direct, loads = fitted.direct, found.loads
+    sliding = direct.sliding
+    impacts = fitted.body.planar or direct.rebounds is not None or direct.shows_impacts
     error = fitted.found("friction")[1]
     seen_light = loads is not None and loads[0] < 2 * weight
     figures: dict[str, Any] = {
@@ -45,18 +47,26 @@ def verdict_figures(found: IdentifiedBody) -> dict[str, Any]:
             "observed": "friction_loaded" not in found.unobserved,
             "load": heavy,
         }
-    bounce, bounce_error = fitted.found("restitution") if fitted.bounces else (0.0, found.tried["bounce"]["error"])
+    in_law = fitted.found("restitution") if fitted.bounces else (0.0, found.tried["bounce"]["error"])
+    bounce, bounce_error = in_law
+    if direct.rebounds is not None:
+        bounce = direct.rebounds.restitution
+        bounce_error = float(np.hypot(direct.rebounds.error, MODEL_ERRORS.rebounds[direct.is_soft]))
     figures["restitution"] = {
         "value": bounce,
         "error": bounce_error,
-        "observed": "restitution" not in found.unobserved,
+        "in_law": in_law[0],
+        "observed": direct.rebounds is not None or ("restitution" not in found.unobserved and impacts),
         "speed": IMPACT_SPEED,
+        "speeds": None if direct.rebounds is None else list(direct.rebounds.speeds),
+        "rebounds": 0 if direct.rebounds is None else direct.rebounds.n_rebounds,
     }
     axes = "xz" if fitted.body.planar else "xyz"
     com = np.array([fitted.found(f"com_{axis}") for axis in axes])
     figures["com"] = {"value": com[:, 0].tolist(), "error": com[:, 1].tolist()}
-    for name in ("inertia", "size"):
-        figures[name] = dict(zip(("value", "error"), fitted.found(name)), observed=name not in found.unobserved)
+    for name, shown in (("inertia", impacts), ("size", True)):
+        seen = shown and name not in found.unobserved
+        figures[name] = dict(zip(("value", "error"), fitted.found(name)), observed=seen)
     return figures
 
 
@@ -73,7 +83,7 @@ def verdict_lines(found: IdentifiedBody) -> list[str]:
         ("Centre of mass", _com(found, figures["com"])),
         ("Inertia", _relative(figures["inertia"])),
         ("Size", _relative(figures["size"]) + _size_warning(figures["size"])),
-        ("Mass", f"{found.law.body.mass:.4g} kg as given: motion alone does not determine it"),
+        ("Mass", f"{_mass(found.law.body.mass)}: motion alone does not determine it"),
         *_drag(found),
         ("Forecasts", _forecasts(found)),
         ("Verdict", _judgement(found, figures)),
@@ -87,6 +97,11 @@ def _few(n: int) -> str:
 
 def _pm(row: dict[str, Any], digits: int = 3) -> str:
     return f"{row['value']:.{digits}f} ± {row['error']:.{digits}f}"
+
+
+def _mass(mass: float) -> str:
+    """Return the mass in words; 1 kg is what is assumed where none is given."""
+    return f"{mass:.4g} kg as given" if mass != 1.0 else "1 kg, as given or, where none was given, assumed"
 
 
 def _sliding(row: dict[str, Any]) -> str:
@@ -114,17 +129,26 @@ def _impacts(row: dict[str, Any] | None) -> str:
 
 
 def _restitution(found: IdentifiedBody, row: dict[str, Any]) -> str:
-    if not found.fitted.bounces:
+    direct = found.fitted.direct
+    if not row["observed"]:
+        why = "" if direct.shows_impacts or found.fitted.body.planar else ": too few tosses land on a single corner"
+        return f"not observed{why}; the law uses {row['in_law']:.2f}"
+    if not found.fitted.bounces and not row["rebounds"]:
         doubt = found.tried["bounce"]
         return f"none: a law with {doubt['restitution']:.2f} ± {doubt['error']:.2f} forecasts left-out tosses no better"
-    seen = "" if row["observed"] else ", not observed, kept near the first guess"
-    duration = 1e3 * np.pi * found.fitted.impact_time
-    soft = f"; impacts are soft, about {duration:.0f} ms long, where the law's are instantaneous"
-    return f"{_pm(row)} at {row['speed']:g} m/s{seen}{soft if _is_soft(found) else ''}"
+    text = f"{_pm(row)} at {row['speed']:g} m/s"
+    if row["speeds"]:
+        low, high = row["speeds"]
+        text += f", measured in {row['rebounds']} rebounds at {low:.2g} to {high:.2g} m/s"
+        if abs(row["value"] - row["in_law"]) > SIGNIFICANT * row["error"]:
+            text += f"; the law uses {row['in_law']:.2f}, an effective value for forecasts"
+    seconds = np.pi * direct.impact_time if direct.rebounds is None else direct.rebounds.duration
+    soft = f"; impacts are soft, about {1e3 * seconds:.0f} ms long, where the law's are instantaneous"
+    return text + (soft if _is_soft(found) else "")
 
 
 def _is_soft(found: IdentifiedBody) -> bool:
-    return SOFT_IMPACTS.restitution_error(found.fitted.impact_time) > 0
+    return found.fitted.direct.is_soft
 
 
 def _com(found: IdentifiedBody, row: dict[str, Any]) -> str:

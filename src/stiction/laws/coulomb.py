@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from stiction.basics import checks
 from stiction.bodies.body import Body
 from stiction.laws.curves import frozen
-from stiction.laws.material import Material, MaterialLaw
+from stiction.laws.material import Material
+from stiction.laws.material_law import MaterialLaw
 
 CoulombCone = Literal["round", "dart"]
 DART_SOFTNESS = 1e-5  # DART's constraint force mixing: the share of its own response by which a contact yields

@@ -135,21 +135,52 @@ def harmonics_of(function: Callable[[float], float]) -> tuple[NDArray, NDArray, 
     return parts[:count].real, -parts[:count].imag, float(np.exp(series[0].real))
 
 
+TEXTURES = (0, 3, 8, 15, 24)  # numbers of coefficients of a texture: of degree 0 to 4
+
+
+def texture_basis(directions: NDArray[np.float64], n_coefficients: int) -> NDArray[np.float64]:
+    """The monomials x^i y^j z^k of unit vectors (n, 3) by which a texture is a polynomial, (n, n_coefficients).
+
+    k is 0 or 1, since x^2 + y^2 + z^2 = 1; those of lower degree come first, then k = 0, then falling i.
+    """
+    x, y, z = directions.T
+    columns = [
+        x**i * y ** (degree - k - i) * z**k
+        for degree in range(1, TEXTURES.index(n_coefficients) + 1)
+        for k in (0, 1)
+        for i in range(degree - k, -1, -1)
+    ]
+    return np.stack(columns, axis=1) if columns else np.empty((len(directions), 0))
+
+
 @dataclass(frozen=True)
 class Restitution:
     """Restitution e(v) = e0 (v / 0.5 m/s)^-fall (1 - threshold / v) for approach speeds v above the threshold, else 0.
 
     e0: coefficient at 0.5 m/s, 0 to 1; fall: exponent of its decrease with speed; threshold: [m/s]
+
+    The course of an impact, in MuJoCo models:
+
+    duration: [s] over which friction that depends on the load takes the normal impulse of an impact, so that it does
+        not depend on the time step; 0: over the time step
+    lever: relative growth of restitution with the rotational share of the inverse effective inertia, 0 to 1
+    lag: delay of friction behind the normal impulse, as a share of an impact; for materials with several `parts`
     """
 
     e0: float = 0.0
     fall: float = 0.0
     threshold: float = 0.0
+    duration: float = 0.0
+    lever: float = 0.0
+    lag: float = 0.0
 
     def __post_init__(self) -> None:
         checks.between("restitution", self.e0, 0, 1)
         checks.between("The fall of restitution", self.fall, -10, 10)
         checks.non_negative("The threshold of restitution [m/s]", self.threshold)
+        checks.non_negative("The duration of an impact [s]", self.duration)
+        checks.between("The lever of restitution", self.lever, -1, 10)
+        checks.between("The lag of friction in an impact", self.lag, 0, 1)
 
     def __call__(self, speed: ArrayLike) -> NDArray[np.float64]:
         """Coefficients for approach speeds [m/s]."""

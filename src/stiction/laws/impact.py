@@ -96,6 +96,7 @@ INCREMENTS = 8  # default number of increments of an impact
 # of friction, as in core/laws/impact.cpp
 RESTITUTION_SPEED, SLIP_SPEED, SLOWEST_SLIP = _core.RESTITUTION_SPEED, 0.3, 0.02
 IMPACT_SPEED = 1.0  # [m/s] at which the restitution of a law is reported
+IMPACT_TIME = 1.7e-3  # [s] over which the normal impulse of an impact acts, as in core/laws/impact.cpp
 # Variation of the bodies of a batch, a row for each, or one for all: factors of friction and restitution, then the
 # rotations of friction [rad] in successive impacts.
 _NO_VARIATION = np.array([[1.0, 1.0, 0.0]])
@@ -262,9 +263,8 @@ class ImpactLaw(Saved, NativeLaw):
         """The same contact as a material, for any geom, pair, body and time step of MuJoCo models.
 
         The material that was fitted to the recordings, or else the law's own friction and restitution at each contact
-        point. A material has no torsional friction of a patch, no delay of friction and no restitution that depends
-        on the lever. The coefficient depends on speed as it does under the body's weight, and on load as it does at a
-        slip of 0.3 m/s.
+        point. The material has no torsional friction of a patch. The coefficient depends on speed as it does under the
+        body's weight, and on load as it does at a slip of 0.3 m/s.
 
             sim = stiction.mujoco.Simulation(model, laws={("part", "floor"): stiction.load("cube").as_material()})
         """
@@ -325,7 +325,14 @@ def _converted(law: ImpactLaw) -> Material:
         # Knots far enough apart that a covariance of their coefficients stays small.
         speed=Curve.of(lambda v: friction(v, weight) / usual, SLOWEST_SLIP, 20.0, spacing=0.35),
         load=Curve.of(lambda n: friction(SLIP_SPEED, n) / usual, 1e-3, 1e5, spacing=0.5),
-        restitution=Restitution(min(e0, 1.0), law.material.restitution_fall, law.material.restitution_threshold),
+        restitution=Restitution(
+            min(e0, 1.0),
+            law.material.restitution_fall,
+            law.material.restitution_threshold,
+            IMPACT_TIME,
+            float(np.clip(law.material.restitution_lever, -1.0, 10.0)),
+            min(law.material.lag, 1.0),
+        ),
         parts=law.material.memory,
         info={"source": "converted from an impact law, not fitted"},
     )

@@ -7,13 +7,13 @@ other shape, mass and inertia, and for other time steps. `material.on(body)` mak
 
 D is a Fourier series of the slip direction theta [rad], S and L are smooth curves of the slip speed v [m/s] at the
 start of a step and of the load N of the point [N], its normal impulse divided by the time step. The impulses of all
-points of a patch are solved together, with friction of greatest dissipation: see core/friction.
+points of a patch are solved together, with friction of greatest dissipation: see core/friction. A soft contact also
+resists turning, by torques of up to `torsion` N about the normal and `rolling` N about the axes across it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,14 +21,27 @@ from numpy.typing import ArrayLike, NDArray
 from stiction import _core
 from stiction.basics import checks
 from stiction.bodies.body import Body
-from stiction.laws.curves import MAX_HARMONICS, NO_CURVE, Curve, Restitution, frozen, harmonics_of
-from stiction.laws.law import NativeLaw, Saved, checked_softness, checked_timestep
+from stiction.laws.curves import (
+    MAX_HARMONICS,
+    NO_CURVE,
+    TEXTURES,
+    Curve,
+    Restitution,
+    frozen,
+    harmonics_of,
+    texture_basis,
+)
+from stiction.laws.law import Saved
+
+if TYPE_CHECKING:
+    from stiction.laws.material_law import MaterialLaw
 
 Cone = Literal["box", "round"]
 Limit = Literal["actual", "frictionless"]
 Axes = Literal["world", "body"]
 SPEEDS = (1e-6, 1e2)  # [m/s] range of the curves that are made of functions
 _PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")  # fields that a model file holds as they are
+_SOFT = ("torsion", "rolling")  # fields that it holds if they are not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +58,19 @@ class Material(Saved):
     cosines, sines: coefficients of D from the first harmonic on
     speed, load: S and L, or None
     viscosity: viscous friction, independent of the load [N s / m]
+    torsion, rolling: greatest torque about the normal, and about the axes across it, over the load [m]; None: in
+        MuJoCo that of the geoms (condim 4 and 6), elsewhere none
     cone: "round": friction opposes slip; "box": each axis has its own limit, as in DART's Dantzig solver
     limit: "actual": friction is limited by the point's normal impulse; "frictionless": by its normal impulse without
         friction, as in DART's Dantzig solver. By default the latter for a box, the former for a round cone.
     axes: of directions: "world", or "body", by the body's x axis seen from above, or by its y axis if the x axis is
         vertical within 6 degrees
+    texture: coefficients of a D that is fixed to the body, on all of its sides: a polynomial of the direction of slip
+        in the axes of the body, see `texture_basis`; not in MuJoCo models
     restitution: a Restitution, or a coefficient
     parts: increments of an impact in MuJoCo models: with several, friction follows the slip during the impact; with
         one, it opposes the slip after it
-    covariance: of (ln scale, cosines, sines, coefficients of speed, of load, viscosity), or None if unknown
+    covariance: of (ln scale, cosines, sines, texture, coefficients of speed, of load, viscosity), or None if unknown
     info: what is known about its origin
     """
 
@@ -69,6 +86,9 @@ class Material(Saved):
     axes: Axes = "world"
     restitution: Restitution = field(default_factory=Restitution)
     parts: int = 1
+    torsion: float | None = None
+    rolling: float | None = None
+    texture: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     covariance: NDArray[np.float64] | None = None
     info: dict[str, Any] = field(default_factory=dict)
 
@@ -77,12 +97,16 @@ class Material(Saved):
         set_(self, "scale", checks.non_negative("friction", self.scale))
         stretch = checks.vector("stretch", self.stretch, 2)
         set_(self, "stretch", tuple(checks.positive("stretch", part) for part in stretch.tolist()))
-        for name in ("cosines", "sines"):
+        for name in ("cosines", "sines", "texture"):
             set_(self, name, frozen(checks.array(name, getattr(self, name), (None,))))
         if self.cosines.shape != self.sines.shape or self.cosines.ndim != 1 or len(self.cosines) > MAX_HARMONICS:
             raise checks.InputError(
                 f"Directions need as many cosines as sines, at most {MAX_HARMONICS} of each, got shapes "
                 f"{self.cosines.shape} and {self.sines.shape}."
+            )
+        if self.texture.ndim != 1 or len(self.texture) not in TEXTURES:
+            raise checks.InputError(
+                f"A texture has {', '.join(map(str, TEXTURES))} coefficients, got shape {self.texture.shape}."
             )
         for name in ("speed", "load"):
             if not isinstance(getattr(self, name), Curve | None):
@@ -93,6 +117,9 @@ class Material(Saved):
                 f"{self.scale:.3g}, times up to exp({self.swing:.3g})."
             )
         set_(self, "viscosity", checks.non_negative("viscosity [N s / m]", self.viscosity))
+        for name in ("torsion", "rolling"):
+            if (coefficient := getattr(self, name)) is not None:
+                set_(self, name, checks.non_negative(f"{name} [m]", coefficient))
         checks.choice("cone", self.cone, get_args(Cone))
         usual = "frictionless" if self.cone == "box" else "actual"
         set_(self, "limit", checks.choice("limit", self.limit or usual, get_args(Limit)))
@@ -100,10 +127,17 @@ class Material(Saved):
         set_(self, "parts", checks.count("parts", self.parts, 1, 1000))
         if self.cone == "round" and self.stretch[0] != self.stretch[1] and len(self.cosines):
             raise checks.InputError("An elliptic cone cannot also depend on direction by cosines and sines.")
+        if len(self.texture) and (self.cone == "box" or self.stretch[0] != self.stretch[1] or len(self.cosines)):
+            raise checks.InputError("A texture needs a round cone that does not depend on direction otherwise.")
         if not isinstance(self.restitution, Restitution):
             set_(self, "restitution", Restitution(checks.scalar("restitution", self.restitution)))
         if self.covariance is not None:
-            n = 2 + 2 * len(self.cosines) + sum(len(c.coefficients) for c in (self.speed, self.load) if c is not None)
+            n = (
+                2
+                + 2 * len(self.cosines)
+                + len(self.texture)
+                + sum(len(c.coefficients) for c in (self.speed, self.load) if c is not None)
+            )
             covariance = checks.array("covariance", self.covariance, (n, n)).reshape(-1, n)
             if len(covariance) != n:
                 raise checks.InputError(
@@ -157,6 +191,15 @@ class Material(Saved):
         return cls(friction, viscosity=viscosity, **more)
 
     @classmethod
+    def soft(cls, friction: float, torsion: float = 0.0, rolling: float = 0.0, **more: Any) -> "Material":
+        """Coulomb's law at a soft point, as of a fingertip or a tyre, which also resists spinning and rolling.
+
+        torsion, rolling: greatest torque about the normal, and about the axes across it, over the load [m], as in
+            MuJoCo; torsion is about the coefficient of friction times two thirds of the radius of the area of contact
+        """
+        return cls(friction, torsion=torsion, rolling=rolling, **more)
+
+    @classmethod
     def of(
         cls,
         friction: float = 1.0,
@@ -185,6 +228,8 @@ class Material(Saved):
         timestep: [s]; the law holds for any other as well
         softness: compliance of a loaded point relative to its inverse effective inertia; 0 is rigid and exact
         """
+        from stiction.laws.material_law import MaterialLaw  # which builds on materials
+
         return MaterialLaw(self, body, timestep=timestep, softness=softness)
 
     def friction(
@@ -192,7 +237,8 @@ class Material(Saved):
     ) -> NDArray[np.float64]:
         """Coefficients of friction of a slipping point: friction force over load.
 
-        direction: of slip [rad]; speed: of slip [m/s]; load: [N], above zero; the arrays are broadcast
+        direction: of slip [rad], in the x-y plane of a body that has a texture
+        speed: of slip [m/s]; load: [N], above zero; the arrays are broadcast
         """
         angle, v, n = _places(direction, speed, load)
         if self.cone == "box":
@@ -220,7 +266,9 @@ class Material(Saved):
     def sensitivity(self, direction: NDArray, speed: NDArray, load: NDArray) -> NDArray[np.float64]:
         """Relative derivative of the coefficient at points (n,) by each parameter (p,) of `covariance`, (n, p)."""
         harmonics = np.arange(1, len(self.cosines) + 1) * direction[:, np.newaxis]
+        flat = np.stack([np.cos(direction), np.sin(direction), np.zeros(len(direction))], axis=1)
         columns = [np.ones((len(direction), 1)), np.cos(harmonics), np.sin(harmonics)]
+        columns.append(texture_basis(flat, len(self.texture)))
         columns += [curve.basis(x) for curve, x in ((self.speed, speed), (self.load, load)) if curve is not None]
         whole = np.maximum(self._coefficient(direction, speed, load), 1e-300)[:, np.newaxis]
         viscous = (speed / load)[:, np.newaxis]
@@ -235,14 +283,14 @@ class Material(Saved):
     @property
     def depends_on(self) -> tuple[str, ...]:
         """What friction depends on: some of direction, speed, load."""
-        directed = len(self.cosines) > 0 or self.stretch[0] != self.stretch[1]
+        directed = len(self.cosines) > 0 or len(self.texture) > 0 or self.stretch[0] != self.stretch[1]
         speed, load = self.speed is not None or self.viscosity > 0, self.load is not None or self.viscosity > 0
         return tuple(name for name, is_so in (("direction", directed), ("speed", speed), ("load", load)) if is_so)
 
     @property
     def swing(self) -> float:
         """An upper bound of |D + S + L| for any slip and load."""
-        directions = sum(float(np.abs(part).sum()) for part in (self.cosines, self.sines))
+        directions = sum(float(np.abs(part).sum()) for part in (self.cosines, self.sines, self.texture))
         return directions + sum(curve.swing for curve in (self.speed, self.load) if curve is not None)
 
     @property
@@ -259,17 +307,24 @@ class Material(Saved):
             viscosity=self.viscosity,
             round=self.cone == "round",
             frictionless_limit=self.limit == "frictionless",
+            torsion=-1.0 if self.torsion is None else self.torsion,
+            rolling=-1.0 if self.rolling is None else self.rolling,
+            texture=self.texture.tolist(),
         )
 
     def to_parts(self) -> tuple[dict[str, Any], dict[str, NDArray[np.float64]]]:
         """Description for JSON, and tensors, for a model file."""
         bounce = self.restitution
         description: dict[str, Any] = {name: getattr(self, name) for name in (*_PLAIN, "parts", "info")}
-        description |= {"kind": "material", "restitution": [bounce.e0, bounce.fall, bounce.threshold]}
+        course = [bounce.duration, bounce.lever, bounce.lag]  # not in files of earlier versions
+        bounces = [bounce.e0, bounce.fall, bounce.threshold, *(course if any(course) else [])]
+        description |= {"kind": "material", "restitution": bounces}
+        description |= {name: getattr(self, name) for name in _SOFT if getattr(self, name) is not None}
         curves = {name: curve for name, curve in (("speed", self.speed), ("load", self.load)) if curve is not None}
         description["curves"] = {name: curve.to_dict() for name, curve in curves.items()}
         tensors = {"cosines": self.cosines, "sines": self.sines}
         tensors |= {name: np.array(curve.coefficients) for name, curve in curves.items()}
+        tensors |= {"texture": self.texture} if len(self.texture) else {}
         return description, tensors if self.covariance is None else {**tensors, "covariance": self.covariance}
 
     @classmethod
@@ -278,25 +333,28 @@ class Material(Saved):
         rest = {name: value for name, value in description.items() if name != "kind"}
         parts = {name: rest.pop(name) for name in _PLAIN}
         curves = rest.pop("curves")
-        if set(curves) - {"speed", "load"} or set(tensors) - {"cosines", "sines", "covariance", *curves}:
+        if set(curves) - {"speed", "load"} or set(tensors) - {"cosines", "sines", "texture", "covariance", *curves}:
             raise checks.InputError(
-                "A material may have curves of speed and load, cosines, sines and a covariance, got "
+                "A material may have curves of speed and load, cosines, sines, a texture and a covariance, got "
                 f"{checks.shown(sorted({*curves, *tensors}))}."
             )
         parts |= {name: Curve.from_dict(curve, tensors[name]) for name, curve in curves.items()}
         parts["restitution"] = Restitution(*rest.pop("restitution"))
         parts["parts"] = rest.pop("parts", 1)  # missing in files of earlier versions
+        parts |= {name: rest.pop(name) for name in _SOFT if name in rest}
         info = rest.pop("info")
         if rest or not isinstance(info, dict):
             raise checks.InputError(f"A material's description has an unknown {', '.join(rest) or 'type of info'}.")
         return cls(
-            cosines=tensors["cosines"], sines=tensors["sines"], covariance=tensors.get("covariance"), info=info, **parts
-        )
+            cosines=tensors["cosines"], sines=tensors["sines"], texture=tensors.get("texture", np.empty(0)),
+            covariance=tensors.get("covariance"), info=info, **parts,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         depends = f", depends on {', '.join(self.depends_on)}" if self.depends_on else ""
         bounce = f", restitution {self.restitution.e0:g}" if self.restitution.e0 else ""
-        return f"Material(friction about {float(self.friction()):.3g}{depends}, {self.cone} cone{bounce})"
+        soft = "".join(f", {name} {1e3 * value:g} mm" for name in _SOFT if (value := getattr(self, name)))
+        return f"Material(friction about {float(self.friction()):.3g}{depends}, {self.cone} cone{bounce}{soft})"
 
 
 def _places(direction: ArrayLike, speed: ArrayLike, load: ArrayLike) -> list[NDArray[np.float64]]:
@@ -311,68 +369,3 @@ def _places(direction: ArrayLike, speed: ArrayLike, load: ArrayLike) -> list[NDA
     if (v < 0).any() or (n <= 0).any():
         raise checks.InputError(f"speed must be 0 or more and load above 0, got {v.min():g} m/s and {n.min():g} N.")
     return [angle, v, n]
-
-
-class MaterialLaw(NativeLaw):
-    """A material's friction at the points of one body's contact patches, solved exactly.
-
-    A patch of up to 8 vertices is solved at all of them, one of more vertices at 4 representative points, so that its
-    cost does not grow with their number. See `Material.on`.
-    """
-
-    _is_reference = False  # solved at every vertex, DART's cone by Dantzig's rule: CoulombLaw
-
-    def __init__(self, material: Material, body: Body, *, timestep: float = 0.002, softness: float = 0.0) -> None:
-        if not isinstance(body, Body):
-            raise checks.InputError(f"A material is put on a stiction.Body, got {type(body).__name__}.")
-        self.material = material
-        self.body = body
-        self.timestep = checked_timestep(timestep, body)
-        self.softness = checked_softness(softness)
-        self.substeps = 0 if self.softness > 0 else 1  # soft bodies would sink between the cuts of a step
-        self.bounces = material.restitution.e0 > 0
-        self.rough_friction = _typical(material, body)
-        self.rough_cone = material.cone
-
-    @cached_property
-    def native(self) -> _core.MaterialLaw:
-        """The law in the native core."""
-        bounce = self.material.restitution
-        mu_x, mu_y = self.rough_friction or (0.0, 0.0)
-        return _core.MaterialLaw(
-            map=self.material.native,
-            e0=bounce.e0,
-            fall=bounce.fall,
-            threshold=bounce.threshold,
-            body_axes=self.material.axes == "body",
-            softness=self.softness,
-            mu_x=mu_x,
-            mu_y=mu_y,
-            reference=self._is_reference,
-        )
-
-    def impulses(self, contacts: _core.Contacts, i: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The points of contact i relative to the centre of mass (m, 3) [m], and their impulses (m, 3) [N s]."""
-        return self.native.impulses(contacts, i)
-
-    @property
-    def unsolved(self) -> int:
-        """Contacts so far for which the solver did not converge; its best iterate was used, under the guards."""
-        return self.native.unsolved
-
-    @property
-    def info(self) -> dict[str, Any]:
-        """What is known about the material's origin."""
-        return self.material.info
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "native"}  # rebuilt on demand
-
-    def __repr__(self) -> str:
-        return f"MaterialLaw({self.body.shape}, {self.material!r})"
-
-
-def _typical(material: Material, body: Body) -> tuple[float, float]:
-    """Coefficients along x and y at a slip of 0.3 m/s, under a quarter of the body's weight."""
-    mu_x, mu_y = material.friction([0.0, np.pi / 2], 0.3, 0.25 * 9.81 * body.mass).tolist()
-    return mu_x, mu_y

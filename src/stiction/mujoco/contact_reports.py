@@ -160,6 +160,11 @@ class PairContact:
         return self._sign * self._of_points(3)
 
     @property
+    def torques(self) -> NDArray[np.float64]:
+        """Torques of soft contacts there, on the first of the pair, world axes [N m s], (k, 3)."""
+        return self._sign * self._of_points(6)
+
+    @property
     def slips(self) -> NDArray[np.bool_]:
         """Which of these points slip, (k,)."""
         return self._of_points(4).astype(bool)

@@ -191,7 +191,7 @@ def _law_of(a: Any, b: Any, claims: Sequence[_Claim]) -> int:
 def warn_of_model(model: Any, pairs: Pairs, keys: Sequence[Hashable]) -> None:
     """Warn of features of this model that the materials with these keys do not support."""
     _warn_of_contact_sensors(model)
-    _warn_of_condim(model, pairs)
+    _warn_of_heightfields(model, pairs)
     for key, (first, second) in zip(keys, pairs.sides):
         few, many = sorted((first.geoms, second.geoms), key=len)
         others = np.isin(np.arange(model.ngeom), list(many))
@@ -201,6 +201,19 @@ def warn_of_model(model: Any, pairs: Pairs, keys: Sequence[Hashable]) -> None:
                 "of its pairs of geoms can collide.",
                 stacklevel=4,
             )
+
+
+def _warn_of_heightfields(model: Any, pairs: Pairs) -> None:
+    """Warn once that bodies may not come to rest on a heightfield."""
+    for geom in np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD).tolist():
+        if any(pairs.covers(geom, other) for other in np.flatnonzero(collides_with(model, geom)).tolist()):
+            name = model.geom(geom).name or geom
+            warnings.warn(
+                f"Bodies with a material may creep or rock on the heightfield {name!r}, because MuJoCo detects points "
+                "that jump along it: use planes, boxes or meshes where they must rest.",
+                stacklevel=5,
+            )
+            return
 
 
 def _warn_of_contact_sensors(model: Any) -> None:
@@ -213,36 +226,6 @@ def _warn_of_contact_sensors(model: Any) -> None:
             "The model's contact sensors do not measure contacts with materials: read `contacts` of the simulation.",
             stacklevel=5,
         )
-
-
-def _warn_of_condim(model: Any, pairs: Pairs) -> None:
-    """Warn once that torsional and rolling friction is lost."""
-    geom = _loses_friction(model, pairs)  # condim above 3
-    if geom is None:
-        return
-    body = int(model.geom_bodyid[geom])
-    name = model.geom(geom).name or f"{geom} of body {model.body(body).name or body!r}"
-    warnings.warn(
-        f"The geom {name!r} has condim {model.geom_condim[geom]}, but a material has sliding friction only: contacts "
-        "with a law have no torsional and no rolling friction.",
-        stacklevel=5,
-    )
-
-
-def _loses_friction(model: Any, pairs: Pairs) -> int | None:
-    """A geom with a law whose contacts would have torsional or rolling friction without it."""
-    for k in np.flatnonzero(model.pair_dim > 3):
-        if pairs.covers(int(model.pair_geom1[k]), int(model.pair_geom2[k])):
-            return int(model.pair_geom1[k])
-    table = np.array(pairs.table).reshape(pairs.classes, pairs.classes) >= 0
-    class_of = np.array(pairs.class_of, dtype=int)
-    for geom in np.flatnonzero(model.geom_condim > 3):
-        # Of two geoms, that with the higher priority decides, of equals the greater condim.
-        decides = model.geom_priority <= model.geom_priority[geom]
-        covered = table[class_of[geom]][class_of]
-        if (covered & decides & _by_itself(model, int(geom))).any():
-            return int(geom)
-    return None
 
 
 def collides_with(model: Any, geom: int) -> NDArray[np.bool_]:

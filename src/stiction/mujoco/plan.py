@@ -195,6 +195,8 @@ def _raise_gaps(model: Any, pairs: Pairs, gap: float) -> None:
 
 
 def _pair_law(material: Material) -> _core.PairLaw:
+    if len(material.texture):
+        raise checks.InputError("A material with a texture serves one body on the ground, not the geoms of a model.")
     bounce = material.restitution
     return _core.PairLaw(
         map=material.native,
@@ -203,6 +205,9 @@ def _pair_law(material: Material) -> _core.PairLaw:
         threshold=bounce.threshold,
         body_axes=material.axes == "body",
         n_sub_impacts=material.parts,
+        impact_time=bounce.duration,
+        lever=bounce.lever,
+        lag=bounce.lag,
     )
 
 

@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.basics import checks
 from stiction.bodies.body import Body
+from stiction.bodies.rotations import rotation_matrices
 from stiction.laws.law import GRAVITY
 from stiction.recordings.tosses import Tosses
 
@@ -88,7 +90,10 @@ def significant_inertia(tosses: Tosses, body: Body) -> Shape:
     """The well-determined part of `inertia_estimate`: both ratios and significant products of inertia, or nothing."""
     if body.planar or len(tosses) <= len(RATIOS) + len(PRODUCTS):
         return {}
-    found = inertia_estimate(tosses, body)
+    try:
+        found = inertia_estimate(tosses, body)
+    except checks.InputError:  # the estimate diverges: such noisy flights do not determine it
+        return {}
     largest = 0.03  # standard error of a proportion that is well determined
     clear = [name for name in PRODUCTS if 4 * found[name][1] < abs(found[name][0]) and found[name][1] < largest]
     found = inertia_estimate(tosses, body, (*RATIOS, *clear))
@@ -130,11 +135,21 @@ def released(tosses: Tosses, body: Body) -> tuple[Tosses, list[str]]:
     if len(tosses) < 4 or body.planar:  # too few for an estimate of noise and mass properties
         return tosses, []
     held = held_frames(tosses, body)
+    held[_sunk(tosses, held, body)] = 0
     marked = [replace(toss, held=int(n)) for toss, n in zip(tosses.tosses, held)]
     some = int((held > 0).sum())
     text = f"A hand is still on the part at the start of {some} of {len(held)} tosses: their first frames, {held.sum()}"
     report = [f"{text} in all, do not count as flight."] if some else []
     return Tosses(marked, tosses.timestep), report
+
+
+def _sunk(tosses: Tosses, held: NDArray[np.int64], body: Body) -> NDArray[np.bool_]:
+    """Which tosses would start deep below the ground (n,) if these frames were held: their flights are too short."""
+    marked = [replace(toss, held=int(n)) for toss, n in zip(tosses.tosses, held)]
+    start = Tosses(marked, tosses.timestep).states(body, GRAVITY)
+    up = rotation_matrices(start.quaternion)[:, 2]
+    lowest = start.position[:, 2] + (up @ body.vertices.T).min(axis=1) - body.rounding
+    return lowest < -0.05 * float(np.ptp(body.vertices, axis=0).max())
 
 
 def held_frames(tosses: Tosses, body: Body) -> NDArray[np.int64]:
@@ -154,7 +169,12 @@ def held_frames(tosses: Tosses, body: Body) -> NDArray[np.int64]:
     for number in range(8 + 1):
         enough = frames - number >= 5
         cut = [replace(toss, held=number if ok else 0) for toss, ok in zip(tosses.tosses, enough)]
-        flown = Tosses(cut, tosses.timestep).flights.flown(inertia)
+        try:
+            flown = Tosses(cut, tosses.timestep).flights.flown(inertia)
+        except checks.InputError:
+            if number == 0:
+                raise
+            break  # so few noisy frames show no rotation
         off = np.concatenate([flown.paths_off(com, gravity), flown.turns_off()], axis=2)
         misfit = (off**2).sum(axis=1)  # of each toss along x, y, z [m^2] and about them [rad^2], (n, 6)
         if noise is None:  # the median toss is not held

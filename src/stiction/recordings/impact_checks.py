@@ -68,7 +68,7 @@ class Agreement:
     error: float
 
     def __str__(self) -> str:
-        return f"correlation {self.value:.2f} ± {self.error:.2f}"
+        return f"correlation of {self.value:.2f} ± {self.error:.2f}"
 
     def below(self, other: float, sure: float = SURE) -> bool:
         """Whether it is less than `other`, by `sure` standard errors."""
@@ -163,7 +163,7 @@ def check_reading(
 
     given = reading("", "", conventions)
     if not given.decidable:
-        text = "There are too few impacts to decide whether orientations are read right."
+        text = "There are too few impacts to confirm that orientations are read right."
         return [Finding(text, decided=False)]
     others = [reading(*other) for other in _orientations(conventions)]
     others += [reading(what, remedy, conventions, other) for what, remedy, other in _edges(body)]
@@ -178,11 +178,16 @@ def check_reading(
             text = f"Impacts turn the body the wrong way along {axis} ({sideways}): positions are from a left-handed "
             return [Finding(text + "frame, orientations are not.", True, f"--mirror {axis}")]
     if given.spin.value >= AGREES:
-        return [Finding(f"Impacts fit the spin they cause ({given.spin}).")]
+        return [Finding(f"Impacts turn the body as mechanics predicts ({given.spin}): orientations are read right.")]
     if given.spin.below(AGREES):
-        text = f"Impacts hardly fit the spin they cause ({given.spin}): is this the body, are its axes right?"
+        text = (
+            f"Impacts hardly turn the body as mechanics predicts ({given.spin}): is this the body, are its axes right?"
+        )
         return [Finding(text, wrong=given.spin.below(0.2))]
-    text = f"Impacts do not show whether orientations are read right ({given.spin}, of {len(given.impacts)})."
+    text = (
+        f"Nothing contradicts how orientations are read, but the {len(given.impacts)} impacts do not confirm it: the "
+        f"spin that mechanics predicts and the recorded one have a {given.spin}, and {AGREES:g} would confirm it."
+    )
     return [Finding(text, decided=False)]
 
 
@@ -218,7 +223,8 @@ def _best(given: Reading, others: list[Reading], extent: float) -> Finding | Non
     best = max([*turning, *resting], key=lambda other: other.spin.value)
     size = "The size of the body does not fit. " if best.remedy.startswith("--body") else ""
     if best in turning:
-        text = f"Impacts do not fit the spin they cause ({given.spin}); they do if {best.what} ({best.spin.value:.2f})."
+        text = f"Impacts do not turn the body as mechanics predicts ({given.spin}); they do if {best.what} "
+        text += f"({best.spin.value:.2f})."
     else:
         heights = f"{1e3 * given.apart:.0f} mm apart; they are {1e3 * best.apart:.1f} mm apart if {best.what}"
         text = f"The heights at which the lowest corner comes to rest are {heights}."

@@ -21,8 +21,8 @@ from stiction.recordings.poses import (
     Conventions,
     Refused,
     clean,
-    detect_time_unit,
     frame_interval,
+    likely_time_units,
 )
 from stiction.recordings.raw import RawFile, RawToss, Request
 from stiction.recordings.readers import read_raw
@@ -70,9 +70,10 @@ def import_recordings(
     if (path / "manifest.json").exists():
         raise checks.InputError(f"{path} was written by `stiction import`: open it with stiction.recordings.load.")
     source = _Source(path, body, read_raw(path, Request(columns or {}, topic, body.planar, name)), how or Conventions())
+    found = source.recordings()
     if cuts is not None:
         cuts += source.cuts
-    return source.recordings()
+    return found
 
 
 class _Source:
@@ -88,10 +89,25 @@ class _Source:
         self.detected = set(self.open)
         if "time_unit" in self.open:
             known = how.interval if how.interval is not None else file.interval
-            self.conventions = replace(self.conventions, time_unit=detect_time_unit(file.tosses, known))
-        self.interval = frame_interval(file.tosses, self.conventions, file.interval)
-        self.raw, self.cuts = split_recordings(file.tosses, body, self.conventions, self.interval)
+            self.split_in_a_unit(likely_time_units(file.tosses, known))
+        else:
+            self.split()
         self.clean()
+
+    def split_in_a_unit(self, units: list[str]) -> None:
+        """Split the recordings with the first time unit in which they show tosses: frames of 5 kHz in milliseconds
+        look like those of 5 Hz in seconds."""
+        for unit in (*units, units[0]):
+            self.conventions = replace(self.conventions, time_unit=unit)
+            self.split()
+            if self.cuts or len(units) == 1:
+                return
+
+    def split(self) -> None:
+        """Split the recordings into tosses by the present conventions."""
+        file = self.file
+        self.interval = frame_interval(file.tosses, self.conventions, file.interval)
+        self.raw, self.cuts = split_recordings(file.tosses, self.body, self.conventions, self.interval)
 
     def clean(self) -> None:
         """Convert the raw tosses by the present conventions."""
@@ -109,7 +125,7 @@ class _Source:
             self.open -= set(change)  # each is changed once
             self.conventions = replace(self.conventions, **change)  # type: ignore[arg-type]
             if "time_unit" in change:
-                self.interval = frame_interval(self.raw, self.conventions, self.file.interval)
+                self.split()
             self.clean()
 
     def fall(self) -> list[Finding]:
@@ -167,10 +183,15 @@ class _Source:
         if not decided and "quaternion" in words:
             given.append(f"{words.pop('quaternion')} (assumed)")
         found = [text for name, text in words.items() if name in self.detected] + ([] if stated else [rate])
-        parts = [f"given or stated: {', '.join(given)}"] * bool(given) + [f"detected: {', '.join(found)}"] * bool(found)
-        text = "; ".join([self.file.format or "Conventions", *parts])
-        pieces = sum(len(cut.pieces) for cut in self.cuts)
-        return [f"{text}."] + ([f"Split into {pieces} tosses, at rests, hands and gaps."] if self.cuts else [])
+        text = [f"The file is read as {self.file.format}."] if self.file.format else []
+        text += [f"Stated in the file or by options: {', '.join(given)}."] if given else []
+        text += [f"Detected: {', '.join(found)}."] if found else []
+        report = [" ".join(text)]
+        if self.cuts:
+            pieces = sum(len(cut.pieces) for cut in self.cuts)
+            ends = "the part comes to rest, where a hand takes it, or where frames are missing"
+            report.append(f"Split into {pieces} tosses, each of which ends where {ends}.")
+        return report
 
 
 def _clean_all(raw: list[RawToss], conventions: Conventions, interval: float) -> tuple[list[Clean], list[str]]:
@@ -212,14 +233,17 @@ def _stop_at_wrong(path, findings: list[Finding]) -> None:
 
 def _frame_notes(tosses: list[Clean], refused: list[str]) -> list[str]:
     frames = sum(len(toss.frame) for toss in tosses)
-    notes = [f"{len(tosses)} tosses, {frames:,} frames."]
+    notes = [f"{len(tosses)} tosses with {frames:,} frames are usable."]
     left_out, corrected = [toss.notes for toss in tosses], [toss.mended for toss in tosses]
-    for text, counts in (("Frames left out as {}", left_out), ("{} and corrected", corrected)):
+    for text, counts in (
+        ("{0:,} frames in {1} tosses are left out: {2}.", left_out),
+        ("{0:,} {2} in {1} tosses are corrected.", corrected),
+    ):
         for what in dict.fromkeys(chain.from_iterable(counts)):
             found = [count[what] for count in counts if what in count]
-            notes.append(f"{text.format(what)}: {sum(found):,}, in {len(found)} tosses.")
+            notes.append(text.format(sum(found), len(found), what))
     if refused:
-        notes.append(f"Tosses left out: {len(refused)}. {refused[0]}")
+        notes.append(f"{len(refused)} tosses are left out. The first: {refused[0]}")
     return notes
 
 
@@ -244,11 +268,12 @@ def _assembled(body, tosses: list[Clean], floor: float, interval: float, report:
             f"No toss has {MIN_FLIGHT} frames of free flight and then contact: record throws from their release."
         )
     if len(result) < len(tosses):
-        report = [*report, f"Tosses left out, without flight and then contact: {len(tosses) - len(result)}."]
+        without = len(tosses) - len(result)
+        report = [*report, f"{without} tosses are left out: they do not show free flight and then contact."]
     marked, about_hands = released(Tosses(result, interval), body)
     flying = sum(toss.flight for toss in result)
     frames = sum(len(toss.frame) for toss in result)
-    report = [*report, f"Free flight before the first touch: {flying:,} frames; then {frames - flying:,}."]
+    report = [*report, f"{flying:,} frames show free flight before the first touch, {frames - flying:,} come after it."]
     groups = np.array([toss.group for toss in used])
     groups = np.where(groups < 0, np.arange(len(used)) + groups.max() + 1, groups)
     held_out = np.array([toss.held_out for toss in used])

@@ -37,17 +37,29 @@ class Finding:
 
 def fall(tosses: list[Clean], interval: float, frames: int = 7) -> tuple[NDArray[np.float64], float]:
     """Acceleration (3,) [m/s^2] in the first frames, the median over the tosses, and its standard error."""
-    found = []
-    for toss in tosses:
-        n = int(np.searchsorted(toss.frame, frames))
-        if n >= 4:
-            t = interval * toss.frame[:n]
-            found.append(2 * np.polynomial.polynomial.polyfit(t, toss.position[:n], 2)[2])
+    found = [a for toss in tosses if (a := _acceleration(toss, interval, frames)) is not None]
     if not found:
         return np.full(3, np.nan), np.inf
     median = np.median(found, axis=0)
     spread = 1.4826 * np.median(np.abs(np.array(found) - median), axis=0).max()
     return median, 1.2533 * spread / np.sqrt(len(found)) if len(found) > 2 else np.inf  # that of a median
+
+
+def _acceleration(toss: Clean, interval: float, frames: int) -> NDArray[np.float64] | None:
+    """Acceleration (3,) [m/s^2] in the first frames, fewer of them where a parabola does not fit: it touches."""
+    fits = []
+    for window in (frames, frames // 2, frames // 4):
+        n = int(np.searchsorted(toss.frame, window))
+        if n < 4 or (fits and n < 7):
+            break
+        parabola, about = np.polynomial.polynomial.polyfit(interval * toss.frame[:n], toss.position[:n], 2, full=True)
+        fits.append((2 * parabola[2], float(np.sqrt(np.sum(about[0]) / max(1, n - 3)))))
+    if not fits:
+        return None
+    best = 0
+    while best + 1 < len(fits) and fits[best][1] > 2 * fits[best + 1][1]:
+        best += 1
+    return fits[best][0]
 
 
 def check_fall(acceleration: NDArray, error: float, conventions: Conventions) -> list[Finding]:
@@ -72,10 +84,10 @@ def check_fall(acceleration: NDArray, error: float, conventions: Conventions) ->
         band = f" ± {error:.2g}" if np.isfinite(error) else ""
         off = abs(size - GRAVITY)
         if off > max(0.005 * GRAVITY, SURE * error):
-            note = f"; lengths are {off / GRAVITY:.1%} too {'short' if size < GRAVITY else 'long'}"
+            note = f": lengths seem {off / GRAVITY:.1%} too {'short' if size < GRAVITY else 'long'}"
         else:
-            note = "" if off < 0.005 * GRAVITY else ", which it may well be: it shows no better than that"
-        return [Finding(f"Free flight falls at {size:.3f}{band} m/s^2 (9.81 is usual){note}.")]
+            note = ": units, rate and upward axis fit" + ("" if off < 0.005 * GRAVITY else " within the error")
+        return [Finding(f"Free flight falls at {size:.3f}{band} m/s^2, where 9.81 is expected{note}.")]
     return [_unit_finding(size, conventions)]
 
 
@@ -140,7 +152,7 @@ def check_floor(body: Body, tosses: list[Clean], conventions: Conventions) -> tu
             findings.append(Finding(text, True, f"--floor {height:.4f}"))
         return conventions.floor, findings
     if abs(height) > FLOOR_TOLERANCE:
-        findings.append(Finding(f"The floor is at z = {height:.4f} m; it is moved to 0."))
+        findings.append(Finding(f"The body rests on a floor at z = {height:.4f} m: heights are counted from there."))
         return height, findings
     return 0.0, findings
 

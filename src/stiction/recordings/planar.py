@@ -210,10 +210,13 @@ class Mending:
         if len(rows) < FEWEST:
             raise Refused(f"{self.toss.name} cannot be followed from row {rows[-1]} on: the body jumps.")
         last = rows[-1] + 1
-        left_out = {"wrong": last - len(rows), "after a jump": len(self.path) - last}
+        left_out = {
+            "they do not fit the motion before and after": last - len(rows),
+            "they come after a jump": len(self.path) - last,
+        }
         lost = frames[-1] - int(self.toss.frame[rows[-1]] - self.toss.frame[0])
         turned = int(np.count_nonzero(np.diff(turns) % self.whole))
-        mended = {"Frames that were lost": lost, "Turns by a symmetry": turned}
+        mended = {"frames that the tracker had lost": lost, "jumps to another side of the body": turned}
         at = np.array(rows)
         return replace(
             self.toss,

@@ -34,7 +34,7 @@ UPRIGHT = {
     "-y": (_HALF, -_HALF, 0.0, 0.0),
     "-x": (_HALF, 0.0, _HALF, 0.0),
 }
-FRAME_INTERVALS = 2e-4, 0.2  # [s] of usual recorders
+FRAME_INTERVALS = 2e-5, 0.2  # [s] of recorders
 FEWEST = 20  # frames of a toss
 LONGEST_GAP = 10  # frames
 MOST_FRAMES = 10_000_000  # of a toss
@@ -151,12 +151,12 @@ def _stamp_gaps(raw: list[RawToss]) -> NDArray[np.float64]:
     return gaps[gaps > 0]
 
 
-def detect_time_unit(raw: list[RawToss], interval: float | None) -> str:
-    """The unit in which frames are `interval` [s] apart, or at a usual rate; seconds if there is none."""
+def likely_time_units(raw: list[RawToss], interval: float | None) -> list[str]:
+    """The units in which frames are `interval` [s] apart, or at a usual rate; seconds if there is none."""
     low, high = FRAME_INTERVALS if interval is None else (interval / 30, interval * 30)
     gaps = _stamp_gaps(raw)
     gap = float(np.median(gaps)) if len(gaps) else 0.0
-    return next((unit for unit, seconds in TIMES.items() if low <= gap * seconds <= high), "s")
+    return [unit for unit, seconds in TIMES.items() if low <= gap * seconds <= high] or ["s"]
 
 
 def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
@@ -165,14 +165,20 @@ def clean(raw: RawToss, conventions: Conventions, interval: float) -> Clean:
     frame = frame_numbers(raw, conventions, interval)
     length = np.linalg.norm(quaternion, axis=1)
     keep = np.isfinite(position).all(axis=1) & np.isfinite(quaternion).all(axis=1) & (frame >= 0)
-    left_out = {"missing": ~keep, "doubled": keep.copy()}
-    left_out["doubled"][np.unique(np.where(keep, frame, -1), return_index=True)[1]] = False
-    keep &= ~left_out["doubled"]
-    left_out["quaternion not of length 1"] = keep & (np.abs(length - 1) > 0.02)  # closer ones are normalised
-    keep &= ~left_out["quaternion not of length 1"]
-    left_out["outlier"] = keep.copy()
-    left_out["outlier"][keep] = _outliers(frame[keep], position[keep], interval)
-    keep &= ~left_out["outlier"]
+    missing, doubled = ~keep, keep.copy()
+    doubled[np.unique(np.where(keep, frame, -1), return_index=True)[1]] = False
+    keep &= ~doubled
+    unnormalised = keep & (np.abs(length - 1) > 0.02)  # closer ones are normalised
+    keep &= ~unnormalised
+    outlier = keep.copy()
+    outlier[keep] = _outliers(frame[keep], position[keep], interval)
+    keep &= ~outlier
+    left_out = {
+        "the tracker did not see the body": missing,
+        "they have the time stamp of another frame": doubled,
+        "their quaternions are not of length 1": unnormalised,
+        "their positions are outliers": outlier,
+    }
     notes = {reason: int(rows.sum()) for reason, rows in left_out.items() if rows.any()}
     if keep.sum() < FEWEST:
         raise Refused(f"{raw.name} has {int(keep.sum())} usable frames of {len(keep)}, at least {FEWEST} are needed.")

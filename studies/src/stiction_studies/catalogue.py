@@ -43,6 +43,9 @@ STUDIES = {
         "friction that no Coulomb law expresses, learned and carried to other bodies",
         ("dartpy", *_LEARNING, "matplotlib"),
     ),
+    "frictions": Entry(
+        "frictions inside and outside the family of materials: what is learned, kept and warned of", _LEARNING
+    ),
     "chain": Entry("a three-link chain swings to the ground; its last link has a learned law", ("dartpy", "mujoco")),
     "robot": Entry("a quadruped with learned feet stands and walks for a minute", ("mujoco",)),
     "robots": Entry("models of Gymnasium, dm_control and robosuite on our floor", ("dartpy", "mujoco")),

@@ -37,6 +37,8 @@ def study_function(name: str) -> Callable[..., None]:
             from stiction_studies.paper.ablation import run
         case "materials":
             from stiction_studies.materials.materials_study import run
+        case "frictions":
+            from stiction_studies.materials.frictions_study import run
         case "chain":
             from stiction_studies.robots.chain import run
         case "robot":

@@ -1,14 +1,16 @@
-"""The ground truths of the study of materials, six with friction at points, as a material has, and two without; and the
-bodies and time steps on which materials are used."""
+"""The ground truths of the study of materials: eight that are studied in full, others that users may have, of which a
+material expresses some; and the bodies and time steps on which materials are used."""
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stiction.bodies.body import Body
 from stiction.laws.material import Material
 from stiction_studies.materials.brush import Brush
+from stiction_studies.materials.corners import Corners, Slip
 
 BOX = Body.box((0.2, 0.3, 0.4), 1.0)
 TIMESTEP = 0.002  # [s] of all training throws
@@ -20,7 +22,7 @@ class Ground:
 
     name: one word; title: as shown
     truth: a ground truth for `stiction.collect`
-    of_points: whether it is friction at points, so that a material can express it
+    of_points: whether it is friction at points, hard or soft, so that a material can express it
     """
 
     name: str
@@ -61,9 +63,59 @@ GROUNDS = (
 )
 
 
+def _constant(slip: Slip) -> NDArray[np.float64]:
+    return np.full(len(slip.load), 0.4)
+
+
+def _grain(slip: Slip) -> NDArray[np.float64]:
+    """Smooth along the body's x axis, rough across it, on every side of the body."""
+    along = (slip.rotation[:, :2, 0] * slip.direction).sum(axis=1)
+    return 0.7 - 0.5 * along**2
+
+
+def _ratchet(slip: Slip) -> NDArray[np.float64]:
+    """Teeth: easy forward, hard backward, with a sharp edge at 60 degrees from the way back."""
+    return 0.3 + 0.5 / (1 + np.exp(-(-slip.direction[:, 0] - 0.5) / 0.05))
+
+
+def _patches(slip: Slip) -> NDArray[np.float64]:
+    return 0.4 + 0.25 * np.sin(4 * slip.place[:, 0]) * np.sin(4 * slip.place[:, 1])
+
+
+def _rate_and_state(slip: Slip) -> NDArray[np.float64]:
+    v0, way = 0.1, 0.005
+    return 0.4 + 0.03 * np.log(slip.speed / v0 + 0.1) + 0.05 * np.log(np.maximum(slip.age, 1e-9) * v0 / way)
+
+
+def _falling_bounce(speed: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(speed > 0.05, 0.6 / (1 + speed), 0.0)
+
+
+# Learned from 100 throws of the box. `of_points`: a material expresses it; the others are to be reported.
+OTHERS = (
+    Ground("hertz", "load (Hertz)", Material.of(load=lambda n: 0.8 * (n / 2) ** (-1 / 3))),
+    Ground("strong-stribeck", "strong Stribeck", Material.stribeck(0.9, 0.2, speed=0.3)),
+    Ground("body-axes", "scales along the body's x axis", Material.directional(0.25, 0.4, 0.8, axes="body")),
+    Ground("grain", "grain along the body's x axis", Corners(_grain)),
+    Ground("ratchet", "sharp ratchet", Corners(_ratchet)),
+    Ground("bounce", "bounce that falls with speed", Corners(_constant, restitution=_falling_bounce)),
+    Ground("rate-state", "rate and state", Corners(_rate_and_state, forgetting=0.005), of_points=False),
+    Ground(
+        "rubber", "rubber, tangential rebound",
+        Corners(_constant, restitution=lambda v: np.where(v > 0.05, 0.5, 0.0), tangential=0.5), of_points=False,
+    ),
+    Ground("skew", "friction skewed by 20 degrees", Corners(_constant, skew=np.radians(20)), of_points=False),
+    Ground("patchy", "patchy floor", Corners(_patches), of_points=False),
+    Ground("rolling", "rolling resistance", Corners(_constant, rolling=0.01)),
+    Ground("fingertip", "soft fingertip, torsion", Corners(_constant, spinning=0.02)),
+    Ground("presliding", "presliding (Dahl)", Corners(_constant, bristle=0.001), of_points=False),
+    Ground("adhesion", "adhesion", Corners(_constant, adhesion=2.0), of_points=False),
+)  # fmt: skip
+
+
 def ground(name: str) -> Ground:
     """The ground of that name."""
-    return next(one for one in GROUNDS if one.name == name)
+    return next(one for one in (*GROUNDS, *OTHERS) if one.name == name)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from rich.console import Console
 from stiction.fit.report import plot_material
 from stiction.laws.modelfile import load
 from stiction_studies import figures
+from stiction_studies.materials import frictions_study
 from stiction_studies.materials.grounds import ELSEWHERE, GROUNDS, HOME, LONG, PRISM, Ground, Setup, ground
 from stiction_studies.materials.lab import (
     AUGMENTED,
@@ -78,6 +79,7 @@ def run(out: Path, *, scale: str = "usual", seed: int = 0) -> None:
     rows = [row for name, part in found.items() for row in flat_rows(name, part)]
     content: dict[str, Any] = {"size": asdict(size), **found}
     study.finish(section, content, rows)
+    frictions_study.run(out, scale=scale, seed=seed, by=study.name)
 
 
 def _pictures(lab: Lab) -> list[Picture]:

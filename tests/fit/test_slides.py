@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stiction import Body
-from stiction.fit.direct_measurements import measure_slides, sliding_friction
+from stiction.fit.slides import measure_slides, sliding_friction
 from stiction.recordings import Toss, Tosses
 
 mujoco = pytest.importorskip("mujoco")
