@@ -2,10 +2,10 @@
 
 namespace stiction {
 
-void PointSystem::resize(int number, int others, int torque_rows) {
+void PointSystem::resize(int number, int others, int torque_rows, bool dense) {
     const int n = 3 * number + torque_rows + others;
     first_torque_ = 3 * number, first_bounded_ = n - others;
-    A.resize(n, n);
+    dense ? A.resize(n, n) : A.resize(0, 0);
     for (auto* part : {&b, &x, &w_}) part->assign(n, 0.0);
     points.assign(number, {});
     torques.clear();
@@ -23,8 +23,7 @@ double PointSystem::balance(TorqueRows& torque) {
     const int z = 3 * torque.point;
     const double mobility = (A[z][z] + A[z + 1][z + 1] + A[z + 2][z + 2]) / 3;
     const double turning = std::max(A[torque.first][torque.first], A[torque.end() - 1][torque.end() - 1]);
-    const double arm = torque.coefficient;
-    const double length = turning * arm * arm > IMMOBILE_SHARE * mobility ? std::sqrt(mobility / turning) : 0.0;
+    const double length = torque_arm(mobility, turning, torque.coefficient);
     for (int row = torque.first; row < torque.end(); ++row) {
         const bool turns = length > 0.0 && A[row][row] > IMMOBILE_SHARE * turning;
         const double factor = turns ? length : 0.0;

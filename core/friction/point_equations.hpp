@@ -48,6 +48,12 @@ struct TorqueRows {
     int end() const { return first + count; }
 };
 
+/// The length in which a torque is measured so that its rows are as mobile as its point is [m]; 0 where nothing turns.
+/// mobility, turning: inverse effective inertia of the point (the mean of its rows), and the greatest of the torque's rows
+inline double torque_arm(double mobility, double turning, double coefficient) {
+    return turning * coefficient * coefficient > IMMOBILE_SHARE * mobility ? std::sqrt(mobility / turning) : 0.0;
+}
+
 /// Impulses x and velocities w = A x + b. Rows of point k: 3 k is z, along the normal, 3 k + 1 and 3 k + 2 are x and y in the
 /// plane. The rows of torques follow those of all points, then the rows with bounds.
 class PointSystem {
@@ -62,7 +68,8 @@ class PointSystem {
     bool symmetric = true;  ///< whether A is
 
     /// Set the number of points, of bounded rows and of rows of torques; all numbers become zero, and there are no torques.
-    void resize(int points, int bounded = 0, int torque_rows = 0);
+    /// dense: whether there will be a matrix A, or other means to find velocities
+    void resize(int points, int bounded = 0, int torque_rows = 0, bool dense = true);
     int size() const { return static_cast<int>(points.size()); }
     /// Add a torque of a point, with its limit in metres; returns its first row.
     int add_torque(int point, int count, double coefficient);

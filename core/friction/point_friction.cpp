@@ -43,10 +43,6 @@ constexpr Attempt ATTEMPTS[] = {
     {Start::CONTINUATION, 80, 3.0, false, 30},  // 23 problems
     {Start::SWEPT, 80, 0.1, true, 12},          // 1 problem; and often the least residual where none is solved
 };
-/// With compliant points, as the first problems of large piles have them: 103 of 123 problems. A second attempt never had
-/// steps left, and was removed.
-constexpr Attempt COMPLIANT_ATTEMPTS[] = {{Start::SWEPT, 20, 3.0, false, 12}};
-
 constexpr double SOLVED = 1e-12;     // residual, as a share of the greatest velocity, of a solution ...
 constexpr double NEARLY = 1e-11;     // ... that ends the attempts, where points share a load in many ways ...
 constexpr double ACCEPTED = 1e-9;    // ... and that is accepted after the last of them
@@ -60,16 +56,9 @@ bool PointFriction::solve() {
         sweep();  // bodies at rest: the solution becomes more exact with each step
         return true;
     }
-    const std::span<const Attempt> attempts = compliant ? std::span<const Attempt>(COMPLIANT_ATTEMPTS) : ATTEMPTS;
-    if (attempt(attempts)) return true;
+    if (attempt(ATTEMPTS)) return true;
     x = best_;
     return evaluate() <= ACCEPTED * point_speed_;
-}
-
-double PointFriction::measure() {
-    start();
-    least_residual_ = update_residual();
-    return error();
 }
 
 void PointFriction::start() {

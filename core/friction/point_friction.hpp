@@ -31,12 +31,9 @@ struct Attempt;
 class PointFriction : public PointEquations {
   public:
     int max_newton_steps = 300;  ///< in all attempts
-    bool compliant = false;      ///< whether points are so compliant that one attempt with full Newton steps will do
 
     /// Solve for x, starting from the present x. False if no attempt converged; then x has the least residual that was seen.
     bool solve();
-    /// The residual at the present x, as a share of the greatest velocity.
-    double measure();
     /// The residual at the end, as a share of the greatest velocity.
     double error() const { return point_speed_ > 0.0 ? least_residual_ / point_speed_ : 0.0; }
     /// Steps of Newton's method that the last solution took.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "contact/contact.hpp"
@@ -87,7 +88,7 @@ struct RememberedImpulse {
 
     bool is_torque() const { return geom1 < -1.0; }
     static double torque_of(int geom) { return -2.0 - geom; }
-    bool is_between(const ContactPoint& point) const { return geom1 == point.geom1 && geom2 == point.geom2; }
+    std::pair<double, double> pair() const { return {is_torque() ? -2.0 - geom1 : geom1, geom2}; }
 };
 
 /// The impulses of the last step.
@@ -97,12 +98,15 @@ class PointMemory {
 
     std::vector<RememberedImpulse> impulses;
 
-    /// Remember the impulses of the points that press.
+    /// Remember the impulses of points, also of those without load, by pairs of geoms.
     void store(std::span<const ContactPoint> points) {
+        order_.resize(points.size());
+        std::iota(order_.begin(), order_.end(), 0);
+        std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return pair_of(points[a]) < pair_of(points[b]); });
         impulses.clear();
-        for (const ContactPoint& point : points) {
-            if (!point.presses()) continue;
-            const double geom1 = point.geom1, geom2 = point.geom2;
+        for (const int k : order_) {
+            const ContactPoint& point = points[k];
+            const auto [geom1, geom2] = pair_of(point);
             impulses.push_back({geom1, geom2, in_body(point), point.world_impulse()});
             if (point.is_soft())
                 impulses.push_back({RememberedImpulse::torque_of(point.geom1), geom2, in_body(point), point.world_torque()});
@@ -111,7 +115,8 @@ class PointMemory {
 
     /// Whether the geoms of a point pressed against each other in the last step.
     bool has_pressed(const ContactPoint& point) const {
-        return std::any_of(impulses.begin(), impulses.end(), [&](const RememberedImpulse& old) { return old.is_between(point); });
+        const auto [first, last] = between(point);
+        return std::any_of(first, last, [](const RememberedImpulse& old) { return dot(old.impulse, old.impulse) > 0.0; });
     }
 
     /// The last impulse between the geoms of a point at the nearest position, (n, f_x, f_y), and the torque there.
@@ -122,10 +127,11 @@ class PointMemory {
         const Vector here = in_body(point);
         const RememberedImpulse* nearest = nullptr;
         double least = std::numeric_limits<double>::infinity();
-        for (const RememberedImpulse& old : impulses) {
-            if (!old.is_between(point)) continue;
-            const Vector apart = here - old.position;
-            if (const double squared = dot(apart, apart); squared < least) least = squared, nearest = &old;
+        const auto [first, last] = between(point);
+        for (auto old = first; old != last; ++old) {
+            if (old->is_torque()) continue;
+            const Vector apart = here - old->position;
+            if (const double squared = dot(apart, apart); squared < least) least = squared, nearest = &*old;
         }
         if (!nearest) return std::nullopt;
         const bool is_followed = nearest != &impulses.back() && nearest[1].is_torque();
@@ -136,6 +142,18 @@ class PointMemory {
 
   private:
     const Engine& engine_;
+    std::vector<int> order_;
+
+    static std::pair<double, double> pair_of(const ContactPoint& point) { return {point.geom1, point.geom2}; }
+    /// The impulses between the geoms of a point, each followed by its torque.
+    using Iterator = std::vector<RememberedImpulse>::const_iterator;
+    std::pair<Iterator, Iterator> between(const ContactPoint& point) const {
+        struct ByPair {
+            bool operator()(const RememberedImpulse& a, const std::pair<double, double>& b) const { return a.pair() < b; }
+            bool operator()(const std::pair<double, double>& a, const RememberedImpulse& b) const { return a < b.pair(); }
+        };
+        return std::equal_range(impulses.begin(), impulses.end(), pair_of(point), ByPair{});
+    }
 
     /// The position of a point in the frame of its first body, from the centre of mass [m].
     Vector in_body(const ContactPoint& point) const {

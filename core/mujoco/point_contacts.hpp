@@ -54,7 +54,7 @@ class PointContacts final : public ContactSet {
     bool is_solved() const { return is_solved_; }
     /// Kinetic energy that contact added in the last step [J].
     double work() const { return points.empty() ? 0.0 : work_; }
-    const PointFriction* last_problem() const { return n_groups_ ? &groups_[n_groups_ - 1]->friction : nullptr; }
+    PointProblem* last_problem() const { return n_groups_ ? groups_[n_groups_ - 1].get() : nullptr; }
 
     std::vector<PairStatistics> statistics;   ///< of each law
     std::vector<std::int64_t> uncovered;      ///< of each body: steps in which it touched something that its laws do not cover

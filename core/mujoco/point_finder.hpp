@@ -74,8 +74,9 @@ class PointFinder {
         Choice choice;
         for (std::size_t k = 0; k < points.size(); ++k) {
             const double distance = points[k].distance;
-            // A point that touches may be needed to hold, even if it does not approach by itself.
-            if (distance <= std::max(h * approach[k], settings_.touching) || memory.has_pressed(points[k]))
+            // A point that touches, or did, may be needed to hold, even if it does not approach by itself.
+            if (distance <= std::max(h * approach[k], settings_.touching) ||
+                (distance <= h * (approach[k] + settings_.nearby) && memory.has_pressed(points[k])))
                 choice.active.push_back(points[k]);
             else if (distance <= h * (approach[k] + fastest + 0.5))
                 choice.inactive.push_back(points[k]);

@@ -37,15 +37,9 @@ void PointProblem::write() {
     }
     for (const int number : constraints) context_.kinematics.add_constraint(number, rows_);
     const int n = point_rows(), all = rows_.size();
-    const Settings& settings = context_.settings;
-    friction.resize(force_rows() / 3, all - n, torque_rows_);
-    friction.timestep = timestep();
-    friction.symmetric = !(context_.free_motion.is_damped() && all > n);
-    max_newton = std::clamp(settings.newton_rows / all, settings.min_newton, settings.max_newton);
-    normals_.max_newton_steps = settings.min_newton / 2;
-    write_delassus();
-    if (torque_rows_ > 0) write_torques();
-    w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous.assign(n, 0.0), diagonal_.assign(n, 0.0);
+    is_set_up_ = is_condensed_ = rebounds_ = false;
+    write_white_rows();
+    w_free_.resize(n), w_before_.resize(n), proximal_.assign(n, 0.0), previous.assign(n, 0.0);
     for (int row = 0; row < n; ++row) {
         w_free_[row] = rows_.dot(row, context_.free_motion.velocity.data());
         w_before_[row] = rows_.dot(row, *context_.engine.data.qvel);
@@ -57,13 +51,21 @@ void PointProblem::write() {
             for (int d = 0; d < 3; ++d) (*w)[z + d] += dot(point.surface_velocity, point.axis(d));
         const Vector& error = point.prediction_error;
         w_free_[z] += error.x, w_free_[z + 1] += error.y, w_free_[z + 2] += error.z;
-        friction.points[k] = context_.law(point).map.at(std::hypot(w_before_[z + 1], w_before_[z + 2]), 0.0, timestep());
-        const Restitution restitution = restitution_of(point, friction.A[static_cast<int>(z)][z]);
+        const Restitution restitution = restitution_of(point, diagonal_[z]);
         if (restitution.e0 > 0.0 && point.distance + timestep() * w_free_[z] < 0.0)  // it arrives within the step
             point.rebound = restitution.rebound(-w_before_[z], std::max(0.0, w_before_[z] - w_free_[z]));
-        const double impact_time = context_.law(point).impact_time;
-        if (point.rebound > 0.0 && impact_time > 0.0) friction.points[k].load_time = impact_time / timestep();
     }
+    is_dense_ = all <= context_.settings.dense_rows || n_sub_impacts() > 1;
+    friction.resize(force_rows() / 3, all - n, torque_rows_, is_dense_);
+    friction.timestep = timestep();
+    friction.symmetric = !(context_.free_motion.is_damped() && all > n);
+    write_torques();
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        const PairLaw& law = context_.law(points[k]);
+        friction.points[k] = law.map.at(std::hypot(w_before_[3 * k + 1], w_before_[3 * k + 2]), 0.0, timestep());
+        if (points[k].rebound > 0.0 && law.impact_time > 0.0) friction.points[k].load_time = law.impact_time / timestep();
+    }
+    if (is_dense_) write_delassus();
     for_torques([&](const TorqueRows& torque, int row, double Vector::* about, const Vector& axis, double arm) {
         const ContactPoint& point = points[torque.point];
         const double still = arm * dot(point.surface_spin, axis);
@@ -71,24 +73,14 @@ void PointProblem::write() {
     });
     for (int row = n; row < all; ++row) write_constraint(row);
     write_start();
-    double greatest = 0.0;
-    for (int row = 0; row < n; ++row) greatest = std::max(greatest, friction.A[row][row]);
-    for (int row = 0; row < n; ++row) {
-        double& own = friction.A[row][row];
-        if (row % 3 == 0 && row < force_rows()) {  // a point that cannot move along its normal, or not at all, yields a little
-            const double trace = own + friction.A[row + 1][row + 1] + friction.A[row + 2][row + 2];
-            own = std::max({own, 1e-9 * trace, 1e-15 * greatest});
-        }
-        diagonal_[row] = own;
-    }
-    set_proximal(settings.coarse);
+    set_proximal(context_.settings.fine);
     lost_to_forces_ = lost_to_forces();
     // Where a law limits friction by the load that there would be without friction, find these loads.
     const auto is_limited = [&](const ContactPoint& point) { return context_.law(point).map.frictionless_limit; };
     if (std::none_of(points.begin(), points.end(), is_limited)) return;
-    std::vector<double> b(points.size());
-    for (std::size_t k = 0; k < points.size(); ++k) b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
-    solve_normals(b);
+    start_normals();
+    for (std::size_t k = 0; k < points.size(); ++k) normals_.b[k] = w_free_[3 * k] + std::max(points[k].distance, 0.0) / timestep();
+    solve_normals();
     for (std::size_t k = 0; k < points.size(); ++k)
         if (is_limited(points[k])) friction.points[k].fixed = std::max(0.0, normals_.x[k]);
 }
@@ -110,20 +102,17 @@ Restitution PointProblem::restitution_of(const ContactPoint& point, double norma
     return restitution;
 }
 
-void PointProblem::write_delassus() {
-    const int n = point_rows(), all = rows_.size(), nv = context_.engine.model.nv;
-    const FreeMotion& free = context_.free_motion;
-    Matrix& A = friction.A;
-    rows_.whiten(free.effective_inertia(), nv, white_);
-    const int forces = force_rows();
-    for (int r = 0; r < forces; r += 3) white_.products(r, r + 3, 0, r + 3, forces, nv, A);  // the rest by symmetry
-    if (forces < n) white_.products(forces, n, 0, n, forces, nv, A);
-    for (int r = 0; r < n; ++r)
-        for (int c = r + 1; c < n; ++c) A[r][c] = A[c][r];
-    if (all == n) return;
-    white_.products(0, n, n, all, forces, nv, A);
-    if (free.is_damped()) rows_.whiten(free.inertia(), nv, white_M_);
-    (free.is_damped() ? white_M_ : white_).products(n, all, 0, all, forces, nv, A);
+/// Write the rows in the coordinates in which the effective inertia is the unit matrix, and find how mobile each is.
+void PointProblem::write_white_rows() {
+    const int n = point_rows();
+    rows_.whiten(context_.free_motion.effective_inertia(), context_.engine.model.nv, white_);
+    diagonal_.resize(n);
+    double greatest = 0.0;
+    for (int row = 0; row < n; ++row) greatest = std::max(greatest, diagonal_[row] = white_.squared_norm(row));
+    for (int z = 0; z < force_rows(); z += 3) {  // a point that cannot move along its normal, or not at all, yields a little
+        const double trace = diagonal_[z] + diagonal_[z + 1] + diagonal_[z + 2];
+        diagonal_[z] = std::max({diagonal_[z], 1e-9 * trace, 1e-15 * greatest});
+    }
 }
 
 /// Number the torques, and measure each in a length in which it is as mobile as its point.
@@ -134,9 +123,90 @@ void PointProblem::write_torques() {
     }
     arms_.clear();
     for (TorqueRows& torque : friction.torques) {
-        arms_.push_back(friction.balance(torque));
-        for (int row = torque.first; row < torque.end(); ++row) rows_.scale(row, arms_.back());
+        const int z = 3 * torque.point;
+        const double mobility = (diagonal_[z] + diagonal_[z + 1] + diagonal_[z + 2]) / 3;
+        const double turning = std::max(diagonal_[torque.first], diagonal_[torque.end() - 1]);
+        const double arm = torque_arm(mobility, turning, torque.coefficient);
+        arms_.push_back(arm);
+        torque.coefficient = arm > 0.0 ? torque.coefficient / arm : 0.0;
+        for (int row = torque.first; row < torque.end(); ++row) {
+            const bool turns = arm > 0.0 && diagonal_[row] > IMMOBILE_SHARE * turning;
+            const double factor = turns ? arm : 0.0;
+            rows_.scale(row, factor), white_.scale(row, factor);
+            w_free_[row] *= factor, w_before_[row] *= factor;
+            diagonal_[row] = turns ? arm * arm * diagonal_[row] : mobility > 0.0 ? mobility : 1.0;
+        }
     }
+}
+
+void PointProblem::write_delassus() {
+    const int n = point_rows(), all = rows_.size(), nv = context_.engine.model.nv;
+    const FreeMotion& free = context_.free_motion;
+    Matrix& A = friction.A;
+    const int forces = force_rows();
+    for (int r = 0; r < forces; r += 3) white_.products(r, r + 3, 0, r + 3, forces, nv, A);  // the rest by symmetry
+    if (forces < n) white_.products(forces, n, 0, n, forces, nv, A);
+    for (int r = 0; r < n; ++r)
+        for (int c = r + 1; c < n; ++c) A[r][c] = A[c][r];
+    if (all == n) return;
+    white_.products(0, n, n, all, forces, nv, A);
+    if (free.is_damped()) rows_.whiten(free.inertia(), nv, white_M_);
+    (free.is_damped() ? white_M_ : white_).products(n, all, 0, all, forces, nv, A);
+    for (int row = n; row < all; ++row) A[row][row] += (*context_.engine.data.efc_R)[constraints[row - n]];
+}
+
+/// Give a solver the rows of a problem; those of MuJoCo's constraints are the last ones of both.
+void PointProblem::set_up_condensed(CondensedSolver& solver, const PointSystem& problem, const SystemRows& rows) {
+    const FreeMotion& free = context_.free_motion;
+    const Model& model = context_.engine.model;
+    const int all = rows.size(), n = all - static_cast<int>(constraints.size());
+    const bool is_other = free.is_damped() && n < all;
+    unwhite_.clear();
+    std::vector<double> z;
+    std::vector<int> dofs;
+    for (int row = point_rows(); is_other && row < rows_.size(); ++row) {  // J M^-1 in the coordinates of W, on whole trees
+        z.assign(model.nv, 0.0), dofs.clear();
+        rows_.add_to(z.data(), row, 1.0);
+        const int* tree = *model.dof_treeid;
+        for (int dof = 0; dof < model.nv; ++dof)
+            if (std::any_of(rows_.dofs(row).begin(), rows_.dofs(row).end(), [&](int on) { return tree[on] == tree[dof]; }))
+                dofs.push_back(dof);
+        free.inertia().solve(z.data());
+        free.effective_inertia().unwhiten(z.data());
+        double* values = unwhite_.add(dofs);
+        for (std::size_t k = 0; k < dofs.size(); ++k) values[k] = z[dofs[k]];
+    }
+    solver.system.set_up(problem, rows, is_other ? &unwhite_ : nullptr, *model.dof_treeid, model.nv);
+    solver.compliance.assign(all, 0.0);
+    for (int row = n; row < all; ++row) solver.compliance[row] = (*context_.engine.data.efc_R)[constraints[row - n]];
+}
+
+Matrix PointProblem::delassus() {
+    if (is_dense_) return friction.A;
+    Matrix A(rows_.size(), rows_.size());
+    std::swap(A, friction.A);
+    write_delassus();
+    for (int row = 0; row < point_rows(); ++row) friction.A[row][row] = diagonal_[row] + softness(row);
+    std::swap(A, friction.A);
+    return A;
+}
+
+bool PointProblem::solve_dense() {
+    is_condensed_ = false;
+    friction.max_newton_steps = context_.settings.dense_newton;
+    const bool solved = friction.solve();
+    n_newton += friction.steps();
+    return solved;
+}
+
+bool PointProblem::solve_condensed() {
+    if (!is_set_up_) set_up_condensed(condensed_, friction, white_), is_set_up_ = true;
+    for (int row = 0; row < point_rows(); ++row) condensed_.compliance[row] = softness(row);
+    set_proximal(0.0);
+    const bool solved = condensed_.solve(friction, context_.settings);
+    n_newton += condensed_.steps();
+    is_condensed_ = true;
+    return solved;
 }
 
 /// Visit the rows of all torques, visit(torque, row, component of (z, x, y), axis in the world, arm).
@@ -157,7 +227,6 @@ void PointProblem::write_constraint(int row) {
     const Constants& known = context_.engine.constants;
     const int number = constraints[row - point_rows()], type = (*d.efc_type)[number];
     const double h = timestep(), aref = (*d.efc_aref)[number];
-    friction.A[row][row] += (*d.efc_R)[number];
     friction.b[row] = h * (rows_.dot(row, *d.qacc_smooth) - aref);
     Bounds bounds{0.0, INFINITE};
     if (type == known.equality) bounds.low = -INFINITE;
@@ -187,32 +256,41 @@ void PointProblem::write_start() {
     }
 }
 
-/// Solve for normal impulses alone, together with the constraints. b: velocities along the normals without them
-bool PointProblem::solve_normals(const std::vector<double>& b) {
+/// Set up the problem of normal impulses alone, together with the constraints.
+void PointProblem::start_normals() {
     const int m = static_cast<int>(points.size()), n = point_rows(), others = rows_.size() - n;
-    normals_.resize(0, m + others);
+    normals_.resize(0, m + others, 0, is_dense_);
     normals_.timestep = timestep();
     normals_.symmetric = friction.symmetric;
     const auto row = [&](int k) { return k < m ? 3 * k : n + k - m; };
     for (int r = 0; r < m + others; ++r) {
-        for (int c = 0; c < m + others; ++c) normals_.A[r][c] = friction.A[row(r)][row(c)];
+        for (int c = 0; is_dense_ && c < m + others; ++c) normals_.A[r][c] = friction.A[row(r)][row(c)];
         normals_.bounded[r] = r < m ? Bounds{0.0, INFINITE} : friction.bounded[r - m];
-        normals_.b[r] = r < m ? b[r] : friction.b[row(r)];
+        normals_.b[r] = friction.b[row(r)];
         normals_.x[r] = friction.x[row(r)];
     }
-    return normals_.solve();
+    if (is_dense_) return;
+    normal_rows_.clear();
+    for (int r = 0; r < m + others; ++r) {
+        const std::span<const int> dofs = white_.dofs(row(r));
+        std::copy_n(white_.numbers(row(r)), dofs.size(), normal_rows_.add(dofs));
+    }
+    set_up_condensed(condensed_normals_, normals_, normal_rows_);
+    for (int k = 0; k < m; ++k) condensed_normals_.compliance[k] = context_.settings.fine * diagonal_[3 * k];
+}
+
+bool PointProblem::solve_normals() {
+    return is_dense_ ? normals_.solve() : condensed_normals_.solve(normals_, context_.settings);
 }
 
 void PointProblem::find_normal_impulses() {
-    std::vector<double> b(points.size());
-    for (std::size_t k = 0; k < points.size(); ++k) {
-        const int z = static_cast<int>(3 * k);
-        b[k] = friction.b[z];
-        for (std::size_t j = 0; j < points.size(); ++j)
-            b[k] += friction.A[z][3 * j + 1] * friction.x[3 * j + 1] + friction.A[z][3 * j + 2] * friction.x[3 * j + 2];
-        for (int row = force_rows(); row < point_rows(); ++row) b[k] += friction.A[z][row] * friction.x[row];
-    }
-    solve_normals(b);
+    start_normals();
+    std::vector<double> x = friction.x;
+    for (std::size_t k = 0; k < points.size(); ++k) x[3 * k] = 0.0;
+    std::fill(x.begin() + point_rows(), x.end(), 0.0);
+    const std::vector<double> w = responses_to(x, point_rows());
+    for (std::size_t k = 0; k < points.size(); ++k) normals_.b[k] += w[3 * k];
+    solve_normals();
     for (std::size_t k = 0; k < points.size(); ++k) friction.x[3 * k] = std::max(0.0, normals_.x[k]);
     std::copy(normals_.x.begin() + points.size(), normals_.x.end(), friction.x.begin() + point_rows());
 }
@@ -220,12 +298,13 @@ void PointProblem::find_normal_impulses() {
 void PointProblem::set_proximal(double share) {
     for (int row = 0; row < point_rows(); ++row) {
         proximal_[row] = (row < force_rows() ? share : std::min(context_.settings.torques * share, 0.1)) * diagonal_[row];
-        friction.A[row][row] = (1 + context_.settings.softness) * diagonal_[row] + proximal_[row];
+        if (is_dense_) friction.A[row][row] = diagonal_[row] + softness(row) + proximal_[row];
     }
-    set_right_side();
+    set_right_side(rebounds_);
 }
 
 void PointProblem::set_right_side(bool rebounds) {
+    rebounds_ = rebounds;
     for (int row = 0; row < point_rows(); ++row) {
         friction.b[row] = w_free_[row] - proximal_[row] * previous[row];
         if (row % 3 != 0 || row >= force_rows()) continue;
@@ -243,8 +322,7 @@ void PointProblem::write_sub_impact(int count, const std::vector<std::vector<dou
     for (const ContactPoint& point : points)
         if (point.rebound > 0.0) lag = std::max(lag, count * context_.law(point).lag);
     if (lag > 0.0) friction.A = whole.A, friction.symmetric = false;
-    std::vector<double> now(n);
-    for (int row = 0; row < n; ++row) now[row] = velocity_after(total, row);
+    std::vector<double> now = velocities_after(total);
     if (lag > 0.0) {
         // Friction and torques see the normal impulses of a while ago, and at most a share of those of this sub-impact.
         const double seen = std::max(0.0, number - lag), share = std::clamp(seen - (number - 1), 0.0, 1.0);
@@ -276,21 +354,34 @@ void PointProblem::write_sub_impact(int count, const std::vector<std::vector<dou
     }
 }
 
-double PointProblem::velocity_after(const std::vector<double>& x, int row) const {
-    double w = w_free_[row] - compliance(row) * x[row];
-    for (int c = 0; c < rows_.size(); ++c) w += friction.A[row][c] * x[c];
+/// Velocities that the first impulses of x bring along the rows of points.
+std::vector<double> PointProblem::responses_to(const std::vector<double>& x, int columns) const {
+    const int n = point_rows();
+    std::vector<double> w(n, 0.0);
+    if (is_dense_) {
+        for (int r = 0; r < n; ++r) {
+            for (int c = 0; c < columns; ++c) w[r] += friction.A[r][c] * x[c];
+            w[r] -= (proximal_[r] + softness(r)) * x[r];
+        }
+        return w;
+    }
+    std::vector<double> y(context_.engine.model.nv, 0.0);
+    for (int c = 0; c < columns; ++c)
+        if (x[c] != 0.0) white_.add_to(y.data(), c, x[c]);
+    for (int r = 0; r < n; ++r) w[r] = white_.dot(r, y.data());
+    return w;
+}
+
+std::vector<double> PointProblem::velocities_after(const std::vector<double>& x) const {
+    std::vector<double> w = responses_to(x, rows_.size());
+    for (int row = 0; row < point_rows(); ++row) w[row] += w_free_[row];
     return w;
 }
 
 double PointProblem::energy_gained(const std::vector<double>& x) const {
+    const std::vector<double> after = velocities_after(x), change = responses_to(x, point_rows());
     double total = 0.0;
-    const int n = point_rows();
-    for (int r = 0; r < n; ++r) {
-        if (x[r] == 0.0) continue;
-        double change = -compliance(r) * x[r];
-        for (int c = 0; c < n; ++c) change += friction.A[r][c] * x[c];
-        total += x[r] * (velocity_after(x, r) - 0.5 * change);
-    }
+    for (int r = 0; r < point_rows(); ++r) total += x[r] * (after[r] - 0.5 * change[r]);
     return total;
 }
 
@@ -329,7 +420,7 @@ bool PointProblem::is_moderate() const {
     double speed = 1.0, greatest = 0.0;  // [m/s]
     for (int row = 0; row < point_rows(); ++row) {
         speed = std::max({speed, std::fabs(w_free_[row]), std::fabs(w_before_[row])});
-        greatest = std::max(greatest, std::fabs(friction.A[row][row] * friction.x[row]));
+        greatest = std::max(greatest, std::fabs(diagonal_[row] * friction.x[row]));
     }
     return greatest <= far_greater * speed;
 }
@@ -392,14 +483,13 @@ bool PointProblem::activate(bool all) {
 }
 
 void PointProblem::store_solution(bool is_solved) {
+    const std::vector<double>& w = is_condensed_ ? condensed_.velocities : friction.velocities();
+    const std::vector<double> after = is_uncertain() ? velocities_after(friction.x) : std::vector<double>();
     for (std::size_t k = 0; k < points.size(); ++k) {
         ContactPoint& point = points[k];
         const std::size_t z = 3 * k;
-        const std::vector<double>& w = friction.velocities();
         point.impulse = vector_from(&friction.x[z]);
-        // A point at the limit of friction may still be at rest.
-        point.slips = friction.slips(static_cast<int>(k)) && point.presses() &&
-                      std::hypot(w[z + 1], w[z + 2]) > context_.settings.at_rest;
+        point.slips = point.presses() && std::hypot(w[z + 1], w[z + 2]) > context_.settings.at_rest;
         point.outside = point.slips && !context_.law(point).map.covers(friction.points[k], point.impulse.x, friction.timestep);
         point.constrained = is_constrained, point.guarded = !is_solved;
         if (!is_uncertain()) continue;
@@ -407,7 +497,7 @@ void PointProblem::store_solution(bool is_solved) {
         point.change = 0.0;
         for (int d = 0; d < 3; ++d) {
             const int row = static_cast<int>(z) + d;
-            predicted[d] = velocity_after(friction.x, row);
+            predicted[d] = after[row];
             point.change = std::max(point.change, std::fabs(predicted[d] - w_free_[row]));
         }
         point.predicted = vector_from(predicted);
@@ -416,7 +506,7 @@ void PointProblem::store_solution(bool is_solved) {
         ContactPoint& point = points[torque.point];
         point.torque.*about = arm * friction.x[row];
         if (!is_uncertain() || arm == 0.0) return;
-        const double predicted = velocity_after(friction.x, row);
+        const double predicted = after[row];
         point.predicted_spin.*about = predicted / arm;
         point.change = std::max(point.change, std::fabs(predicted - w_free_[row]));
     });
@@ -452,17 +542,21 @@ bool PointProblem::add_recovery(std::vector<double>& velocities) {
     if (std::none_of(points.begin(), points.end(), is_deep)) return false;
     const double h = timestep();
     const int m = static_cast<int>(points.size());
-    normals_.resize(0, m);
-    normals_.symmetric = true;
+    constraints.clear();  // they do not act on positions
+    rows_.drop(rows_.size() - point_rows()), white_.drop(white_.size() - point_rows());
+    start_normals();
     for (int r = 0; r < m; ++r) {
-        for (int c = 0; c < m; ++c) normals_.A[r][c] = friction.A[3 * r][3 * c];
-        for (int d = 0; d < 3; ++d) normals_.A[r][r] += compliance * friction.A[3 * r + d][3 * r + d];
+        const double own = compliance * (diagonal_[3 * r] + diagonal_[3 * r + 1] + diagonal_[3 * r + 2]);
+        if (is_dense_)
+            normals_.A[r][r] += own;
+        else
+            condensed_normals_.compliance[r] = own;
         const double distance = points[r].distance, depth = -distance, slow = std::min(share * depth / h, MAX_RECOVERY_SPEED);
         const double quick = std::min(share * std::max(depth - shallow, 0.0) / h, fastest);
         normals_.b[r] = is_deep(points[r]) ? -std::max(slow, quick) : std::max(distance, 0.0) / h;
-        normals_.bounded[r] = {0.0, INFINITE};
+        normals_.bounded[r] = {0.0, INFINITE}, normals_.x[r] = 0.0;
     }
-    normals_.solve();
+    solve_normals();
     const Model& model = context_.engine.model;
     std::vector<double> recovery(model.nv, 0.0);
     for (int r = 0; r < m; ++r) rows_.add_to(recovery.data(), 3 * r, normals_.x[r]);

@@ -8,11 +8,13 @@
 //
 // Points: 0 <= n  _|_  w_z + max(distance, 0) / h - rebound >= 0, and friction f within the limit of its law, at the limit and
 // against the slip (w_x, w_y) where the point slips. MuJoCo's constraints are springs on accelerations with bounds on their
-// forces: low <= x _|_ w + R x - h aref. friction/point_friction.hpp solves this. So that loads which can be shared in many
-// ways are unique, a proximal term, a small share of the diagonal of A, draws x to the impulses of the last step.
+// forces: low <= x _|_ w + R x - h aref. A is a dense matrix in small groups, for friction/point_friction.hpp, where a proximal
+// term, a small share of its diagonal, draws x to the impulses of the last step: loads that can be shared in many ways are then
+// unique. It is a product of sparse rows in others, and where the former fails (condensed_solver.hpp).
 #pragma once
 
 #include "friction/point_friction.hpp"
+#include "mujoco/condensed_solver.hpp"
 #include "mujoco/free_motion.hpp"
 #include "mujoco/kinematics.hpp"
 #include "mujoco/settings.hpp"
@@ -38,7 +40,7 @@ class PointProblem {
     std::vector<ContactPoint> points, inactive; ///< that are solved for; that may have to be activated
     std::vector<int> constraints;               ///< numbers of MuJoCo's constraints that are solved for, too
     bool is_constrained = false;                ///< by these or by MuJoCo's elliptic cones
-    int n_newton = 0, max_newton = 0;           ///< Newton steps so far in this time step, and at most
+    int n_newton = 0;                           ///< Newton steps so far in this time step
     PointFriction friction;                     ///< the problem as the friction solver has it, with the solution x
 
     void clear();
@@ -52,13 +54,23 @@ class PointProblem {
     /// whole: the problem of the impact
     void write_sub_impact(int count, const std::vector<std::vector<double>>& totals, const PointFriction& whole);
 
+    /// Whether the problem has the matrix A.
+    bool is_dense() const { return is_dense_; }
+    /// Solve it with A, or on sparse rows, from the present x.
+    bool solve_dense();
+    bool solve_condensed();
+    /// The matrix A of the present problem, for inspection.
+    Matrix delassus();
+    /// The residual of the last solution, as a share of the greatest velocity.
+    double residual() const { return is_condensed_ ? condensed_.error() : friction.error(); }
+
     /// Whether velocities may come out differently from what is predicted.
     bool is_uncertain() const { return is_constrained || !context_.engine.is_euler(); }
     /// Rows of the points, which those of their torques follow.
     int force_rows() const { return static_cast<int>(3 * points.size()); }
     int point_rows() const { return force_rows() + torque_rows_; }
-    /// Velocity after the step along a row of a point, with impulses x.
-    double velocity_after(const std::vector<double>& x, int row) const;
+    /// Velocities after the step along the rows of points, with impulses x.
+    std::vector<double> velocities_after(const std::vector<double>& x) const;
     /// Kinetic energy that impulses x at the points add to the motion without them [J].
     double energy_gained(const std::vector<double>& x) const;
     /// The same, or what they add to the mechanical energy in a step, height included, if that is more [J]: with velocities v
@@ -98,17 +110,27 @@ class PointProblem {
     std::vector<double> arms_;                  // of each torque: see PointSystem::balance [m]
     std::vector<double> w_free_, w_before_, proximal_, diagonal_;
     PointFriction normals_;                     // the frictionless problem
+    bool is_dense_ = true, is_condensed_ = false;  // whether A is written; whether the last solution is that of condensed_
+    bool rebounds_ = false;                     // whether the right side asks for rebounds
+    bool is_set_up_ = false;                    // whether condensed_ has the rows of this problem
+    mutable CondensedSolver condensed_;
+    CondensedSolver condensed_normals_;
+    SystemRows unwhite_, normal_rows_;          // see TreeFactor::unwhiten; the rows of normals_
 
     double timestep() const { return context_.engine.timestep(); }
+    void write_white_rows();
     void write_delassus();
+    void set_up_condensed(CondensedSolver& solver, const PointSystem& problem, const SystemRows& rows);
+    std::vector<double> responses_to(const std::vector<double>& x, int columns) const;
+    bool solve_normals();
     double lost_to_forces() const;
     void write_torques();
     template <class Visit> void for_torques(Visit visit) const;
     void write_constraint(int row);
     void write_start();
-    bool solve_normals(const std::vector<double>& b);
+    void start_normals();
     Restitution restitution_of(const ContactPoint& point, double normal_response) const;
-    double compliance(int row) const { return proximal_[row] + context_.settings.softness * diagonal_[row]; }
+    double softness(int row) const { return context_.settings.softness * diagonal_[row]; }
 };
 
 /// Solve for the impulses, and store them in the points; activate points that would penetrate, and solve again. False where not

@@ -1,11 +1,11 @@
 // Solves the contact problem of a group of points (point_problem.hpp): exactly where it can, else by guards.
 //
 // Methods, in the order in which they are tried:
-//   few rows    Newton's method from the impulses of the last step, with a small proximal term; from rest, with a large one
-//               that is refined; from the guards' solution.
-//   many rows   a sequence of decreasing proximal terms, each centred on the solution before.
+//   few rows    Newton's method with the dense Delassus operator, from the impulses of the last step.
+//   all others  Newton's method and an interior-point method on sparse rows (condensed_solver.hpp).
 //   impacts     the solution without restitution, then with it; a mixture of both that gains no energy.
-//   guards      as much friction as dissipates energy, under normal impulses that keep the bodies apart.
+//   guards      where none of these finds a solution: as much friction as dissipates energy, under normal impulses that keep
+//               the bodies apart.
 //
 // Impulses of impacts, and all that are not exact, add no mechanical energy (PointProblem::energy_added), height included: what
 // is left of them in the end is none, if it must be. Exact ones of contacts that do not bounce add none as solutions of the laws.
@@ -36,25 +36,26 @@ class PointSolver {
 
     bool solve_active() {
         const bool bounces = problem_.n_sub_impacts() > 0;
-        const bool solved = problem_.point_rows() >= settings_.many_rows && !bounces ? solve_many() : solve_few();
+        bool solved = bounces ? solve_with_rebound() : find();
+        if (!solved) {
+            problem_.set_right_side();  // the guards know no restitution
+            if (bounces || !is_usable()) guard();
+        } else if (!bounces && problem_.is_dense()) {
+            refine();
+        }
         // The residual may exceed the limit of friction of a light load. Sub-impacts are limited one by one.
         if (!bounces || problem_.n_sub_impacts() == 1) problem_.limit_friction(1.0);
         problem_.store_solution(solved);
         return solved;
     }
 
-    bool run_newton(int max_steps, bool compliant = false) {
-        PointFriction& friction = problem_.friction;
-        friction.max_newton_steps = max_steps, friction.compliant = compliant;
-        const bool solved = friction.solve();
-        problem_.n_newton += friction.steps();
-        return solved;
-    }
-
-    /// Run Newton's method with this share of the steps that are left in this time step, or a few.
-    bool run_newton_with(double share) {
-        const int left = problem_.max_newton - problem_.n_newton;
-        return run_newton(std::max(static_cast<int>(share * left), settings_.few_newton));
+    /// Find impulses that fulfil all laws.
+    bool find() {
+        problem_.set_proximal(settings_.fine);
+        const std::vector<double> first = x();
+        if (problem_.is_dense() && problem_.solve_dense()) return true;
+        x() = first;
+        return problem_.solve_condensed();
     }
 
     /// What the impulses add to the energy; infinite if they are far too great.
@@ -90,74 +91,24 @@ class PointSolver {
         return false;
     }
 
-    /// Whether the best impulses will do, though not to the last digits, as where links are jammed in many ways.
-    bool is_acceptable() {
-        if (problem_.friction.error() > settings_.acceptable) return false;
+    /// Whether the best impulses will do, though not to the last digits, as where bodies roll over each other ever more slowly.
+    bool is_usable() {
+        if (!(problem_.residual() <= settings_.usable)) return false;
         problem_.limit_friction(1.0);
-        return scale_down(1.0 - settings_.scaled_acceptable);
+        return scale_down(1.0 - settings_.scaled_guarded);
     }
 
-    /// Solve for a large group, such as a pile: hard with a small proximal term, easy with a large one, which is centred first
-    /// on the impulses of the last step, then on the solution so far.
-    bool solve_many() {
-        std::vector<double> found;
-        for (const double share : settings_.many_proximal) {
-            problem_.set_proximal(share);
-            if (!run_newton(settings_.few_newton, true)) break;
-            found = x();
-            std::copy_n(found.begin(), problem_.point_rows(), problem_.previous.begin());
-            problem_.set_proximal(settings_.fine);
-            if (problem_.friction.measure() <= settings_.close) break;
-        }
-        if (!found.empty()) {
-            problem_.set_proximal(settings_.fine);
-            if (run_newton(settings_.few_newton / 2, true)) return true;
-            x() = found;
-            problem_.friction.measure();
-            if (is_acceptable()) return true;
-            problem_.limit_friction(1.0);
-            if (scale_down(1.0 - settings_.scaled_guarded)) return false;  // still better than the guards' impulses
-        }
-        guard();
-        return false;
-    }
-
-    /// Solve for a smaller group, or for one that bounces.
-    bool solve_few() {
-        problem_.set_proximal(settings_.fine);
-        const bool bounces = problem_.n_sub_impacts() > 0;
-        bool solved = bounces ? solve_with_rebound() : run_newton_with(0.5), coarse = false;
-        if (!solved && !bounces) {
-            // Start from rest: the impulses of the last step may press bodies together harder than friction can now hold.
-            std::fill(problem_.previous.begin(), problem_.previous.end(), 0.0);
-            problem_.set_proximal(settings_.coarse);
-            solved = run_newton_with(1.0) || is_acceptable();
-            coarse = true;
-        }
-        if (!solved) {
-            problem_.set_right_side();  // the guards know no restitution
-            guard();
-            // The guards' impulses are near enough to a solution that Newton's method mostly finds it from there.
-            const std::vector<double> guarded = x();
-            solved = !bounces && run_newton_with(1.0);
-            if (!solved) x() = guarded;
-        }
-        if (solved && !bounces) refine(coarse);
-        return solved;
-    }
-
-    /// Solve again with the proximal term centred on the solution so far: once where it was large, and where all points stick
-    /// until it has no effect.
-    void refine(bool coarse) {
+    /// Solve again with the proximal term centred on the solution so far, where all points stick, until it has no effect.
+    void refine() {
         PointFriction& friction = problem_.friction;
-        for (int time = 0; time < settings_.max_refinements && problem_.n_newton < problem_.max_newton; ++time) {
+        for (int time = 0; time < settings_.max_refinements; ++time) {
             bool slips = false;
             for (int k = 0; k < friction.size(); ++k) slips = slips || (friction.slips(k) && friction.x[3 * k] > 0.0);
-            if (problem_.proximal_speed() < settings_.exact_speed || (slips && !(coarse && time == 0))) return;
+            if (problem_.proximal_speed() < settings_.exact_speed || slips) return;
             const std::vector<double> found = x();
             std::copy_n(found.begin(), problem_.point_rows(), problem_.previous.begin());
             problem_.set_proximal(settings_.fine);
-            if (!run_newton_with(1.0)) {
+            if (!problem_.solve_dense()) {
                 x() = found;
                 return;
             }
@@ -166,11 +117,11 @@ class PointSolver {
 
     /// Bounce as far as that gains no energy: somewhere between no restitution and all of it.
     bool solve_with_rebound() {
-        bool solved = run_newton_with(1.0);
+        bool solved = find();
         const std::vector<double> still = x();
         problem_.set_right_side(true);
         const int count = problem_.n_sub_impacts();
-        solved = (count > 1 ? solve_sub_impacts(count) : run_newton_with(1.0)) && solved;
+        solved = (count > 1 ? solve_sub_impacts(count) : find()) && solved;
         if (count == 1) problem_.limit_friction(1.0);
         approach_from(still);
         return solved;
@@ -185,7 +136,7 @@ class PointSolver {
         bool solved = true;
         for (int number = 1; number <= count; ++number) {
             problem_.write_sub_impact(count, totals, whole);
-            solved = (run_newton_with(0.5) || problem_.friction.error() <= settings_.acceptable) && solved;
+            solved = (problem_.solve_dense() || problem_.friction.error() <= settings_.acceptable) && solved;
             problem_.limit_friction(1.0);
             totals.push_back(totals.back());
             for (std::size_t row = 0; row < x().size(); ++row) totals.back()[row] += x()[row];

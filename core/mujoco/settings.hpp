@@ -18,24 +18,22 @@ struct Settings {
 
     // Finding contact points.
     double touching = 1e-4;               ///< [m] bodies at rest may be this far apart
+    double nearby = 0.5;                  ///< [m/s] a point that pressed stays active while it could be closed this fast
     double sinking = 1e-12;               ///< [m] by which an inactive point may penetrate
     double same_position = 1e-6;          ///< [m] within which two points are one, found twice
     double same_normal = 1e-3;            ///< [rad] likewise
 
     // Solving for impulses at points.
-    int max_newton = 66, min_newton = 14; ///< Newton steps of a group in a time step: the fewer, the larger the group ...
-    int newton_rows = 2600;               ///< ... so that Newton steps times rows stay near this number
-    int few_newton = 12;                  ///< Newton steps that an attempt gets in any case
-    double fine = 1e-7, coarse = 1e-4;    ///< proximal terms, as shares of a point's inverse effective inertia
+    int dense_rows = 48;                  ///< smaller groups are solved with the dense Delassus operator first ...
+    int dense_newton = 20;                ///< ... in so many Newton steps at most
+    int max_stalled = 8;                  ///< successive interior-point steps that may not reduce the residual
+    double fine = 1e-7, coarse = 1e-2;    ///< least and greatest proximal term, as shares of a point's inverse effective inertia
     double torques = 30.0;                ///< the same of torques is this much larger: a heap of soft bodies takes 3/4 of the time
     double exact_speed = 1e-13;           ///< [m/s] by which the proximal term may let a held point move
     int max_refinements = 3;              ///< repeated solutions with the proximal term centred on the last one
-    double acceptable = 1e-6;             ///< relative residual that is better than what the guards find
-    double scaled_acceptable = 1e-4;      ///< share of such impulses that may be lost so that they add no energy
-    double scaled_guarded = 1e-2;         ///< likewise of what the guards find with more friction, before they try less
-    int many_rows = 200;                  ///< from here on a group is solved from large proximal terms to small ones
-    double many_proximal[3] = {0.03, 3e-3, 1e-3};
-    double close = 1e-9;                  ///< relative residual that ends this sequence
+    double usable = 1e-4;                 ///< relative residual of impulses that are better than what the guards find
+    double acceptable = 1e-8;             ///< relative residual of a sub-impact that is accepted
+    double scaled_guarded = 1e-2;         ///< share that may be lost of what the guards find, before they try less friction
     double at_rest = 1e-9;                ///< [m/s] a slower point sticks
     int max_activations = 4;              ///< passes in which inactive points may be activated
 };

@@ -23,6 +23,12 @@ class SystemRows {
         return values_.data() + starts_[starts_.size() - 2];
     }
     double* numbers(int row) { return values_.data() + starts_[row]; }
+    const double* numbers(int row) const { return values_.data() + starts_[row]; }
+    double squared_norm(int row) const {
+        double total = 0.0;
+        for (int k = starts_[row]; k < starts_[row + 1]; ++k) total += values_[k] * values_[k];
+        return total;
+    }
     /// Remove the last rows.
     void drop(int rows) {
         starts_.resize(starts_.size() - rows);

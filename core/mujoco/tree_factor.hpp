@@ -68,6 +68,15 @@ class TreeFactor {
         }
     }
 
+    /// y <- D^1/2 L y: the dot product with a whitened vector is that of y with the original one.
+    void unwhiten(double* y) const {
+        for (int r = pattern_.rows - 1; r >= 0; --r) {  // rows of dofs above do not use those below
+            double total = y[r];
+            for (int k = pattern_.first[r]; k < diagonal(r); ++k) total += L_[k] * y[pattern_.column[k]];
+            y[r] = total / root_[r];
+        }
+    }
+
     /// y <- H^-1 y
     void solve(double* y) const {
         for (int r = pattern_.rows - 1; r >= 0; --r) {

@@ -194,11 +194,12 @@ auto link_points_of(const Step& self, int link) {
 
 /// A, b, x, bounds (m, 2) and coefficients of the last group of points that was solved.
 nb::object problem_of(const Step& self) {
-    const PointFriction none, *problem = self.points.last_problem(), &p = problem ? *problem : none;
+    PointProblem* const problem = self.points.last_problem();
+    const PointFriction none, &p = problem ? problem->friction : none;
     std::vector<double> bounds, coefficients;
     for (const Bounds& one : p.bounded) bounds.push_back(one.low), bounds.push_back(one.high);
     for (const SlidingPoint& point : p.points) coefficients.push_back(point.coefficient);
-    return nb::make_tuple(copy_of_matrix(p.A), copy_of(p.b), copy_of(p.x), copy_of(bounds, {p.bounded.size(), 2}),
+    return nb::make_tuple(copy_of_matrix(problem ? problem->delassus() : p.A), copy_of(p.b), copy_of(p.x), copy_of(bounds, {p.bounded.size(), 2}),
                           copy_of(coefficients));
 }
 
