@@ -9,7 +9,6 @@ gravity adds in a step, if that is more.
 
 import copy
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +41,7 @@ class ContactCheck:
         self._free = copy.copy(sim.model)
         self._free.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         self._scratch = mujoco.MjData(self._free)
-        self._qvel_free = np.zeros(sim.model.nv)
+        self._qvel_free, self._qpos = np.zeros(sim.model.nv), np.zeros(sim.model.nq)
         self.found = Violations([])
 
     def before(self) -> None:
@@ -50,7 +49,7 @@ class ContactCheck:
         mujoco.mj_copyData(self._scratch, self._free, self._sim.data)
         mujoco.mj_step(self._free, self._scratch)
         self._qvel_free[:] = self._scratch.qvel
-        self._quaternions = self._sim.data.qpos.copy()
+        self._qpos = self._sim.data.qpos.copy()
 
     def after(self) -> None:
         """Compare the step that the simulation has made with the laws of contact."""
@@ -61,10 +60,9 @@ class ContactCheck:
             return
         h = model.opt.timestep
         J = self._jacobian()
-        qvel = self._in_start_axes()
         belt = data.contact.surfacevel * [1.0, 1.0, 0.0]
         belt = np.column_stack([np.zeros(len(belt)), belt[:, :2]])
-        u, u_free = J @ qvel + belt, J @ self._qvel_free + belt
+        u, u_free = J @ data.qvel + belt, J @ self._qvel_free + belt
         gap = np.maximum(data.contact.dist, 0.0) / h
         normal, tangent = impulses[:, 0], impulses[:, 1:]
         pressing = normal > 0.0
@@ -97,9 +95,12 @@ class ContactCheck:
         return result
 
     def _jacobian(self) -> NDArray[np.float64]:
-        """Return the Jacobian of the second geom's velocity relative to the first's, (ncon, 3, nv), in contact frames."""
+        """Return the Jacobian of the second geom's velocity over the first's in contact frames, (ncon, 3, nv).
+
+        It belongs to the positions at the start of the step, and to spins in the axes that bodies have there.
+        """
         model, contact, scratch = self._sim.model, self._sim.data.contact, self._scratch
-        scratch.qpos[:] = self._quaternions
+        scratch.qpos[:] = self._qpos
         mujoco.mj_kinematics(model, scratch)
         mujoco.mj_comPos(model, scratch)
         bodies, frames = model.geom_bodyid[contact.geom], contact.frame.reshape(-1, 3, 3)
@@ -109,19 +110,3 @@ class ContactCheck:
                 mujoco.mj_jac(model, scratch, one, None, contact.pos[k], body)
                 J[k] += sign * (frame @ one)
         return J
-
-    def _in_start_axes(self) -> NDArray[np.float64]:
-        """Return qvel with spins of free and ball joints in the axes of their bodies at the start of the step."""
-        model, data = self._sim.model, self._sim.data
-        qvel, world = data.qvel.copy(), np.zeros(3)
-        back = np.zeros(4)
-        for place, dof in self._spins():
-            mujoco.mju_rotVecQuat(world, data.qvel[dof : dof + 3], data.qpos[place : place + 4])
-            mujoco.mju_negQuat(back, self._quaternions[place : place + 4])
-            mujoco.mju_rotVecQuat(qvel[dof : dof + 3], world, back)
-        return qvel
-
-    def _spins(self) -> list[tuple[int, int]]:
-        from stiction.mujoco.mjcf import spins
-
-        return spins(self._sim.model)

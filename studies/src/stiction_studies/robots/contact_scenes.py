@@ -17,6 +17,18 @@ EVERYTHING = ("*", "*")
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """What is known of the end of a run.
+
+    name: with its unit; wanted: what theory has; measure: from model and data after the last step
+    """
+
+    name: str
+    wanted: float
+    measure: Callable[[Any, Any], float]
+
+
+@dataclass(frozen=True)
 class ContactScene:
     """A scene that MuJoCo alone and `Simulation` step from the same state with the same friction.
 
@@ -32,11 +44,12 @@ class ContactScene:
     model: Any
     duration: float
     friction: float = FRICTION
-    control: Callable[[Any, Any], Drive] = lambda model, data: lambda step: None  # noqa: ARG005
+    control: Callable[[Any, Any], Drive] = lambda model, data: lambda step: None
     qpos: NDArray[np.float64] | None = None
     qvel: NDArray[np.float64] | None = None
     held: tuple[tuple[int, int], ...] = ()
     settled: float = 0.0
+    outcome: Outcome | None = None
 
     @property
     def steps(self) -> int:

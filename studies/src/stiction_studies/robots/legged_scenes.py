@@ -1,7 +1,6 @@
 """Legged robots: a humanoid with 25 joints that stands, squats or has geared motors, and a quadruped that trots."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,86 +22,71 @@ CAPSULE_FEET = "".join(
 )
 
 
-@dataclass(frozen=True)
-class _Joint:
-    """A hinge of the humanoid with a position servo; a motor turns it by a gear if `geared`."""
-
-    name: str
-    axis: str
-    stiffness: float = 200.0  # [N m/rad]
-
-    def text(self, geared: bool) -> str:
-        joint = f'<joint name="{self.name}" axis="{self.axis}" armature="0.02" damping="0.5"/>'
-        if not geared:
-            return joint
-        return joint
-
-    def motor(self) -> str:
-        """A rotor in the parent's body."""
-        inertial = '<inertial pos="0 0 0" mass="0.05" diaginertia="2e-5 2e-5 2e-5"/>'
-        return (
-            f'<body name="{self.name}_motor"><joint name="{self.name}_rotor" axis="{self.axis}" armature="2e-4"/>'
-            f"{inertial}</body>"
-        )
-
-
 _RATIO = 5.0  # of the gears
-_LEG = (("hip_yaw", "0 0 1"), ("hip_roll", "1 0 0"), ("hip", "0 1 0"), ("knee", "0 1 0"), ("ankle", "0 1 0"), ("ankle_roll", "1 0 0"))
-_ARM = (("shoulder", "0 1 0"), ("shoulder_roll", "1 0 0"), ("shoulder_yaw", "0 0 1"), ("elbow", "0 1 0"))
+_HIP = (("hip_yaw", "0 0 1"), ("hip_roll", "1 0 0"), ("hip", "0 1 0"))
+_KNEE = (("knee", "0 1 0"),)
+_ANKLE = (("ankle", "0 1 0"), ("ankle_roll", "1 0 0"))
+_SHOULDER = (("shoulder", "0 1 0"), ("shoulder_roll", "1 0 0"), ("shoulder_yaw", "0 0 1"))
+_ELBOW = (("elbow", "0 1 0"),)
+_WAIST = (("yaw", "0 0 1"), ("roll", "1 0 0"), ("pitch", "0 1 0"))
+_NECK = (("yaw", "0 0 1"), ("pitch", "0 1 0"))
+_Axes = Sequence[tuple[str, str]]
 
 
-def _humanoid(foot: str, n_geared: int = 0) -> tuple[str, str]:
-    """Return bodies and sections of a humanoid of 1.3 m and 32 kg; the first `n_geared` joints have geared motors."""
-    joints: list[_Joint] = []
+class _Humanoid:
+    """The MJCF of a humanoid of 1.3 m and 32 kg with a position servo at each of its 25 joints.
 
-    def joint(name: str, axis: str, stiffness: float) -> tuple[str, str]:
-        one = _Joint(name, axis, stiffness)
-        joints.append(one)
-        return one.text(False), one.motor() if len(joints) <= n_geared else ""
+    The first `n_geared` joints are turned by rotors in the parent's body, each coupled to its joint by an equality.
+    """
 
-    def link(name: str, place: str, axes: Sequence[tuple[str, str]], stiffness: float, geoms: str, inside: str) -> str:
-        pairs = [joint(f"{name}_{label}", axis, stiffness) for label, axis in axes]
-        hinges, motors = "".join(one for one, _ in pairs), "".join(one for _, one in pairs)
-        return f'{motors}<body name="{name}" pos="{place}">{hinges}{geoms}{inside}</body>'
+    def __init__(self, foot: str, n_geared: int) -> None:
+        self._n_geared, self._foot = n_geared, foot
+        self._servos, self._gears = [], []
+        pelvis = '<geom type="box" size="0.07 0.1 0.05" mass="5"/>'
+        legs = self._leg("left", 0.09) + self._leg("right", -0.09)
+        self.body = f'<body name="pelvis" pos="0 0 0.76"><freejoint/>{pelvis}{legs}{self._torso()}</body>'
+        near = "".join(f'<exclude body1="pelvis" body2="{one}"/>' for one in ("left_thigh", "right_thigh", "torso"))
+        self.extra = f"<actuator>{''.join(self._servos)}</actuator><contact>{near}</contact>"
+        if self._gears:
+            self.extra += f"<equality>{''.join(self._gears)}</equality>"
 
-    def capsule(end: str, radius: float, mass: float) -> str:
-        return f'<geom type="capsule" fromto="0 0 0 {end}" size="{radius}" mass="{mass}"/>'
+    def _leg(self, side: str, y: float) -> str:
+        foot = self._link(f"{side}_foot", "0 0 -0.32", _ANKLE, 300.0, self._foot)
+        shank = self._link(f"{side}_shank", "0 0 -0.32", _KNEE, 400.0, _limb(0.25, 0.04, 2.0) + foot)
+        return self._link(f"{side}_thigh", f"0 {y} -0.05", _HIP, 400.0, _limb(0.25, 0.05, 3.5) + shank)
 
-    def leg(side: str, y: float) -> str:
-        foot_body = link(f"{side}_foot", "0 0 -0.32", _LEG[4:], 300.0, foot, "")
-        shank = link(f"{side}_shank", "0 0 -0.32", _LEG[3:4], 400.0, capsule("0 0 -0.25", 0.04, 2.0), foot_body)
-        return link(f"{side}_thigh", f"0 {y} -0.05", _LEG[:3], 400.0, capsule("0 0 -0.25", 0.05, 3.5), shank)
+    def _torso(self) -> str:
+        skull = '<geom type="sphere" size="0.09" pos="0 0 0.1" mass="2"/>'
+        inside = '<geom type="box" size="0.08 0.14 0.14" pos="0 0 0.18" mass="8"/>'
+        inside += self._link("head", "0 0 0.36", _NECK, 50.0, skull)
+        for side, y in (("left", 0.2), ("right", -0.2)):
+            lower = self._link(f"{side}_forearm", "0 0 -0.22", _ELBOW, 60.0, _limb(0.2, 0.03, 0.8))
+            inside += self._link(f"{side}_arm", f"0 {y} 0.3", _SHOULDER, 100.0, _limb(0.18, 0.035, 1.2) + lower)
+        return self._link("torso", "0 0 0.06", _WAIST, 500.0, inside)
 
-    def arm(side: str, y: float) -> str:
-        lower = link(f"{side}_forearm", "0 0 -0.22", _ARM[3:], 60.0, capsule("0 0 -0.2", 0.03, 0.8), "")
-        return link(f"{side}_arm", f"0 {y} 0.3", _ARM[:3], 100.0, capsule("0 0 -0.18", 0.035, 1.2), lower)
+    def _link(self, name: str, place: str, axes: _Axes, stiffness: float, inside: str) -> str:
+        """Return a body with hinges and servos of this stiffness [N m/rad], behind its rotors."""
+        joints = [(f"{name}_{label}", axis) for label, axis in axes]
+        rotors = "".join(self._drive(joint, axis, stiffness) for joint, axis in joints)
+        hinges = "".join(
+            f'<joint name="{joint}" axis="{axis}" armature="0.02" damping="0.5"/>' for joint, axis in joints
+        )
+        return f'{rotors}<body name="{name}" pos="{place}">{hinges}{inside}</body>'
 
-    legs = leg("left", 0.09) + leg("right", -0.09)
-    arms = arm("left", 0.2) + arm("right", -0.2)
-    skull = '<geom type="sphere" size="0.09" pos="0 0 0.1" mass="2"/>'
-    head = link("head", "0 0 0.36", (("yaw", "0 0 1"), ("pitch", "0 1 0")), 50.0, skull, "")
-    chest = '<geom type="box" size="0.08 0.14 0.14" pos="0 0 0.18" mass="8"/>'
-    waist = (("yaw", "0 0 1"), ("roll", "1 0 0"), ("pitch", "0 1 0"))
-    torso = link("torso", "0 0 0.06", waist, 500.0, chest, arms + head)
-    pelvis = '<geom type="box" size="0.07 0.1 0.05" mass="5"/>'
-    body = f'<body name="pelvis" pos="0 0 0.76"><freejoint/>{pelvis}{legs}{torso}</body>'
-    servos, gears = [], []
-    for k, one in enumerate(joints):
-        damping = 0.05 * one.stiffness
-        if k < n_geared:
-            ratio = _RATIO**2
-            servos.append(
-                f'<position joint="{one.name}_rotor" kp="{one.stiffness / ratio}" kv="{damping / ratio}" gear="1"/>'
-            )
-            gears.append(
-                f'<joint joint1="{one.name}_rotor" joint2="{one.name}" polycoef="0 {_RATIO} 0 0 0" solref="0.005 1"/>'
-            )
-        else:
-            servos.append(f'<position joint="{one.name}" kp="{one.stiffness}" kv="{damping}"/>')
-    extra = f"<actuator>{''.join(servos)}</actuator>"
-    extra += f"<equality>{''.join(gears)}</equality>" if gears else ""
-    exclude = "".join(f'<exclude body1="pelvis" body2="{one}"/>' for one in ("left_thigh", "right_thigh", "torso"))
-    return body, extra + f"<contact>{exclude}</contact>"
+    def _drive(self, joint: str, axis: str, stiffness: float) -> str:
+        """Add the servo of a joint; return its rotor, if it has one."""
+        if len(self._gears) >= self._n_geared:
+            self._servos.append(f'<position joint="{joint}" kp="{stiffness}" kv="{0.05 * stiffness}"/>')
+            return ""
+        kp = stiffness / _RATIO**2
+        self._servos.append(f'<position joint="{joint}_rotor" kp="{kp}" kv="{0.05 * kp}"/>')
+        self._gears.append(f'<joint joint1="{joint}_rotor" joint2="{joint}" polycoef="0 {_RATIO} 0 0 0"/>')
+        inertia = '<inertial pos="0 0 0" mass="0.05" diaginertia="2e-5 2e-5 2e-5"/>'
+        return f'<body>{inertia}<joint name="{joint}_rotor" axis="{axis}" armature="2e-4"/></body>'
+
+
+def _limb(length: float, radius: float, mass: float) -> str:
+    return f'<geom type="capsule" fromto="0 0 0 0 0 {-length}" size="{radius}" mass="{mass}"/>'
 
 
 def humanoid(
@@ -113,13 +97,10 @@ def humanoid(
     foot: geoms of a foot; depth: of a squat, half the angle of the knees [rad]
     n_geared: number of joints that are driven by motors through gears, each an equality
     """
-    body, extra = _humanoid(foot, n_geared)
-    model = model_of(body, extra, option='integrator="implicitfast"')
-    model.opt.enableflags = model.opt.enableflags
+    text = _Humanoid(foot, n_geared)
+    model = model_of(text.body, text.extra, option='integrator="implicitfast"')
     feet = tuple((model.body(f"{side}_foot").id, 0) for side in ("left", "right"))
-    return ContactScene(
-        name, model, duration=duration, control=_squat(depth), held=feet, settled=1.0
-    )
+    return ContactScene(name, model, duration=duration, control=_squat(depth), held=feet, settled=1.0)
 
 
 def _squat(depth: float) -> Callable[[Any, Any], Drive]:

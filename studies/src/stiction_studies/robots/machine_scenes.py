@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.viewer.quadruped import Drive
-from stiction_studies.robots.contact_scenes import ContactScene, model_of, mujoco
+from stiction_studies.robots.contact_scenes import FRICTION, ContactScene, Outcome, model_of, mujoco
 
 BELT_SPEED = 0.5  # [m/s]
 TOP_SPIN = 200.0  # [rad/s]
@@ -27,7 +27,13 @@ def belt() -> ContactScene:
         f'<geom type="{kind}" size="{size}" density="500"/></body>'
         for name, kind, size, y, z in things
     )
-    return ContactScene("belt", model_of(belt + bodies), duration=3.0)
+    slides = Outcome("the box slides until the belt carries it [m]", BELT_SPEED**2 / (2 * FRICTION * 9.81), _slide)
+    return ContactScene("belt", model_of(belt + bodies), duration=3.0, outcome=slides)
+
+
+def _slide(model: Any, data: Any) -> float:
+    """Return the distance of the box behind the belt [m]."""
+    return BELT_SPEED * data.time - float(data.qpos[0])
 
 
 _LYING = ' quat="0.7071067811865476 0 0.7071067811865476 0"'  # the axis along x
@@ -61,7 +67,7 @@ def peg(clearance: float = 5e-4) -> ContactScene:
     def drive(time: float, control: NDArray[np.float64]) -> None:
         control[:] = 0.001 * np.sin(6.0 * time), 0.001 * np.cos(6.0 * time), -0.06 * min(1.0, time)
 
-    return ContactScene("peg", model, duration=2.0, control=_in_time(drive), qpos=qpos)
+    return ContactScene("peg", model, duration=2.0, control=_in_time(drive), qpos=qpos, outcome=_height_of("peg", 0.07))
 
 
 _AXES = (("x", "1 0 0"), ("y", "0 1 0"), ("z", "0 0 1"))
@@ -74,14 +80,13 @@ def tippe_top() -> ContactScene:
         '<geom type="cylinder" pos="0 0 0.02" size="0.004 0.008" density="1000"/>'
         '<geom type="box" size="0.023 0.023 0.005" pos="0 0 -0.015" contype="0" conaffinity="0" density="1000"/></body>'
     )
-    return ContactScene(
-        "tippe-top", model_of(body), duration=6.0, qvel=np.array([0.0, 0.0, 0.0, 0.0, 1.0, TOP_SPIN])
-    )
+    over = Outcome("cosine of the tilt of its axis; -1: upside down", -1.0, lambda _, data: float(data.xmat[1, 8]))
+    spin = np.array([0.0, 0.0, 0.0, 0.0, 1.0, TOP_SPIN])
+    return ContactScene("tippe-top", model_of(body), duration=6.0, qvel=spin, outcome=over)
 
 
-def is_upside_down(model: Any, data: Any) -> bool:
-    """Return whether the top stands on its stem."""
-    return bool(data.xmat[model.body("top").id].reshape(3, 3)[2, 2] < -0.5)
+def _height_of(body: str, wanted: float) -> Outcome:
+    return Outcome(f"height of the {body} [m]", wanted, lambda model, data: float(data.xpos[model.body(body).id, 2]))
 
 
 def hand(n_fingers: int = 4) -> ContactScene:
@@ -109,9 +114,11 @@ def hand(n_fingers: int = 4) -> ContactScene:
         '<body name="palm" pos="0 0 0.135" gravcomp="1"><joint name="lift" type="slide" axis="0 0 1" damping="20"/>'
         f'<geom type="box" size="0.06 0.065 0.01" mass="0.4"/>{fingers}</body>'
     )
-    thing = f'<body name="thing" pos="0 0 0.03"{_LYING}><freejoint/><geom type="cylinder" size="0.03 0.06" mass="0.2"/></body>'
+    cylinder = '<geom type="cylinder" size="0.03 0.06" mass="0.2"/>'
+    thing = f'<body name="thing" pos="0 0 0.03"{_LYING}><freejoint/>{cylinder}</body>'
     servos.append('<position joint="lift" kp="4000" kv="200"/>')
-    excluded = "".join(f'<exclude body1="palm" body2="{one}_0"/>' for one in (*_fingers(n_fingers), "thumb"))
+    names = [*(f"finger{k}" for k in range(n_fingers)), "thumb"]
+    excluded = "".join(f'<exclude body1="palm" body2="{one}_0"/>' for one in names)
     extra = f"<actuator>{''.join(servos)}</actuator><contact>{excluded}</contact>"
     model = model_of(palm + thing, extra, option='integrator="implicitfast"')
     bend = np.tile([0.0, 0.55, 0.35, 0.3], n_fingers + 1)  # [rad]
@@ -121,11 +128,8 @@ def hand(n_fingers: int = 4) -> ContactScene:
         control[-1] = 0.1 * np.clip(time - 1.0, 0.0, 1.0)
 
     held = ((model.body("thing").id, model.body("palm").id),)
-    return ContactScene("hand", model, duration=4.0, control=_in_time(drive), held=held, settled=3.0)
-
-
-def _fingers(count: int) -> list[str]:
-    return [f"finger{k}" for k in range(count)]
+    control, lifted = _in_time(drive), _height_of("thing", 0.13)
+    return ContactScene("hand", model, duration=4.0, control=control, held=held, settled=3.0, outcome=lifted)
 
 
 def gripper() -> ContactScene:
@@ -168,7 +172,16 @@ def gripper() -> ContactScene:
         control[-1] = 0.04 * np.clip((time - 0.9) / 0.3, 0.0, 1.0)
 
     held = ((model.body("cube").id, model.body("left").id),)
-    return ContactScene("gripper", model, duration=4.0, control=_in_time(drive), qpos=qpos, held=held, settled=3.0)
+    return ContactScene(
+        "gripper",
+        model,
+        duration=4.0,
+        control=_in_time(drive),
+        qpos=qpos,
+        held=held,
+        settled=3.0,
+        outcome=_height_of("cube", 0.12),
+    )
 
 
 def _joints_at(model: Any, position: tuple[float, float, float], guess: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -193,7 +206,7 @@ def _joints_at(model: Any, position: tuple[float, float, float], guess: NDArray[
 
 
 def loops(count: int = 4, sides: int = 6) -> ContactScene:
-    """Return a chain of closed loops of capsules that falls over a bar: ball joints, closed and linked by equalities."""
+    """Return a chain of loops of capsules on ball joints, closed and linked by equalities, that falls over a bar."""
     length, radius = 0.08, 0.012  # [m]
     across = 2 * length  # diameter of a hexagon
     angle = 2 * np.pi / sides
@@ -203,7 +216,9 @@ def loops(count: int = 4, sides: int = 6) -> ContactScene:
         text, end = "", ""
         for k in range(sides):
             name = f"loop{loop}_{k}"
-            pose = f'pos="{across * loop - across * count / 2} 0 0.45"' if k == 0 else f'pos="{length} 0 0" quat="{turn}"'
+            pose = (
+                f'pos="{across * loop - across * count / 2} 0 0.45"' if k == 0 else f'pos="{length} 0 0" quat="{turn}"'
+            )
             joint = "<freejoint/>" if k == 0 else '<joint type="ball" damping="1e-3"/>'
             geom = f'<geom type="capsule" size="{radius}" fromto="0.03 0 0 {length - 0.03} 0 0" density="800"/>'
             text += f'<body name="{name}" {pose}>{joint}{geom}'

@@ -1,11 +1,13 @@
-"""Piles and structures: heaps in a pen, an arch, logs, a tower, a stone circle, a puzzle cube, facets of a smooth body."""
+"""Piles and structures: heaps in a pen, an arch, logs, a tower, a stone circle, a puzzle cube, a faceted ellipsoid."""
 
 from collections.abc import Iterable, Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stiction.viewer.quadruped import Drive
 from stiction_studies.robots.contact_scenes import ContactScene, model_of
 
 _DENSITY = 500.0  # [kg/m^3]
@@ -25,8 +27,10 @@ def heap(count: int, seed: int = 0, *, only_boxes: bool = False) -> ContactScene
         position = (x, y, 0.08 + spacing * layer)
         shape = 0 if only_boxes else k % len(_SHAPES)
         bodies.append(_body(_SHAPES[shape](rng), position, _random_quaternion(rng)))
-    name = f"boxes-{count}" if only_boxes else f"heap-{count}"
-    return ContactScene(name, model_of("".join(bodies)), duration=2.0 + 0.005 * count)
+    model = model_of("".join(bodies))
+    if only_boxes:  # which come to rest, as round bodies do not
+        return _standing(f"boxes-{count}", model, duration=3.0, settled=2.5)
+    return ContactScene(f"heap-{count}", model, duration=2.0 + 0.005 * count)
 
 
 def arch(count: int = 9) -> ContactScene:
@@ -100,15 +104,15 @@ def grid(count: int, height: int = 1) -> ContactScene:
     return _standing(f"grid-{count}x{height}", model_of("".join(bodies)), duration=0.4)
 
 
-def pyramid(levels: int) -> ContactScene:
-    """Return a wall of boxes, each on two of the level below."""
+def wall(layers: int) -> ContactScene:
+    """Return a wall of boxes, each on two of the layer below."""
     half, pitch = (0.05, 0.03, 0.025), 0.102  # [m]
     bodies = [
-        _body(_box(half), (pitch * (k - (levels - level - 1) / 2), 0.0, 0.05 * (level + 0.5)))
-        for level in range(levels)
-        for k in range(levels - level)
+        _body(_box(half), (pitch * (k - (layers - layer - 1) / 2), 0.0, 0.05 * (layer + 0.5)))
+        for layer in range(layers)
+        for k in range(layers - layer)
     ]
-    return _standing(f"wall-{levels}", model_of("".join(bodies)), duration=0.4)
+    return _standing(f"wall-{layers}", model_of("".join(bodies)), duration=0.4)
 
 
 def puzzle_cube() -> ContactScene:
@@ -123,7 +127,7 @@ def puzzle_cube() -> ContactScene:
             continue
         label = "".join("mop"[i + 1] for i in index)
         place = pitch * np.array(index)
-        geom = f'<geom {_box((half,) * 3)}/>'
+        geom = f"<geom {_box((half,) * 3)}/>"
         if sum(map(abs, index)) == 1:
             axis = f'<joint name="{label}" axis="{_text(index)}" pos="{_text(-place)}" damping="1e-4" armature="1e-6"/>'
             motors.append(f'<position joint="{label}" kp="0.1" kv="0.003"/>')
@@ -136,7 +140,7 @@ def puzzle_cube() -> ContactScene:
     body = f'<body name="core" pos="0 0 0.05" euler="0.2 0.1 0"><freejoint/>{core}{"".join(cubelets)}</body>'
     extra = f"<actuator>{''.join(motors)}</actuator><equality>{''.join(equalities)}</equality>"
 
-    def control(model, data):  # noqa: ANN001, ANN202
+    def control(model: Any, data: Any) -> Drive:
         def drive(step: int) -> None:
             data.ctrl[0] = min(np.pi / 2, max(0.0, model.opt.timestep * step - 0.4))  # [rad]
 
@@ -154,15 +158,13 @@ def facets(around: int = 12, *, rings: int = 10) -> ContactScene:
     vertices = radii * np.array([(0.0, 0.0, 1.0), *points, (0.0, 0.0, -1.0)])
     assets = f'<asset><mesh name="egg" vertex="{_text(vertices.ravel())}"/></asset>'
     body = _body('type="mesh" mesh="egg"', (0.0, 0.0, 0.08), name="egg")
-    return ContactScene(
-        "facets", model_of(body, assets), duration=1.5, qvel=np.array([0.8, 0.2, 0.0, 2.0, 6.0, 1.0])
-    )
+    return ContactScene("facets", model_of(body, assets), duration=1.5, qvel=np.array([0.8, 0.2, 0.0, 2.0, 6.0, 1.0]))
 
 
-def _standing(name: str, model: object, *, duration: float) -> ContactScene:
-    """Return a structure at rest, none of whose free bodies may move once it has carried its load for half the time."""
-    bodies = [int(body) for body in range(1, model.nbody) if model.body_dofnum[body]]  # type: ignore[attr-defined]
-    return ContactScene(name, model, duration=duration, held=tuple((b, 0) for b in bodies), settled=duration / 2)
+def _standing(name: str, model: Any, *, duration: float, settled: float | None = None) -> ContactScene:
+    """Return a scene none of whose free bodies may move from a time on, by default half the duration [s]."""
+    held = tuple((body, 0) for body in range(1, model.nbody) if model.body_dofnum[body])
+    return ContactScene(name, model, duration, held=held, settled=duration / 2 if settled is None else settled)
 
 
 def _pen(half: float) -> str:

@@ -1,5 +1,5 @@
-"""Materials and laws inside MuJoCo: third-party robots, agreement with other computations of the same contact, the law
-of a real cube, and many robots at once."""
+"""Materials and laws inside MuJoCo: scenes of contact, third-party robots, agreement with other computations of the
+same contact, the law of a real cube, and many robots at once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,13 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics.checks import InputError
 from stiction.basics.progress import bar
 from stiction.viewer.pieces import pieces_of
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement, third_party_robots
+from stiction_studies.robots import (
+    contact_families,
+    cost_growth,
+    cube_in_mujoco,
+    parallel_quadrupeds,
+    point_agreement,
+    third_party_robots,
+)
+from stiction_studies.robots.scene_catalogue import FAMILIES, Build
 from stiction_studies.robots.third_party_robots import FRICTION, INSTALL, ROBOTS, ThirdPartyRobot, Trial
 from stiction_studies.study import Study, number, percent
 
@@ -41,18 +48,20 @@ def run(
     scale: str = "usual",
     seed: int = 0,
     robots: Sequence[ThirdPartyRobot] = ROBOTS,
+    families: dict[str, dict[str, Build]] = FAMILIES,
 ) -> None:
-    """Drive all robots that are there, print the tables, write results and publish the section."""
+    """Run all scenes and all robots that are there, print the tables, write results and publish the section."""
     study = Study(out, "robots", scale, seed)
     there = [one for one in robots if one.path]
     missing = [one for one in robots if not one.path]
-    if not there:
-        raise InputError(f"None of the robots' packages is installed: {INSTALL}")
     if missing:
         print(f"{_left_out(missing)} To have them: {INSTALL}")
     models = {one.name: one.load() for one in there}
     duration, n_runs, n_tosses = SCALES[scale]
     found = _drive_all(there, models, [1000 * seed + k for k in range(n_runs)], duration)
+    scenes = contact_families.measure(scale, families)
+    growth = cost_growth.measure(scale, seed)
+    goals = [*contact_families.goals(scenes.figures), cost_growth.goal(growth)]
     same = point_agreement.compare(scale, seed)
     tosses = cube_in_mujoco.compare(n_tosses, seed=seed)
     many = parallel_quadrupeds.measure(scale, seed)
@@ -63,19 +72,25 @@ def run(
         "friction": FRICTION,
         "left_out": [one.name for one in missing],
         "robots": figures_of,
-        "aims": _targets(figures_of) + _other_targets(tosses, many),
+        "aims": (_targets(figures_of) if there else []) + _other_targets(tosses, many),
+        "scenes": scenes.figures,
+        "growth": growth,
+        "goals": [vars(one) for one in goals],
         "agreement": same,
         "cube": [one.figures() for one in tosses],
         "parallel": many,
     }
-    scenes = [_scene(one, models[one.name], found[one.name]) for one in there]
-    scenes.append(cube_in_mujoco.scene(tosses))
+    replays = scenes.replays + [_scene(one, models[one.name], found[one.name]) for one in there]
+    replays.append(cube_in_mujoco.scene(tosses))
     aims = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
-    tables = [_cost_table(content, missing), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
-    title = "Third-party robots"
+    tables = [*contact_families.tables(scenes.figures), cost_growth.table(growth)]
+    tables.append(Table("Scenes: goals", ["", "Greatest", "Met"], [one.row() for one in goals]))
+    if there:
+        tables += [_cost_table(content, missing), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
+    title = "Scenes of contact, and third-party robots"
     tables += [*point_agreement.tables(same), cube_in_mujoco.table(tosses), parallel_quadrupeds.table(many)]
-    section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], scenes)
-    study.finish(section, content, _rows(found))
+    section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], replays)
+    study.finish(section, content, [*scenes.rows, *_rows(found)])
 
 
 def _drive_all(there: list[ThirdPartyRobot], models: dict[str, Any], seeds: list[int], duration: float) -> Found:

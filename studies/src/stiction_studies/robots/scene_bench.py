@@ -5,41 +5,39 @@ python -m stiction_studies.robots.scene_bench heap-30 gripper --steps 500
 
 import argparse
 
-import numpy as np
-
 from stiction_studies.robots import scene_runs
 from stiction_studies.robots.scene_catalogue import FAMILIES, SCENES, scene
 from stiction_studies.timing import pinned
 
-_COLUMNS = (
-    "scene", "steps", "points", "most", "unsolved", "> 1e-8", "residual", "mj us", "our us", "ratio", "slow/mean", "mj slow",
-    "newton", "creep", "energy", "pull", "cone", "depth",
-)  # fmt: skip
-_WIDTHS = (22, 6, 7, 5, 8, 7, 8, 8, 8, 7, 9, 8, 7, 8, 8, 8, 8, 8)
+_COLUMNS = {
+    "points": ("points_mean", ".1f"),
+    "most": ("points_max", "d"),
+    "unsolved": ("unsolved_share", ".2%"),
+    ">1e-8": ("residual_above_share", ".2%"),
+    "residual": ("residual_max", ".0e"),
+    "mj us": ("mujoco_us", ".1f"),
+    "our us": ("stiction_us", ".1f"),
+    "ratio": ("times_mujoco", ".2f"),
+    "slow/mean": ("slowest_over_mean", ".1f"),
+    "mj slow": ("mujoco_slowest_over_mean", ".1f"),
+    "newton": ("newton_steps", ".2f"),
+    "creep": ("creep_m", ".0e"),
+    "energy": ("energy_J", ".0e"),
+    "pull": ("pull_Ns", ".0e"),
+    "cone": ("excess_friction", ".0e"),
+    "depth": ("depth_m", ".0e"),
+}
 
 
 def row(name: str, steps: int | None, repeats: int, check: bool) -> list[str]:
     """Return the figures of a scene, as text."""
     one = scene(name)
     with pinned():
-        timed = scene_runs.timed(one, steps, repeats)
-    touched = max(1, timed.contact_steps)
-    points = timed.ours.points[timed.ours.points > 0]
-    newton = timed.newton_steps / touched
-    cells = [f"{timed.ours.mean() * 1e6:.1f}", f"{timed.ratio:.2f}", f"{timed.ours.slowest():.1f}"]
-    cells = [f"{timed.alone.mean() * 1e6:.1f}", *cells, f"{timed.alone.slowest():.1f}", f"{newton:.2f}"]
-    residual, more, last = "-", "-", ["-"] * 5
+        found = scene_runs.cost(scene_runs.timed(one, steps, repeats))
     if check:
-        course = scene_runs.followed(one, steps)
-        found = course.violations
-        assert found is not None
-        values = np.array(found.residuals or [np.nan])
-        residual, more = f"{values.max():.1e}", f"{100 * (values > scene_runs.SOLVED).mean():.2f}%"
-        last = [f"{x:.1e}" for x in (course.creep, found.energy, found.pull, found.excess, found.depth)]
-    mean = f"{points.mean():.1f}" if len(points) else "0"
-    share = f"{100 * timed.unsolved / touched:.2f}%"
-    head = [name, str(len(timed.ours.points)), mean, str(points.max(initial=0)), share]
-    return [*head, more, residual, *cells, *last, timed.failed]
+        found |= scene_runs.safety(scene_runs.followed(one, steps))
+    cells = [(found.get(key), form) for key, form in _COLUMNS.values()]
+    return [name, *("-" if value is None else format(value, form) for value, form in cells), found.get("failed", "")]
 
 
 def main() -> None:
@@ -54,16 +52,14 @@ def main() -> None:
     names = [name for one in given.scenes for name in (SCENES if one == "all" else FAMILIES.get(one, [one]))]
     if unknown := [name for name in names if name not in SCENES]:
         parser.error(f"unknown: {', '.join(unknown)}; choose from {', '.join(choices)}")
-    print(_line(_COLUMNS))
+    print(_line(["scene", *_COLUMNS, ""]))
     for name in names:
         print(_line(row(name, given.steps, given.repeats, not given.no_check)), flush=True)
 
 
-def _line(cells: object) -> str:
-    first, *rest = cells  # type: ignore[misc]
-    return first.ljust(_WIDTHS[0]) + " ".join(cell.rjust(width) for cell, width in zip(rest, _WIDTHS[1:])) + (
-        f"  {rest[-1]}" if len(rest) >= len(_WIDTHS) else ""
-    )
+def _line(cells: list[str]) -> str:
+    name, *figures = cells
+    return name.ljust(22) + "".join(f" {cell:>{max(7, len(column))}}" for column, cell in zip([*_COLUMNS, ""], figures))
 
 
 if __name__ == "__main__":

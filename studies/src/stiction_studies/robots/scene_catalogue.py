@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from stiction_studies.robots import legged_scenes, machine_scenes, pile_scenes
+from stiction_studies.robots import machine_scenes, pile_scenes
 from stiction_studies.robots.contact_scenes import ContactScene
 from stiction_studies.robots.legged_scenes import BALL_FEET, CAPSULE_FEET, humanoid, trot
 

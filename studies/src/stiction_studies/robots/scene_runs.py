@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from stiction.basics.checks import InputError
 from stiction.mujoco.simulation import Simulation, mujoco
+from stiction_studies.page.motions_shown import Frames, Motion
 from stiction_studies.robots.contact_check import ContactCheck, Violations
 from stiction_studies.robots.contact_scenes import ContactScene
 from stiction_studies.timing import quiet
 
 SOLVED = 1e-8  # relative residual of a solved step
 _UNKNOWN = float("nan")
+_FRAME = 0.03  # [s] between two frames of a replay
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class Course:
     model: Any
     violations: Violations | None = None
     failed: str = ""
+    motion: Motion | None = None
 
 
 def followed(scene: ContactScene, steps: int | None = None) -> Course:
@@ -119,36 +122,43 @@ def followed(scene: ContactScene, steps: int | None = None) -> Course:
         _step(sim)
         check.after()
 
-    creep, _, failed = _run(scene, sim.model, sim.data, step, steps or scene.steps)
-    return Course(creep, check.found.depth, sim.data, sim.model, check.found, failed)
+    return _run(scene, sim.model, sim.data, step, steps or scene.steps, check.found)
 
 
 def alone(scene: ContactScene, steps: int | None = None) -> Course:
     """Run a scene by MuJoCo alone."""
     model, data = scene.alone()
-    creep, depth, _ = _run(scene, model, data, lambda: mujoco.mj_step(model, data), steps or scene.steps)
-    return Course(creep, depth, data, model)
+    return _run(scene, model, data, lambda: mujoco.mj_step(model, data), steps or scene.steps)
 
 
-def _run(scene: ContactScene, model: Any, data: Any, step: Callable[[], None], steps: int) -> tuple[float, float, str]:
-    """Return creep and penetration [m], and why the run ended early."""
-    drive, settled = scene.control(model, data), round(scene.settled / model.opt.timestep)
+def _run(
+    scene: ContactScene,
+    model: Any,
+    data: Any,
+    step: Callable[[], None],
+    steps: int,
+    violations: Violations | None = None,
+) -> Course:
+    drive, h = scene.control(model, data), model.opt.timestep
+    settled, stride = round(scene.settled / h), max(1, round(_FRAME / h))
     reference: NDArray[np.float64] | None = None
-    creep, depth = _UNKNOWN, 0.0
+    creep, depth, failed, frames = _UNKNOWN, 0.0, "", Frames()
     pairs = np.array(scene.held, dtype=int).reshape(-1, 2)
     for t in range(steps):
         drive(t)
         try:
             step()
         except InputError as error:
-            return creep, depth, str(error)
+            failed = str(error)
+            break
         depth = max(depth, -float(data.contact.dist.min(initial=0.0)))
         if len(pairs) and t >= settled:  # positions are those at the start of the step
             place = _places(data, pairs)
-            if reference is None:
-                reference, creep = place, 0.0
-            creep = max(creep, float(np.linalg.norm(place - reference, axis=1).max()))
-    return creep, depth, ""
+            reference = place if reference is None else reference
+            creep = float(np.nanmax([creep, np.linalg.norm(place - reference, axis=1).max()]))
+        if t % stride == 0:
+            frames.take(data)
+    return Course(creep, depth, data, model, violations, failed, frames.motion(stride * h) if frames else None)
 
 
 def _places(data: Any, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -167,3 +177,47 @@ def _step(sim: Simulation) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # unsolved steps are counted
         sim.step()
+
+
+# Figures.
+
+
+def cost(timed: Timed) -> dict[str, Any]:
+    """Return points, unsolved steps and times; None for what does not apply."""
+    points, steps = timed.ours.points[timed.ours.points > 0], max(1, timed.contact_steps)
+    times = {
+        "mujoco_us": 1e6 * timed.alone.mean(),
+        "stiction_us": 1e6 * timed.ours.mean(),
+        "times_mujoco": timed.ratio,
+        "slowest_over_mean": timed.ours.slowest(),
+        "mujoco_slowest_over_mean": timed.alone.slowest(),
+    }
+    return {name: known(value) for name, value in times.items()} | {
+        "contact_steps": timed.contact_steps,
+        "points_mean": float(points.mean()) if len(points) else 0.0,
+        "points_max": int(points.max(initial=0)),
+        "unsolved_share": timed.unsolved / steps,
+        "newton_steps": timed.newton_steps / steps,
+    }
+
+
+def safety(ours: Course) -> dict[str, Any]:
+    """Return what a run of `Simulation` did that it must not; None for what does not apply."""
+    found = ours.violations
+    assert found is not None
+    residuals = np.array(found.residuals or [0.0])
+    return {
+        "residual_max": float(residuals.max()),
+        "residual_above_share": float((residuals > SOLVED).mean()),
+        "creep_m": known(ours.creep),
+        "energy_J": found.energy,
+        "pull_Ns": found.pull,
+        "excess_friction": found.excess,
+        "depth_m": ours.depth,
+        "failed": ours.failed,
+    }
+
+
+def known(value: float) -> float | None:
+    """Return the value, None for NaN."""
+    return None if np.isnan(value) else value
