@@ -18,7 +18,7 @@ from stiction_studies.study import number, percent
 from stiction_studies.timing import pinned
 
 # Time steps of a run at most, and how often it is repeated for its times.
-SCALES = {"quick": (60, 1), "usual": (None, 1), "full": (None, 3)}
+SCALES = {"quick": (300, 1), "usual": (None, 1), "full": (None, 3)}
 _UNSOLVED = 0.001  # share of contact steps
 _RATIOS = {QUADRUPEDS: 1.2, HUMANOIDS: 2.0, HANDS: 2.0, "heap-30": 3.0, "heap-100": 4.0}  # goals, over mj_step
 _JERKY, _CREEP = 8.0, 1e-12  # slowest step over the mean; [m]

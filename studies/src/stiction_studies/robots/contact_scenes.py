@@ -28,6 +28,11 @@ class Outcome:
     measure: Callable[[Any, Any], float]
 
 
+def height_of(body: str, wanted: float) -> Outcome:
+    """Return the height of a body as the outcome of a scene."""
+    return Outcome(f"height of the {body} [m]", wanted, lambda model, data: float(data.xpos[model.body(body).id, 2]))
+
+
 @dataclass(frozen=True)
 class ContactScene:
     """A scene that MuJoCo alone and `Simulation` step from the same state with the same friction.

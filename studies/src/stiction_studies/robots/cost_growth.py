@@ -16,7 +16,7 @@ from stiction_studies.timing import pinned
 
 _STACKS, _WALLS = "separate stacks of two boxes", "wall of boxes"
 _SIZES = {"quick": ((1, 4, 8), (2, 3, 4)), "usual": ((1, 8, 32, 128), (2, 4, 8, 16))}  # stacks; layers of the wall
-_STEPS = {"quick": 10, "usual": 30}
+_STEPS = 10
 _SHOVE = 0.1  # [m/s, rad/s]
 _LINEAR = 1.15  # greatest exponent
 
@@ -30,7 +30,7 @@ def measure(scale: str, seed: int) -> list[dict[str, Any]]:
     with bar("Growth of cost", 2 * len(scenes)) as progress:
         for name, scene in scenes:
             for state, one in (("at rest", scene), ("moving", _moving(scene, seed))):
-                found.append({"scene": f"{name}, {state}"} | _figures(one, _STEPS[size]))
+                found.append({"scene": f"{name}, {state}"} | _figures(one, _STEPS))
                 progress.advance()
     return sorted(found, key=lambda one: (one["scene"], one["points"]))
 

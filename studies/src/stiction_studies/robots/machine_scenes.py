@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.viewer.quadruped import Drive
-from stiction_studies.robots.contact_scenes import FRICTION, ContactScene, Outcome, model_of, mujoco
+from stiction_studies.robots.contact_scenes import FRICTION, ContactScene, Outcome, height_of, model_of, mujoco
 
 BELT_SPEED = 0.5  # [m/s]
 TOP_SPIN = 200.0  # [rad/s]
@@ -67,7 +67,7 @@ def peg(clearance: float = 5e-4) -> ContactScene:
     def drive(time: float, control: NDArray[np.float64]) -> None:
         control[:] = 0.001 * np.sin(6.0 * time), 0.001 * np.cos(6.0 * time), -0.06 * min(1.0, time)
 
-    return ContactScene("peg", model, duration=2.0, control=_in_time(drive), qpos=qpos, outcome=_height_of("peg", 0.07))
+    return ContactScene("peg", model, duration=2.0, control=_in_time(drive), qpos=qpos, outcome=height_of("peg", 0.07))
 
 
 _AXES = (("x", "1 0 0"), ("y", "0 1 0"), ("z", "0 0 1"))
@@ -83,10 +83,6 @@ def tippe_top() -> ContactScene:
     over = Outcome("cosine of the tilt of its axis; -1: upside down", -1.0, lambda _, data: float(data.xmat[1, 8]))
     spin = np.array([0.0, 0.0, 0.0, 0.0, 1.0, TOP_SPIN])
     return ContactScene("tippe-top", model_of(body), duration=6.0, qvel=spin, outcome=over)
-
-
-def _height_of(body: str, wanted: float) -> Outcome:
-    return Outcome(f"height of the {body} [m]", wanted, lambda model, data: float(data.xpos[model.body(body).id, 2]))
 
 
 def hand(n_fingers: int = 4) -> ContactScene:
@@ -128,7 +124,7 @@ def hand(n_fingers: int = 4) -> ContactScene:
         control[-1] = 0.1 * np.clip(time - 1.0, 0.0, 1.0)
 
     held = ((model.body("thing").id, model.body("palm").id),)
-    control, lifted = _in_time(drive), _height_of("thing", 0.13)
+    control, lifted = _in_time(drive), height_of("thing", 0.13)
     return ContactScene("hand", model, duration=4.0, control=control, held=held, settled=3.0, outcome=lifted)
 
 
@@ -162,7 +158,7 @@ def gripper() -> ContactScene:
     )
     model = model_of(arm + cube, extra, option='integrator="implicitfast"')
     guess = np.array([0.0, 0.3, 1.8, 0.0, 1.0, 0.0])
-    above, down = _joints_at(model, (0.0, 0.0, 0.12), guess), _joints_at(model, (0.0, 0.0, 0.02), guess)
+    above, down = (joints_at(model, "grip", (0.0, 0.0, z), guess, (0.0, 0.0, 0.0, 1.0)) for z in (0.12, 0.02))
     qpos = model.qpos0.copy()
     qpos[: len(above)] = above
 
@@ -180,28 +176,33 @@ def gripper() -> ContactScene:
         qpos=qpos,
         held=held,
         settled=3.0,
-        outcome=_height_of("cube", 0.12),
+        outcome=height_of("cube", 0.12),
     )
 
 
-def _joints_at(model: Any, position: tuple[float, float, float], guess: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the arm's angles that bring the grip to a position, pointing down, by Gauss-Newton steps."""
-    data, site, n = mujoco.MjData(model), model.site("grip").id, len(guess)
+def joints_at(
+    model: Any,
+    site: str,
+    position: tuple[float, float, float],
+    guess: NDArray[np.float64],
+    quaternion: tuple[float, float, float, float],
+) -> NDArray[np.float64]:
+    """Return the angles of an arm, the model's first joints, that bring a site to a pose, by Gauss-Newton steps."""
+    data, place, n = mujoco.MjData(model), model.site(site).id, len(guess)
     data.qpos[:n] = guess
     J, error, turned = np.zeros((6, model.nv)), np.zeros(6), np.zeros(4)
-    wanted = np.array([0.0, 0.0, 0.0, 1.0])
     for _ in range(100):
         mujoco.mj_kinematics(model, data)
         mujoco.mj_comPos(model, data)
-        mujoco.mj_jacSite(model, data, J[:3], J[3:], site)
-        error[:3] = position - data.site_xpos[site]
-        mujoco.mju_mat2Quat(turned, data.site_xmat[site])
-        mujoco.mju_subQuat(error[3:], wanted, turned)
-        error[3:] = data.site_xmat[site].reshape(3, 3) @ error[3:]
+        mujoco.mj_jacSite(model, data, J[:3], J[3:], place)
+        error[:3] = position - data.site_xpos[place]
+        mujoco.mju_mat2Quat(turned, data.site_xmat[place])
+        mujoco.mju_subQuat(error[3:], np.array(quaternion), turned)
+        error[3:] = data.site_xmat[place].reshape(3, 3) @ error[3:]
         arm = J[:, :n]
         data.qpos[:n] += arm.T @ np.linalg.solve(arm @ arm.T + 1e-6 * np.eye(6), error)
     if np.abs(error).max() > 1e-4:
-        raise ValueError("The arm does not reach this position.")
+        raise ValueError("The arm does not reach this pose.")
     return data.qpos[:n].copy()
 
 

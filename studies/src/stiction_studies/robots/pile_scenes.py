@@ -1,6 +1,6 @@
 """Piles and structures: heaps in a pen, an arch, logs, a tower, a stone circle, a puzzle cube, a faceted ellipsoid."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
@@ -14,11 +14,10 @@ _DENSITY = 500.0  # [kg/m^3]
 
 
 def heap(count: int, seed: int = 0, *, only_boxes: bool = False) -> ContactScene:
-    """Return bodies of five shapes, 4 to 9 cm wide, that drop into a pen and come to rest."""
+    """Return bodies of five shapes, 4 to 13 cm long, that drop into a pen and come to rest."""
     rng = np.random.default_rng([seed, count])
-    per_layer = max(4, round(count**0.5) // 2 * 4 // 2)
-    side = int(np.ceil(per_layer**0.5))
-    spacing = 0.11  # [m] no two bodies touch at the start
+    side = int(np.ceil((count / 8) ** 0.5))  # eight layers at most
+    spacing = 0.13  # [m] no two bodies touch at the start
     half = 0.5 * spacing * side
     bodies = [_pen(half)]
     for k in range(count):
@@ -150,15 +149,32 @@ def puzzle_cube() -> ContactScene:
     return ContactScene("puzzle-cube", model, duration=1.0, control=control)
 
 
-def facets(around: int = 12, *, rings: int = 10) -> ContactScene:
+def facets(around: int = 12, rings: int = 10) -> ContactScene:
     """Return an ellipsoid as a mesh of 240 triangles that is tossed and rolls."""
-    radii = np.array([0.06, 0.05, 0.04])  # [m]
     polar = np.arange(1, rings + 1) * np.pi / (rings + 1)
-    points = [(np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)) for a in polar for b in _turn(around)]
-    vertices = radii * np.array([(0.0, 0.0, 1.0), *points, (0.0, 0.0, -1.0)])
+    turn = 2 * np.pi * np.arange(around) / around
+    ring = [(np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)) for a in polar for b in turn]
+    vertices = np.array(_RADII) * np.array([(0.0, 0.0, 1.0), *ring, (0.0, 0.0, -1.0)])
     assets = f'<asset><mesh name="egg" vertex="{_text(vertices.ravel())}"/></asset>'
-    body = _body('type="mesh" mesh="egg"', (0.0, 0.0, 0.08), name="egg")
-    return ContactScene("facets", model_of(body, assets), duration=1.5, qvel=np.array([0.8, 0.2, 0.0, 2.0, 6.0, 1.0]))
+    return _egg("facets", 'type="mesh" mesh="egg"', assets)
+
+
+def smooth_facets() -> ContactScene:
+    """Return the same scene with MuJoCo's own ellipsoid."""
+    return _egg("smooth", f'type="ellipsoid" size="{_text(_RADII)}"')
+
+
+_RADII = (0.06, 0.05, 0.04)  # [m]
+
+
+def _egg(name: str, geom: str, assets: str = "") -> ContactScene:
+    """Return a tossed ellipsoid; its inertia is that of the smooth one."""
+    mass = _DENSITY * 4 / 3 * np.pi * np.prod(_RADII)
+    squares = np.array(_RADII) ** 2
+    inertia = _text(mass / 5 * (squares.sum() - squares))
+    inertial = f'<inertial pos="0 0 0" mass="{mass}" diaginertia="{inertia}"/>'
+    model = model_of(f'<body pos="0 0 0.08"><freejoint/>{inertial}<geom {geom}/></body>', assets)
+    return ContactScene(name, model, duration=1.5, qvel=np.array([0.8, 0.2, 0.0, 2.0, 6.0, 1.0]))
 
 
 def _standing(name: str, model: Any, *, duration: float, settled: float | None = None) -> ContactScene:
@@ -202,7 +218,7 @@ def _box(half: Iterable[float]) -> str:
 
 
 def _sizes(rng: np.random.Generator, n: int) -> str:
-    return _text(rng.uniform(0.02, 0.035, n))
+    return _text(rng.uniform(0.018, 0.032, n))
 
 
 _SHAPES = (
@@ -217,10 +233,6 @@ _SHAPES = (
 def _random_quaternion(rng: np.random.Generator) -> NDArray[np.float64]:
     q = rng.normal(size=4)
     return q / np.linalg.norm(q)
-
-
-def _turn(count: int) -> Iterator[float]:
-    return (2 * np.pi * k / count for k in range(count))
 
 
 def _text(values: Iterable[float]) -> str:

@@ -18,8 +18,10 @@ from stiction_studies.robots import (
     contact_families,
     cost_growth,
     cube_in_mujoco,
+    facet_impacts,
     parallel_quadrupeds,
     point_agreement,
+    third_party_hands,
     third_party_robots,
 )
 from stiction_studies.robots.scene_catalogue import FAMILIES, Build
@@ -32,6 +34,9 @@ _ENGINES = {MUJOCO: third_party_robots.by_mujoco, STICTION: third_party_robots.b
 Found = dict[str, dict[str, list[Trial]]]  # robot -> who drove -> runs
 COLOURS = figures.run_colours((MUJOCO, STICTION))
 _TEXT = [
+    "Scenes that are built by the study: heaps, structures that stand, machines, a hand, a gripper, humanoids and a "
+    "quadruped; and hands of gymnasium_robotics and gym_hil. MuJoCo finds the contact points; a Coulomb material acts "
+    "at all of them, and MuJoCo alone runs the same scene with the same friction.",
     "Twelve robots of Gymnasium, dm_control and robosuite, unchanged, at their own time steps. One line puts a Coulomb "
     f"material (friction {FRICTION:g}) between the floor and everything that touches it: feet, and after a fall knees, "
     "hands and heads. MuJoCo finds the contact points and does everything else.",
@@ -54,13 +59,15 @@ def run(
     study = Study(out, "robots", scale, seed)
     there = [one for one in robots if one.path]
     missing = [one for one in robots if not one.path]
-    if missing:
-        print(f"{_left_out(missing)} To have them: {INSTALL}")
+    left_out = [one.name for one in missing] + third_party_hands.missing()
+    if left_out:
+        print(f"{_left_out(left_out)} To have them: {INSTALL}")
     models = {one.name: one.load() for one in there}
     duration, n_runs, n_tosses = SCALES[scale]
     found = _drive_all(there, models, [1000 * seed + k for k in range(n_runs)], duration)
     scenes = contact_families.measure(scale, families)
     growth = cost_growth.measure(scale, seed)
+    impacts = facet_impacts.measure(scale, seed)
     goals = [*contact_families.goals(scenes.figures), cost_growth.goal(growth)]
     same = point_agreement.compare(scale, seed)
     tosses = cube_in_mujoco.compare(n_tosses, seed=seed)
@@ -70,11 +77,12 @@ def run(
         "seconds_a_run": duration,
         "runs": n_runs,
         "friction": FRICTION,
-        "left_out": [one.name for one in missing],
+        "left_out": left_out,
         "robots": figures_of,
         "aims": (_targets(figures_of) if there else []) + _other_targets(tosses, many),
         "scenes": scenes.figures,
         "growth": growth,
+        "facet_impacts": impacts,
         "goals": [vars(one) for one in goals],
         "agreement": same,
         "cube": [one.figures() for one in tosses],
@@ -83,10 +91,10 @@ def run(
     replays = scenes.replays + [_scene(one, models[one.name], found[one.name]) for one in there]
     replays.append(cube_in_mujoco.scene(tosses))
     aims = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
-    tables = [*contact_families.tables(scenes.figures), cost_growth.table(growth)]
+    tables = [*contact_families.tables(scenes.figures), cost_growth.table(growth), facet_impacts.table(impacts)]
     tables.append(Table("Scenes: goals", ["", "Greatest", "Met"], [one.row() for one in goals]))
     if there:
-        tables += [_cost_table(content, missing), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
+        tables += [_cost_table(content), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
     title = "Scenes of contact, and third-party robots"
     tables += [*point_agreement.tables(same), cube_in_mujoco.table(tosses), parallel_quadrupeds.table(many)]
     section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], replays)
@@ -117,8 +125,8 @@ def _other_targets(tosses: list[cube_in_mujoco.Followed], many: dict[str, Any]) 
     ]
 
 
-def _left_out(missing: list[ThirdPartyRobot]) -> str:
-    return f"Left out, as their packages are not installed: {', '.join(one.name for one in missing)}."
+def _left_out(names: list[str]) -> str:
+    return f"Left out, as their packages are not installed: {', '.join(names)}."
 
 
 def _figures(one: ThirdPartyRobot, model: Any, runs: dict[str, list[Trial]]) -> dict[str, Any]:
@@ -183,7 +191,7 @@ def _target(target: str, found: str, met: bool) -> dict[str, Any]:
     return {"aim": target, "found": found, "met": bool(met)}
 
 
-def _cost_table(content: dict[str, Any], missing: list[ThirdPartyRobot]) -> Table:
+def _cost_table(content: dict[str, Any]) -> Table:
     rows = []
     for name, one in content["robots"].items():
         alone, ours = one[MUJOCO], one[STICTION]
@@ -201,7 +209,7 @@ def _cost_table(content: dict[str, Any], missing: list[ThirdPartyRobot]) -> Tabl
         f"with its own contact; friction is {content['friction']:g} in both. Models with RK4 are integrated by Euler's "
         "method in both. Each run is made twice, and the shorter time of every step counts."
     )
-    note += f" {_left_out(missing)}" if missing else ""
+    note += f" {_left_out(content['left_out'])}" if content["left_out"] else ""
     return Table("Robots of other packages: time of a contact step", columns, rows, note)
 
 

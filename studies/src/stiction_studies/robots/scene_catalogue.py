@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from stiction_studies.robots import machine_scenes, pile_scenes
+from stiction_studies.robots import machine_scenes, pile_scenes, third_party_hands
 from stiction_studies.robots.contact_scenes import ContactScene
 from stiction_studies.robots.legged_scenes import BALL_FEET, CAPSULE_FEET, humanoid, trot
 
@@ -24,7 +24,12 @@ FAMILIES: dict[str, dict[str, Build]] = {
         "humanoid-squats": partial(humanoid, "humanoid-squats", BALL_FEET, depth=0.6),
         "humanoid-13-gears": partial(humanoid, "humanoid-13-gears", n_geared=13),
     },
-    HANDS: {"hand": machine_scenes.hand, "gripper": machine_scenes.gripper, "peg": machine_scenes.peg},
+    HANDS: {
+        "hand": machine_scenes.hand,
+        "gripper": machine_scenes.gripper,
+        "peg": machine_scenes.peg,
+        **third_party_hands.installed(),
+    },
     HEAPS: {
         **{f"heap-{count}": partial(pile_scenes.heap, count) for count in (10, 30, 60, 100)},
         "boxes-30": partial(pile_scenes.heap, 30, only_boxes=True),

@@ -71,7 +71,7 @@ def timed(scene: ContactScene, steps: int | None = None, repeats: int = 1) -> Ti
 
 
 def _timed_once(scene: ContactScene, steps: int) -> Timed:
-    sim, (model, data) = _simulation(scene), scene.alone()
+    sim, (model, data) = quiet_simulation(scene), scene.alone()
     drives = scene.control(sim.model, sim.data), scene.control(model, data)
     times, points = np.zeros((2, steps)), np.zeros((2, steps), dtype=np.int64)
     now, failed = time.thread_time_ns, ""
@@ -114,7 +114,7 @@ class Course:
 
 def followed(scene: ContactScene, steps: int | None = None) -> Course:
     """Run a scene by `Simulation` and check every step."""
-    sim = _simulation(scene)
+    sim = quiet_simulation(scene)
     check = ContactCheck(sim, scene.friction)
 
     def step() -> None:
@@ -167,7 +167,8 @@ def _places(data: Any, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.einsum("kji,kj->ki", data.xmat[second].reshape(-1, 3, 3), data.xipos[first] - data.xpos[second])
 
 
-def _simulation(scene: ContactScene) -> Simulation:
+def quiet_simulation(scene: ContactScene) -> Simulation:
+    """Return the simulation of a scene without MuJoCo's and our warnings, which tables have as counts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return scene.simulation()

@@ -22,7 +22,7 @@ from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.viewer.quadruped import Drive, RandomPath, random_motors
 from stiction_studies.page.motions_shown import Frames, Motion
 
-INSTALL = "pip install --no-deps gymnasium dm_control robosuite"
+INSTALL = "pip install --no-deps gymnasium dm_control robosuite gymnasium-robotics gym-hil"
 FLOOR = "floor"  # the geom's name, in every one of these models
 FRICTION = 0.8
 _WALLS = ("wall_px", "wall_py", "wall_nx", "wall_ny")
