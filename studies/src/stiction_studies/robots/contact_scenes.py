@@ -43,6 +43,7 @@ class ContactScene:
     duration: of a run [s]
     qpos, qvel: the start; by default the model's own, at rest
     held: pairs of bodies, of which the first may not move in the frame of the second from the time `settled` [s] on
+    rests: whether all else rests then, too; held bodies of a mechanism that moves drift by the error of its integration
     """
 
     name: str
@@ -54,6 +55,7 @@ class ContactScene:
     qvel: NDArray[np.float64] | None = None
     held: tuple[tuple[int, int], ...] = ()
     settled: float = 0.0
+    rests: bool = True
     outcome: Outcome | None = None
 
     @property

@@ -100,7 +100,7 @@ def humanoid(
     text = _Humanoid(foot, n_geared)
     model = model_of(text.body, text.extra, option='integrator="implicitfast"')
     feet = tuple((model.body(f"{side}_foot").id, 0) for side in ("left", "right"))
-    return ContactScene(name, model, duration=duration, control=_squat(depth), held=feet, settled=1.0)
+    return ContactScene(name, model, duration, control=_squat(depth), held=feet, settled=1.0, rests=depth == 0.0)
 
 
 def _squat(depth: float) -> Callable[[Any, Any], Drive]:

@@ -18,7 +18,7 @@ from stiction_studies.timing import quiet
 
 SOLVED = 1e-8  # relative residual of a solved step
 _UNKNOWN = float("nan")
-_FRAME = 0.03  # [s] between two frames of a replay
+_FRAME = 0.05  # [s] between two frames of a replay
 
 
 @dataclass(frozen=True)
