@@ -135,8 +135,9 @@ def _safety_table(found: Figures) -> Table:
     columns += ["stiction: deepest [mm]", "MuJoCo: deepest [mm]"]
     note = (
         "Creep: greatest distance that a body which is held, is stacked or stands moves relative to what holds it, "
-        "once it has settled; feet of a robot that squats drift by the error with which its joints are integrated. Energy: greatest gain of mechanical energy by all contacts of a step, work of the belt "
-        "excepted. Pull: greatest negative normal impulse. Beyond the cone: greatest friction over its limit, less one."
+        "once it has settled; feet of a robot that squats drift by the error with which its joints are integrated. "
+        "Energy: greatest gain of mechanical energy by all contacts of a step, work of the belt excepted. Pull: "
+        "greatest negative normal impulse. Beyond the cone: greatest friction over its limit, less one."
     )
     for name, one in found.items():
         note += f" {name} ended early: {one['failed']}" if one["failed"] else ""

@@ -11,7 +11,6 @@ from stiction.mujoco.simulation import mujoco
 from stiction_studies.page.section import Table
 from stiction_studies.robots.contact_scenes import ContactScene
 from stiction_studies.robots.pile_scenes import facets, smooth_facets
-from stiction_studies.robots.scene_runs import quiet_simulation
 from stiction_studies.study import number
 
 _THROWS = {"quick": 5, "usual": 40, "full": 200}
@@ -43,7 +42,7 @@ _Stepper = Callable[[ContactScene], tuple[Any, Callable[[], object]]]
 
 
 def _ours(scene: ContactScene) -> tuple[Any, Callable[[], object]]:
-    sim = quiet_simulation(scene)
+    sim = scene.simulation()
     return sim.data, sim.step
 
 

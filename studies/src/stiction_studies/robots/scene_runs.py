@@ -2,7 +2,8 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiction.basics.checks import InputError
-from stiction.mujoco.simulation import Simulation, mujoco
+from stiction.mujoco.simulation import mujoco
 from stiction_studies.page.motions_shown import Frames, Motion
 from stiction_studies.robots.contact_check import ContactCheck, Violations
 from stiction_studies.robots.contact_scenes import ContactScene
@@ -62,7 +63,8 @@ class Timed:
 
 def timed(scene: ContactScene, steps: int | None = None, repeats: int = 1) -> Timed:
     """Step a scene with both engines in turn; of each step the least time of all repeats counts."""
-    runs = [_timed_once(scene, steps or scene.steps) for _ in range(repeats)]
+    with without_warnings():
+        runs = [_timed_once(scene, steps or scene.steps) for _ in range(repeats)]
     first = runs[0]
     for each in runs[1:]:
         for mine, its in ((first.ours, each.ours), (first.alone, each.alone)):
@@ -71,7 +73,7 @@ def timed(scene: ContactScene, steps: int | None = None, repeats: int = 1) -> Ti
 
 
 def _timed_once(scene: ContactScene, steps: int) -> Timed:
-    sim, (model, data) = quiet_simulation(scene), scene.alone()
+    sim, (model, data) = scene.simulation(), scene.alone()
     drives = scene.control(sim.model, sim.data), scene.control(model, data)
     times, points = np.zeros((2, steps)), np.zeros((2, steps), dtype=np.int64)
     now, failed = time.thread_time_ns, ""
@@ -83,7 +85,7 @@ def _timed_once(scene: ContactScene, steps: int) -> Timed:
             mujoco.mj_step(model, data)
             middle = now()
             try:
-                _step(sim)
+                sim.step()
             except InputError as error:
                 failed = str(error)
                 break
@@ -114,15 +116,16 @@ class Course:
 
 def followed(scene: ContactScene, steps: int | None = None) -> Course:
     """Run a scene by `Simulation` and check every step."""
-    sim = quiet_simulation(scene)
-    check = ContactCheck(sim, scene.friction)
+    with without_warnings():
+        sim = scene.simulation()
+        check = ContactCheck(sim, scene.friction)
 
-    def step() -> None:
-        check.before()
-        _step(sim)
-        check.after()
+        def step() -> None:
+            check.before()
+            sim.step()
+            check.after()
 
-    return _run(scene, sim.model, sim.data, step, steps or scene.steps, check.found)
+        return _run(scene, sim.model, sim.data, step, steps or scene.steps, check.found)
 
 
 def alone(scene: ContactScene, steps: int | None = None) -> Course:
@@ -167,17 +170,12 @@ def _places(data: Any, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.einsum("kji,kj->ki", data.xmat[second].reshape(-1, 3, 3), data.xipos[first] - data.xpos[second])
 
 
-def quiet_simulation(scene: ContactScene) -> Simulation:
-    """Return the simulation of a scene without MuJoCo's and our warnings, which tables have as counts."""
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Silence warnings: tables have counts. Once for a whole run, as it takes as long as a small step."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return scene.simulation()
-
-
-def _step(sim: Simulation) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # unsolved steps are counted
-        sim.step()
+        yield
 
 
 # Figures.
