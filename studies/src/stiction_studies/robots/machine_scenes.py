@@ -111,20 +111,20 @@ def hand(n_fingers: int = 4) -> ContactScene:
         f'<geom type="box" size="0.06 0.065 0.01" mass="0.4"/>{fingers}</body>'
     )
     cylinder = '<geom type="cylinder" size="0.03 0.06" mass="0.2"/>'
-    thing = f'<body name="thing" pos="0 0 0.03"{_LYING}><freejoint/>{cylinder}</body>'
+    held_body = f'<body name="cylinder" pos="0 0 0.03"{_LYING}><freejoint/>{cylinder}</body>'
     servos.append('<position joint="lift" kp="4000" kv="200"/>')
     names = [*(f"finger{k}" for k in range(n_fingers)), "thumb"]
     excluded = "".join(f'<exclude body1="palm" body2="{one}_0"/>' for one in names)
     extra = f"<actuator>{''.join(servos)}</actuator><contact>{excluded}</contact>"
-    model = model_of(palm + thing, extra, option='integrator="implicitfast"')
+    model = model_of(palm + held_body, extra, option='integrator="implicitfast"')
     bend = np.tile([0.0, 0.55, 0.35, 0.3], n_fingers + 1)  # [rad]
 
     def drive(time: float, control: NDArray[np.float64]) -> None:
         control[:-1] = bend * min(1.0, 2.0 * time)
         control[-1] = 0.1 * np.clip(time - 1.0, 0.0, 1.0)
 
-    held = ((model.body("thing").id, model.body("palm").id),)
-    control, lifted = _in_time(drive), height_of("thing", 0.13)
+    held = ((model.body("cylinder").id, model.body("palm").id),)
+    control, lifted = _in_time(drive), height_of("cylinder", 0.13)
     return ContactScene("hand", model, duration=4.0, control=control, held=held, settled=3.0, outcome=lifted)
 
 
