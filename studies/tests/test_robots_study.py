@@ -9,9 +9,9 @@ import pytest
 pytest.importorskip("mujoco")
 pytest.importorskip("scipy")
 
-from stiction import InputError
 from stiction.mujoco.simulation import mujoco
 from stiction.viewer.pieces import pieces_of
+from stiction_studies.robots.scene_catalogue import SCENES
 from stiction_studies.robots.third_party_robots import FLOOR, ROBOTS, ThirdPartyRobot, by_mujoco
 
 ABSENT = ThirdPartyRobot("Absent", "a_package_that_nobody_has", "robot.xml")
@@ -95,10 +95,11 @@ def test_the_study_measures_what_is_there_and_names_what_is_missing(tmp_path, ca
         pytest.importorskip(module)
     from stiction_studies.robots.robots import MUJOCO, STICTION, run
 
-    run(tmp_path, scale="quick", robots=[robot("Hopper"), ABSENT])
-    assert "Left out, as their packages are not installed: Absent." in capsys.readouterr().out
+    run(tmp_path, scale="quick", robots=[robot("Hopper"), ABSENT], families={"others": {"belt": SCENES["belt"]}})
+    assert "Left out, as their packages are not installed: Absent" in capsys.readouterr().out
     found = json.loads((tmp_path / "robots" / "results.json").read_text())
-    assert found["left_out"] == ["Absent"] and list(found["robots"]) == ["Hopper"]
+    assert found["left_out"][0] == "Absent" and list(found["robots"]) == ["Hopper"]
+    assert found["scenes"]["belt"]["unsolved_share"] == 0 and found["scenes"]["belt"]["points_mean"] > 8
     hopper = found["robots"]["Hopper"]
     for name in (MUJOCO, STICTION):
         assert hopper[name]["contact_steps"] > 100 and hopper[name]["points_max"] >= 2
@@ -113,11 +114,13 @@ def test_the_study_measures_what_is_there_and_names_what_is_missing(tmp_path, ca
     assert {"box", "chain", "quadruped"} == set(found["agreement"]) and len(found["cube"]) == 5
 
 
-def test_without_any_robot_the_study_says_how_to_get_them(tmp_path):
-    for module in ("plotly", "dartpy"):
+@pytest.mark.slow
+def test_without_any_robot_the_study_has_its_own_scenes(tmp_path, capsys):
+    for module in ("plotly", "viser", "jinja2", "pyarrow", "dartpy"):
         pytest.importorskip(module)
     from stiction_studies.robots.robots import run
 
     gone = [dataclasses.replace(ABSENT, name=name) for name in ("One", "Two")]
-    with pytest.raises(InputError, match="None of the robots' packages is installed: pip install --no-deps"):
-        run(tmp_path, scale="quick", robots=gone)
+    run(tmp_path, scale="quick", robots=gone, families={"others": {"belt": SCENES["belt"]}})
+    assert "To have them: pip install --no-deps" in capsys.readouterr().out
+    assert list(json.loads((tmp_path / "robots" / "results.json").read_text())["scenes"]) == ["belt"]

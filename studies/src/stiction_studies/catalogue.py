@@ -48,7 +48,7 @@ STUDIES = {
     ),
     "chain": Entry("a three-link chain swings to the ground; its last link has a learned law", ("dartpy", "mujoco")),
     "robot": Entry("a quadruped with learned feet stands and walks for a minute", ("mujoco",)),
-    "robots": Entry("models of Gymnasium, dm_control and robosuite on our floor", ("dartpy", "mujoco")),
+    "robots": Entry("heaps, hands, humanoids and robots of other packages, beside MuJoCo", ("dartpy", "mujoco")),
     "testbed": Entry(
         "identification of parts thrown in MuJoCo, Bullet and DART: coverage and forecasts",
         ("mujoco", "pybullet", "dartpy"),

@@ -23,7 +23,7 @@ from stiction_studies.page.section import Section, Table
 
 SCALES = ("quick", "usual", "full")
 _PACKAGES = ("numpy", "scipy", "torch", "scikit-learn", "mujoco-core", "pybullet", "dartpy")
-_PACKAGES += ("gymnasium", "dm_control", "robosuite")  # whose versions are recorded
+_PACKAGES += ("gymnasium", "dm_control", "robosuite", "gymnasium-robotics", "gym-hil")  # whose versions are recorded
 
 
 class Study:

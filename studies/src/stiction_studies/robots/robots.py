@@ -1,5 +1,5 @@
-"""Materials and laws inside MuJoCo: third-party robots, agreement with other computations of the same contact, the law
-of a real cube, and many robots at once."""
+"""Materials and laws inside MuJoCo: scenes of contact, third-party robots, agreement with other computations of the
+same contact, the law of a real cube, and many robots at once."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,13 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stiction.basics.checks import InputError
 from stiction.basics.progress import bar
 from stiction.viewer.pieces import pieces_of
 from stiction_studies import figures
 from stiction_studies.page.motions_shown import Motion, Scene
 from stiction_studies.page.section import Plot, Section, Table
-from stiction_studies.robots import cube_in_mujoco, parallel_quadrupeds, point_agreement, third_party_robots
+from stiction_studies.robots import (
+    contact_families,
+    cost_growth,
+    cube_in_mujoco,
+    facet_impacts,
+    parallel_quadrupeds,
+    point_agreement,
+    third_party_hands,
+    third_party_robots,
+)
+from stiction_studies.robots.scene_catalogue import FAMILIES, Build
 from stiction_studies.robots.third_party_robots import FRICTION, INSTALL, ROBOTS, ThirdPartyRobot, Trial
 from stiction_studies.study import Study, number, percent
 
@@ -25,6 +34,9 @@ _ENGINES = {MUJOCO: third_party_robots.by_mujoco, STICTION: third_party_robots.b
 Found = dict[str, dict[str, list[Trial]]]  # robot -> who drove -> runs
 COLOURS = figures.run_colours((MUJOCO, STICTION))
 _TEXT = [
+    "Scenes that are built by the study: heaps, structures that stand, machines, a hand, a gripper, humanoids and a "
+    "quadruped; and hands of gymnasium_robotics and gym_hil. MuJoCo finds the contact points; a Coulomb material acts "
+    "at all of them, and MuJoCo alone runs the same scene with the same friction.",
     "Twelve robots of Gymnasium, dm_control and robosuite, unchanged, at their own time steps. One line puts a Coulomb "
     f"material (friction {FRICTION:g}) between the floor and everything that touches it: feet, and after a fall knees, "
     "hands and heads. MuJoCo finds the contact points and does everything else.",
@@ -41,18 +53,22 @@ def run(
     scale: str = "usual",
     seed: int = 0,
     robots: Sequence[ThirdPartyRobot] = ROBOTS,
+    families: dict[str, dict[str, Build]] = FAMILIES,
 ) -> None:
-    """Drive all robots that are there, print the tables, write results and publish the section."""
+    """Run all scenes and all robots that are there, print the tables, write results and publish the section."""
     study = Study(out, "robots", scale, seed)
     there = [one for one in robots if one.path]
     missing = [one for one in robots if not one.path]
-    if not there:
-        raise InputError(f"None of the robots' packages is installed: {INSTALL}")
-    if missing:
-        print(f"{_left_out(missing)} To have them: {INSTALL}")
+    left_out = [one.name for one in missing] + third_party_hands.missing()
+    if left_out:
+        print(f"{_left_out(left_out)} To have them: {INSTALL}")
     models = {one.name: one.load() for one in there}
     duration, n_runs, n_tosses = SCALES[scale]
     found = _drive_all(there, models, [1000 * seed + k for k in range(n_runs)], duration)
+    scenes = contact_families.measure(scale, families)
+    growth = cost_growth.measure(scale, seed)
+    impacts = facet_impacts.measure(scale, seed)
+    goals = [*contact_families.goals(scenes.figures), cost_growth.goal(growth)]
     same = point_agreement.compare(scale, seed)
     tosses = cube_in_mujoco.compare(n_tosses, seed=seed)
     many = parallel_quadrupeds.measure(scale, seed)
@@ -61,21 +77,28 @@ def run(
         "seconds_a_run": duration,
         "runs": n_runs,
         "friction": FRICTION,
-        "left_out": [one.name for one in missing],
+        "left_out": left_out,
         "robots": figures_of,
-        "aims": _targets(figures_of) + _other_targets(tosses, many),
+        "aims": (_targets(figures_of) if there else []) + _other_targets(tosses, many),
+        "scenes": scenes.figures,
+        "growth": growth,
+        "facet_impacts": impacts,
+        "goals": [vars(one) for one in goals],
         "agreement": same,
         "cube": [one.figures() for one in tosses],
         "parallel": many,
     }
-    scenes = [_scene(one, models[one.name], found[one.name]) for one in there]
-    scenes.append(cube_in_mujoco.scene(tosses))
+    replays = scenes.replays + [_scene(one, models[one.name], found[one.name]) for one in there]
+    replays.append(cube_in_mujoco.scene(tosses))
     aims = [[aim["aim"], aim["found"], "yes" if aim["met"] else "no"] for aim in content["aims"]]
-    tables = [_cost_table(content, missing), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
-    title = "Third-party robots"
+    tables = [*contact_families.tables(scenes.figures), cost_growth.table(growth), facet_impacts.table(impacts)]
+    tables.append(Table("Scenes: goals", ["", "Greatest", "Met"], [one.row() for one in goals]))
+    if there:
+        tables += [_cost_table(content), _safety_table(content), Table("Aims", ["", "Found", "Met"], aims)]
+    title = "Scenes of contact, and third-party robots"
     tables += [*point_agreement.tables(same), cube_in_mujoco.table(tosses), parallel_quadrupeds.table(many)]
-    section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], scenes)
-    study.finish(section, content, _rows(found))
+    section = Section(study.name, title, _TEXT, study.command, tables, [_cost_plot(content)], replays)
+    study.finish(section, content, [*scenes.rows, *_rows(found)])
 
 
 def _drive_all(there: list[ThirdPartyRobot], models: dict[str, Any], seeds: list[int], duration: float) -> Found:
@@ -102,8 +125,8 @@ def _other_targets(tosses: list[cube_in_mujoco.Followed], many: dict[str, Any]) 
     ]
 
 
-def _left_out(missing: list[ThirdPartyRobot]) -> str:
-    return f"Left out, as their packages are not installed: {', '.join(one.name for one in missing)}."
+def _left_out(names: list[str]) -> str:
+    return f"Left out, as their packages are not installed: {', '.join(names)}."
 
 
 def _figures(one: ThirdPartyRobot, model: Any, runs: dict[str, list[Trial]]) -> dict[str, Any]:
@@ -168,7 +191,7 @@ def _target(target: str, found: str, met: bool) -> dict[str, Any]:
     return {"aim": target, "found": found, "met": bool(met)}
 
 
-def _cost_table(content: dict[str, Any], missing: list[ThirdPartyRobot]) -> Table:
+def _cost_table(content: dict[str, Any]) -> Table:
     rows = []
     for name, one in content["robots"].items():
         alone, ours = one[MUJOCO], one[STICTION]
@@ -186,7 +209,7 @@ def _cost_table(content: dict[str, Any], missing: list[ThirdPartyRobot]) -> Tabl
         f"with its own contact; friction is {content['friction']:g} in both. Models with RK4 are integrated by Euler's "
         "method in both. Each run is made twice, and the shorter time of every step counts."
     )
-    note += f" {_left_out(missing)}" if missing else ""
+    note += f" {_left_out(content['left_out'])}" if content["left_out"] else ""
     return Table("Robots of other packages: time of a contact step", columns, rows, note)
 
 

@@ -22,7 +22,7 @@ from stiction.mujoco.simulation import Simulation, mujoco
 from stiction.viewer.quadruped import Drive, RandomPath, random_motors
 from stiction_studies.page.motions_shown import Frames, Motion
 
-INSTALL = "pip install --no-deps gymnasium dm_control robosuite"
+INSTALL = "pip install --no-deps gymnasium dm_control robosuite gymnasium-robotics gym-hil"
 FLOOR = "floor"  # the geom's name, in every one of these models
 FRICTION = 0.8
 _WALLS = ("wall_px", "wall_py", "wall_nx", "wall_ny")
@@ -179,7 +179,7 @@ ROBOTS = (
 class Trial:
     """One run of a robot.
 
-    seconds: time of each step [s], shape (steps,)
+    seconds: processor time of each step [s], shape (steps,)
     points: at the floor in each step, shape (steps,)
     depth: greatest penetration of a point [m]
     unsolved: steps in which the point solver found no solution
@@ -285,13 +285,13 @@ def _drive(robot: ThirdPartyRobot, engine: _Engine, seed: int, duration: float) 
     frames = Frames()
     for t in range(steps):
         drive(t)
-        start = clock.perf_counter()
+        start = clock.thread_time()
         try:
             engine.step()
         except InputError as error:
             trial.failed = str(error)
             break
-        trial.seconds[t] = clock.perf_counter() - start
+        trial.seconds[t] = clock.thread_time() - start
         trial.points[t] = engine.points()
         at_floor = (data.contact.geom == floor).any(axis=1)
         trial.depth = max(trial.depth, -data.contact.dist[at_floor].min(initial=0.0))
