@@ -126,7 +126,7 @@ void PointContacts::form_groups(PointFinder::Choice choice) {
 void PointContacts::solve() {
     if (!is_pending_) return;
     const bool is_new = rounds_++ == 0;
-    is_solved_ = true, work_ = 0.0;
+    is_solved_ = true, work_ = 0.0, residual_ = 0.0;
     points.clear();
     for (int k = 0; k < n_groups_; ++k) {
         PointProblem& group = *groups_[k];
@@ -135,6 +135,7 @@ void PointContacts::solve() {
         const bool solved = solve_points(group, settings_);
         newton_steps += group.n_newton - before;
         is_solved_ = is_solved_ && solved;
+        if (!solved) residual_ = std::max(residual_, group.friction.measure());
         work_ += group.energy_gained(group.friction.x);
         points.insert(points.end(), group.points.begin(), group.points.end());
     }
@@ -222,6 +223,7 @@ void PointContacts::commit(bool /*is_first*/) {
     }
     count_once(has_pressed_, true, contact_steps);
     add_statistics();
+    run.add(points, is_solved_ ? 0.0 : residual_);
     if (!engine_.is_disabled(engine_.constants.no_sensor)) add_to_touch_sensors(touch_sensors, points, engine_);
     memory.store(points);
 }

@@ -25,6 +25,7 @@ from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.nominal_bodies import is_identified, with_identified
 from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
+from stiction.mujoco.report import RunReport, report_of
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _REMEMBERED = 8  # numbers in a row of the memory of a simulation
@@ -136,6 +137,7 @@ class Simulation:
             "plan": self._plan,
             "steps": self.steps,
             "counts": self.core.counts,
+            "run": self.core.run_statistics,
             "links": self.core.link_statistics.copy(),
             "memory": self.core.memory,
         }
@@ -144,6 +146,7 @@ class Simulation:
         self._start(state["model"], state["data"], state["laws"], state["plan"])
         self.steps = state["steps"]
         self.core.counts, self.core.memory = state["counts"], state["memory"]
+        self.core.run_statistics = state["run"]
         self.core.link_statistics[:] = state["links"]
 
     def __copy__(self) -> "Simulation":
@@ -247,6 +250,10 @@ class Simulation:
         if core.points_unsolved and not self._warned_unsolved:
             when = f"until t = {self._data.time:g} s"
             self._warned_unsolved = warn_of_unsolved(core.points_unsolved, core.contact_steps, when, stacklevel=3)
+
+    def report(self) -> RunReport:
+        """What was in contact since the start, what was not solved, where the time went, and one advice; print it."""
+        return report_of(self.core, self.model, self.contacts, self.steps)
 
     def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
         """Start again, from the model's own state or the given one; all counts return to zero."""
