@@ -20,6 +20,14 @@ struct PairLaw {
     double impact_time = 0;  ///< over which the load of an impact acts, as far as friction depends on it [s]; 0: the time step
     double lever = 0;        ///< relative growth of restitution where a push mostly turns the bodies
     double lag = 0;          ///< share of an impact by which friction follows the normal impulse late
+    bool names_both = true;  ///< whether its key names both surfaces: then it also rules contacts without friction (condim 1)
+
+    /// The same without friction.
+    PairLaw without_friction() const {
+        PairLaw smooth = *this;
+        smooth.map = FrictionMap{};
+        return smooth;
+    }
 };
 
 /// The law of each pair of geoms. Geoms of one class have the same laws with all others.
@@ -42,7 +50,7 @@ struct PairTable {
 
 /// A point where two bodies touch by a law, or may touch before the step ends.
 struct ContactPoint {
-    int law;
+    int key, law;             ///< numbers of the key that it follows, and of its law
     int body1, body2;         ///< the law's first body and the other one
     int geom1, geom2;         ///< as MuJoCo lists them
     double distance;          ///< negative where the bodies overlap [m]

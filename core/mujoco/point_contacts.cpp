@@ -41,12 +41,19 @@ void add_to_touch_sensors(const std::vector<TouchSensor>& sensors, const std::ve
     }
 }
 
+/// The laws of all keys, then the same without friction.
+std::vector<PairLaw> with_frictionless(std::vector<PairLaw> laws) {
+    const std::size_t n = laws.size();
+    for (std::size_t k = 0; k < n; ++k) laws.push_back(laws[k].without_friction());
+    return laws;
+}
+
 }  // namespace
 
 PointContacts::PointContacts(const Engine& engine, const Kinematics& kinematics, const FreeMotion& free_motion,
                              std::vector<PairLaw> laws, PairTable table, const Settings& settings, std::function<void()> repeat)
     : statistics(laws.size()), uncovered(engine.model.nbody), memory(engine), engine_(engine), kinematics_(kinematics),
-      free_motion_(free_motion), laws_(std::move(laws)), settings_(settings),
+      free_motion_(free_motion), laws_(with_frictionless(std::move(laws))), settings_(settings),
       finder_(engine, kinematics, laws_, std::move(table), settings), repeat_(std::move(repeat)) {
     reset();
 }
@@ -232,11 +239,11 @@ void PointContacts::add_statistics() {
     std::vector<char> pressed(statistics.size()), outside(statistics.size());
     for (const ContactPoint& point : points) {
         if (!point.presses()) continue;
-        PairStatistics& one = statistics[point.law];
-        ++one.n_pressing, one.n_slipping += point.slips, pressed[point.law] = 1;
+        PairStatistics& one = statistics[point.key];
+        ++one.n_pressing, one.n_slipping += point.slips, pressed[point.key] = 1;
         one.force += point.world_impulse(), one.moment += cross(point.position, point.world_impulse());
         one.moment += point.world_torque();
-        if (point.outside) outside[point.law] = 1;
+        if (point.outside) outside[point.key] = 1;
     }
     count_once(was_unsolved_, !is_solved_, unsolved);
     for (std::size_t k = 0; k < statistics.size(); ++k) {

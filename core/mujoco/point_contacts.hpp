@@ -57,7 +57,7 @@ class PointContacts final : public ContactSet {
     double work() const { return points.empty() ? 0.0 : work_; }
     const PointFriction* last_problem() const { return n_groups_ ? &groups_[n_groups_ - 1]->friction : nullptr; }
 
-    std::vector<PairStatistics> statistics;   ///< of each law
+    std::vector<PairStatistics> statistics;   ///< of each key
     std::vector<std::int64_t> uncovered;      ///< of each body: steps in which it touched something that its laws do not cover
     std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0;
     RunStatistics run;
@@ -70,7 +70,7 @@ class PointContacts final : public ContactSet {
     const Engine& engine_;
     const Kinematics& kinematics_;
     const FreeMotion& free_motion_;
-    std::vector<PairLaw> laws_;
+    std::vector<PairLaw> laws_;               // of all keys, then the same without friction
     const Settings& settings_;
     PointFinder finder_;
     std::function<void()> repeat_;

@@ -177,7 +177,7 @@ nb::object points_of(const Step& self) {
     for (const ContactPoint& point : self.points.points)
         if (point.presses()) pressing.push_back(point);
     const std::size_t n = pressing.size();
-    return nb::make_tuple(values_of<std::int64_t>(n, [&](int k) { return pressing[k].law; }),
+    return nb::make_tuple(values_of<std::int64_t>(n, [&](int k) { return pressing[k].key; }),
                           rows_of(n, 3, [&](int k) { return pressing[k].position; }),
                           rows_of(n, 3, [&](int k) { return pressing[k].z; }),
                           rows_of(n, 3, [&](int k) { return pressing[k].world_impulse(); }),
@@ -322,11 +322,11 @@ void bind_setup(nb::module_& m) {
     nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
         .def("__init__",
              [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
-                int n_sub_impacts, double impact_time, double lever, double lag) {
-                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts, impact_time, lever, lag};
+                int n_sub_impacts, double impact_time, double lever, double lag, bool names_both) {
+                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts, impact_time, lever, lag, names_both};
              },
              nb::kw_only(), "map"_a, "e0"_a, "fall"_a, "threshold"_a, "body_axes"_a, "n_sub_impacts"_a,
-             "impact_time"_a, "lever"_a, "lag"_a);
+             "impact_time"_a, "lever"_a, "lag"_a, "names_both"_a);
     nb::class_<PairTable>(m, "PairTable", "The law of each pair of geoms: see core/mujoco/contact_point.hpp.")
         .def(nb::init<>())
         .def("__init__",

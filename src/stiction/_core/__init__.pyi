@@ -552,6 +552,7 @@ class PairLaw:
         impact_time: float,
         lever: float,
         lag: float,
+        names_both: bool,
     ) -> None: ...
 
 class PairTable:

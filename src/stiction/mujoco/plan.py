@@ -15,7 +15,7 @@ from stiction.laws.material import Material
 from stiction.mujoco import body_fit, mjcf
 from stiction.mujoco.contact_reports import BodyContact, Contacts, PairContact
 from stiction.mujoco.engine import engine_of
-from stiction.mujoco.ground import Ground, find_ground, fixed_ground
+from stiction.mujoco.ground import Ground, find_ground, fixed_ground, has_active_surface
 from stiction.mujoco.links import Links, Method, solve_powell
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import Pairs, pairs_of, warn_of_model
@@ -54,9 +54,13 @@ class Plan:
     def start(self, model: Any, data: Any, laws: Mapping[Hashable, Any]) -> tuple[_core.Step, Contacts]:
         """The native step, and the contacts of each key."""
         materials, learned = divided(laws)
+        sides = self.pairs.sides if self.pairs else ()
         core = _core.Step(
             engine=engine_of(model, data),
-            laws=[_pair_law(material) for material in materials.values()],
+            laws=[
+                _pair_law(material, first.rank > 0 and second.rank > 0)
+                for material, (first, second) in zip(materials.values(), sides)
+            ],
             table=self._table(),
             links=self._links(model, list(learned.values())),
             softness=self.options.softness,
@@ -64,7 +68,6 @@ class Plan:
             max_substep=max_substep(learned.values()),
         )
         core.set_touch_sensors(_touch_sensors(model))
-        sides = self.pairs.sides if self.pairs else ()
         both: dict[Hashable, Any] = {
             key: PairContact(core, k, data, (first.only_body, second.only_body))
             for k, (key, (first, second)) in enumerate(zip(materials, sides))
@@ -115,6 +118,7 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
         pairs = pairs_of(model, list(laws), classes, {key: fixed for key in learned})
     if learned:
         fits = [_fit(model, key, law, options.fit) for key, law in learned.items()]
+        _check_surfaces(model, learned, fits)
         check_timestep(model.opt.timestep, learned)
         ground = find_ground(model, [one.body for one in fits], pairs.covers if pairs else None)
         # Refuses laws that the method cannot solve.
@@ -145,6 +149,17 @@ def _fit(model: Any, key: Any, law: Law, tolerance: float) -> body_fit.Fit:
             "found.mjcf(), give the result of stiction.identify itself, which brings its mass properties, or use "
             "law.as_material(), which holds for any body."
         ) from None
+
+
+def _check_surfaces(model: Any, learned: Iterable[Hashable], fits: Iterable[body_fit.Fit]) -> None:
+    """Refuse learned laws of bodies whose surfaces move over them, or stick."""
+    active = has_active_surface(model)
+    for key, one in zip(learned, fits):
+        if active[mjcf.contact_geoms(model, one.body)].any():
+            raise checks.InputError(
+                f"The law of {key!r} was learned for a passive surface, but geoms of its body have surfacevel or adhesion: "
+                "use a material, such as law.as_material() or a coefficient of friction."
+            )
 
 
 def divided(laws: Mapping[Hashable, Any]) -> tuple[dict[Hashable, Material], dict[Hashable, Law]]:
@@ -194,7 +209,8 @@ def _raise_gaps(model: Any, pairs: Pairs, gap: float) -> None:
             model.pair_gap[k] = max(model.pair_gap[k], gap)
 
 
-def _pair_law(material: Material) -> _core.PairLaw:
+def _pair_law(material: Material, names_both: bool) -> _core.PairLaw:
+    """names_both: whether its key names both geoms of a pair, neither by "*" nor by leaving it out."""
     if len(material.texture):
         raise checks.InputError("A material with a texture serves one body on the ground, not the geoms of a model.")
     bounce = material.restitution
@@ -208,6 +224,7 @@ def _pair_law(material: Material) -> _core.PairLaw:
         impact_time=bounce.duration,
         lever=bounce.lever,
         lag=bounce.lag,
+        names_both=names_both,
     )
 
 
