@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "contact/energy.hpp"
+#include "mujoco/soft_coupling.hpp"
 #include "stepping/step.hpp"
 
 namespace stiction::mujoco {
@@ -71,6 +72,8 @@ void PointProblem::write() {
     });
     for (int row = n; row < all; ++row) write_constraint(row);
     write_start();
+    shared_.assign(n, 0.0);
+    share_friction(friction, w_before_, previous, settings.at_rest, shared_);
     double greatest = 0.0;
     for (int row = 0; row < n; ++row) greatest = std::max(greatest, friction.A[row][row]);
     for (int row = 0; row < n; ++row) {
@@ -220,7 +223,7 @@ void PointProblem::find_normal_impulses() {
 void PointProblem::set_proximal(double share) {
     for (int row = 0; row < point_rows(); ++row) {
         proximal_[row] = (row < force_rows() ? share : std::min(context_.settings.torques * share, 0.1)) * diagonal_[row];
-        friction.A[row][row] = (1 + context_.settings.softness) * diagonal_[row] + proximal_[row];
+        friction.A[row][row] = diagonal_[row] + compliance(row);
     }
     set_right_side();
 }

@@ -97,6 +97,7 @@ class PointProblem {
     double lost_to_forces_ = 0.0;               // see lost_to_forces() [J]
     std::vector<double> arms_;                  // of each torque: see PointSystem::balance [m]
     std::vector<double> w_free_, w_before_, proximal_, diagonal_;
+    std::vector<double> shared_;                // compliance by spin of soft contacts, see soft_coupling.hpp
     PointFriction normals_;                     // the frictionless problem
 
     double timestep() const { return context_.engine.timestep(); }
@@ -108,7 +109,7 @@ class PointProblem {
     void write_start();
     bool solve_normals(const std::vector<double>& b);
     Restitution restitution_of(const ContactPoint& point, double normal_response) const;
-    double compliance(int row) const { return proximal_[row] + context_.settings.softness * diagonal_[row]; }
+    double compliance(int row) const { return proximal_[row] + shared_[row] + context_.settings.softness * diagonal_[row]; }
 };
 
 /// Solve for the impulses, and store them in the points; activate points that would penetrate, and solve again. False where not

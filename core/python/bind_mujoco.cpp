@@ -245,8 +245,9 @@ void set_memory(Step& self, Input<double, -1, 8> rows) {
 
 /// Visit all counts but those of the links.
 template <class Self, class Visit> void visit_counts(Self& self, Visit visit) {
-    visit(self.unsolved), visit(self.rounds), visit(self.contact_steps);
+    visit(self.unsolved), visit(self.rounds);
     visit(self.points.unsolved), visit(self.points.contact_steps), visit(self.points.newton_steps);
+    visit(self.contact_steps);
     for (auto& one : self.points.statistics) visit(one.steps), visit(one.unsolved), visit(one.outside);
     for (auto& count : self.points.uncovered) visit(count);
 }

@@ -11,11 +11,11 @@ from stiction.mujoco import Simulation, body_of
 mujoco: Any = pytest.importorskip("mujoco")
 
 H = 0.002
-PART = '<body name="part" pos="0 0 {height}" euler="0 0 {turn}"><freejoint/><geom type="{shape}" size=".1 .1 .1" mass="1" {more}/></body>'
 
 
 def part(shape: str = "box", more: str = "", height: float = 0.1, turn: float = 0.0) -> str:
-    return PART.format(shape=shape, more=more, height=height, turn=turn)
+    geom = f'<geom type="{shape}" size=".1 .1 .1" mass="1" {more}/>'
+    return f'<body name="part" pos="0 0 {height}" euler="0 0 {turn}"><freejoint/>{geom}</body>'
 
 
 def belt(velocity: str, more: str = "") -> str:

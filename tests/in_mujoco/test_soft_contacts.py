@@ -95,7 +95,8 @@ def test_contacts_of_condim_1_have_friction_only_by_a_key_that_names_both(key, f
     model = mujoco.MjModel.from_xml_string(
         f'<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1" condim="{floor}"/>'
         '<body name="ball" pos="0 0 0.05"><freejoint/><geom type="box" size="0.1 0.1 0.05" condim="1"/></body>'
-        '<body name="other" pos="1 0 0.05"><freejoint/><geom type="box" size="0.1 0.1 0.05"/></body></worldbody></mujoco>'
+        '<body name="other" pos="1 0 0.05"><freejoint/><geom type="box" size="0.1 0.1 0.05"/></body>'
+        "</worldbody></mujoco>"
     )
     only_smooth = key in ("ball", ("ball", "*")) and floor == 1
     model.geom_conaffinity[1] = model.geom_contype[2] = 0 if only_smooth else 1

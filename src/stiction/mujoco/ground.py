@@ -82,7 +82,7 @@ class Ground:
 
 
 def fixed_ground(model: Any) -> list[int]:
-    """The geoms that may be ground: planes and boxes that are fixed to the world and neither move like belts nor stick."""
+    """The geoms that may be ground: fixed planes and boxes, whose surfaces neither move like belts nor stick."""
     fixed = (model.body_weldid[model.geom_bodyid] == 0) & ~has_active_surface(model)
     return np.flatnonzero(fixed & np.isin(model.geom_type, [_PLANE, _BOX])).tolist()
 

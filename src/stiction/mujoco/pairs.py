@@ -209,8 +209,8 @@ def warn_of_model(model: Any, pairs: Pairs, keys: Sequence[Hashable]) -> None:
             )
         elif not (first.rank and second.rank) and _all_smooth(model, pairs, law, found):
             warnings.warn(
-                f"The friction of {key!r} never acts: all of its contacts have condim 1, which only a key that names both "
-                "of a pair overrides.",
+                f"The friction of {key!r} never acts: all of its contacts have condim 1, which only a key that names "
+                "both of a pair overrides.",
                 stacklevel=4,
             )
 

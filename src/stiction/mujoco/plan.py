@@ -157,8 +157,8 @@ def _check_surfaces(model: Any, learned: Iterable[Hashable], fits: Iterable[body
     for key, one in zip(learned, fits):
         if active[mjcf.contact_geoms(model, one.body)].any():
             raise checks.InputError(
-                f"The law of {key!r} was learned for a passive surface, but geoms of its body have surfacevel or adhesion: "
-                "use a material, such as law.as_material() or a coefficient of friction."
+                f"The law of {key!r} was learned for a passive surface, but geoms of its body have surfacevel or "
+                "adhesion: use a material, such as law.as_material() or a coefficient of friction."
             )
 
 
