@@ -65,7 +65,8 @@ def top(timestep: float, torsion: float) -> Any:
     surface = f'condim="4" friction="{MU} {torsion} 1e-5"'
     return mujoco.MjModel.from_xml_string(
         f'<mujoco><option timestep="{timestep}"/><worldbody>'
-        f'<geom name="floor" type="plane" size=".5 .5 .01" {surface}/><body name="top" pos="0 0 .02"><freejoint/><geom type="sphere" size="{RADIUS}" {surface}/>'
+        f'<geom name="floor" type="plane" size=".5 .5 .01" {surface}/><body name="top" pos="0 0 .02">'
+        f'<freejoint/><geom type="sphere" size="{RADIUS}" {surface}/>'
         f'<geom type="cylinder" pos="0 0 .02" size=".004 .008" {surface}/>'
         '<geom type="box" size=".023 .023 .005" pos="0 0 -.015" contype="0" conaffinity="0"/></body>'
         "</worldbody></mujoco>"
