@@ -30,6 +30,22 @@ struct PairLaw {
     }
 };
 
+/// Faces of the convex hull of a mesh that stands for a smooth surface, in its geom's frame: see smooth_surfaces.hpp.
+struct CurvedMesh {
+    struct Face {
+        Vector normal;
+        double offset;     ///< of its plane [m]
+        Tensor curvature;  ///< [1 / m]; zero of a flat face
+    };
+    std::vector<Face> faces;
+
+    /// The face nearest to a place on or below the surface.
+    const Face& nearest(const Vector& place) const {
+        const auto height = [&](const Face& face) { return dot(face.normal, place) - face.offset; };
+        return *std::max_element(faces.begin(), faces.end(), [&](const Face& a, const Face& b) { return height(a) < height(b); });
+    }
+};
+
 /// The law of each pair of geoms. Geoms of one class have the same laws with all others.
 struct PairTable {
     std::vector<int> class_of;  ///< of each geom
@@ -38,6 +54,7 @@ struct PairTable {
     std::vector<int> laws;      ///< of each pair of classes: 2 law + (0 if the first geom is the law's first, else 1), or -1
     std::vector<double> gaps;   ///< of each geom: the model's own gap [m], before contacts were to be listed earlier
     std::map<std::pair<int, int>, double> pair_gaps;  ///< of pairs of geoms that the model names
+    std::map<int, CurvedMesh> curved;  ///< of geoms with such a mesh
 
     bool has_law(int geom) const { return class_of[geom] >= n_unnamed; }
     int law(int geom1, int geom2) const { return laws[class_of[geom1] * n_classes + class_of[geom2]]; }

@@ -3,6 +3,7 @@
 
 #include "mujoco/kinematics.hpp"
 #include "mujoco/settings.hpp"
+#include "mujoco/smooth_surfaces.hpp"
 #include "mujoco/user_moved.hpp"
 
 namespace stiction::mujoco {
@@ -12,7 +13,8 @@ class PointFinder {
     /// laws: those of all keys, then the same without friction
     PointFinder(const Engine& engine, const Kinematics& kinematics, const std::vector<PairLaw>& laws, PairTable table,
                 const Settings& settings)
-        : engine_(engine), kinematics_(kinematics), laws_(laws), table_(std::move(table)), settings_(settings) {}
+        : engine_(engine), kinematics_(kinematics), laws_(laws), table_(std::move(table)), settings_(settings),
+          smooth_(engine, table_.curved) {}
 
     /// Exclude contacts with laws from MuJoCo's solver, and those that are listed only because the gap was raised.
     /// Returns for each body whether it has a law, but touches something by MuJoCo's own contact.
@@ -55,6 +57,7 @@ class PointFinder {
             else if (point.distance < twin->distance)
                 *twin = point;
         }
+        smooth_.merge(points);
         return points;
     }
 
@@ -91,6 +94,7 @@ class PointFinder {
     const std::vector<PairLaw>& laws_;
     PairTable table_;
     const Settings& settings_;
+    SmoothSurfaces smooth_;
 
     ContactPoint point_of(const EngineContact& contact, int law, const UserMovedBodies& moved) const {
         const int *geom = contact.geom(), *body = *engine_.model.geom_bodyid;

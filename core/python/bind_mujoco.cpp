@@ -266,6 +266,16 @@ void set_counts(Step& self, Input<std::int64_t, -1> counts) {
     visit_counts(self, [&](std::int64_t& count) { count = *next++; });
 }
 
+void add_curved(PairTable& table, int geom, Input<double, -1, 3> normals, Input<double, -1> offsets, Input<double, -1, 3, 3> curvatures) {
+    const std::size_t n = normals.shape(0);
+    if (n == 0 || offsets.shape(0) != n || curvatures.shape(0) != n) throw nb::value_error("There must be a row for each face.");
+    CurvedMesh& mesh = table.curved[geom];
+    for (std::size_t k = 0; k < n; ++k) {
+        const double* K = curvatures.data() + 9 * k;
+        mesh.faces.push_back({vector_from(normals.data() + 3 * k), offsets.data()[k], {K[0], K[1], K[2], K[4], K[5], K[8]}});
+    }
+}
+
 constexpr std::size_t PAIR_WIDTH = 7;
 
 /// Statistics of the run, with the time of each phase [ns]: see report.py, which reads them by their places.
@@ -333,10 +343,12 @@ void bind_setup(nb::module_& m) {
         .def("__init__",
              [](PairTable* self, std::vector<int> class_of, int n_classes, int n_unnamed, std::vector<int> laws,
                 std::vector<double> gaps, const std::vector<std::tuple<int, int, double>>& pair_gaps) {
-                 new (self) PairTable{std::move(class_of), n_classes, n_unnamed, std::move(laws), std::move(gaps), {}};
+                 new (self) PairTable{std::move(class_of), n_classes, n_unnamed, std::move(laws), std::move(gaps), {}, {}};
                  for (const auto& [first, second, gap] : pair_gaps) self->pair_gaps[std::minmax(first, second)] = gap;
              },
-             nb::kw_only(), "class_of"_a, "n_classes"_a, "n_unnamed"_a, "laws"_a, "gaps"_a, "pair_gaps"_a);
+             nb::kw_only(), "class_of"_a, "n_classes"_a, "n_unnamed"_a, "laws"_a, "gaps"_a, "pair_gaps"_a)
+        .def("add_curved", &add_curved, nb::kw_only(), "geom"_a, "normals"_a, "offsets"_a, "curvatures"_a,
+             "A mesh that stands for a smooth surface: see src/stiction/mujoco/smooth_meshes.py.");
 
     nb::class_<Ground>(m, "Ground", "Planes and boxes that do not move, on which links stand.")
         .def("__init__", &new_ground, nb::kw_only(), "axes"_a, "height"_a, "support"_a, "endless"_a,

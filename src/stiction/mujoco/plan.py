@@ -19,6 +19,7 @@ from stiction.mujoco.ground import Ground, find_ground, fixed_ground, has_active
 from stiction.mujoco.links import Links, Method, solve_powell
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import Pairs, pairs_of, warn_of_model
+from stiction.mujoco.smooth_meshes import SmoothMesh, smooth_meshes
 
 # Gaps of the geoms and pairs of models before they were raised, for a second simulation on the same model.
 _model_gaps: WeakKeyDictionary[Any, tuple[list[float], list[float]]] = WeakKeyDictionary()
@@ -30,6 +31,7 @@ class Options:
 
     softness: float
     gap: float | None
+    smooth: float
     method: Method
     tolerance: float
     fit: float
@@ -42,6 +44,7 @@ class Plan:
     pairs: where materials hold; None if there are none
     gaps: of each geom [m], before they were raised; pair_gaps: of the model's named pairs
     fits: poses of the laws' bodies in the model's; ground: what these bodies stand on; None if there are none
+    smooth: meshes that stand for smooth surfaces, by their geoms
     """
 
     options: Options
@@ -50,6 +53,7 @@ class Plan:
     pair_gaps: list[tuple[int, int, float]]
     fits: list[body_fit.Fit]
     ground: Ground | None
+    smooth: dict[int, SmoothMesh]
 
     def start(self, model: Any, data: Any, laws: Mapping[Hashable, Any]) -> tuple[_core.Step, Contacts]:
         """The native step, and the contacts of each key."""
@@ -79,7 +83,7 @@ class Plan:
         pairs = self.pairs
         if pairs is None:
             return _core.PairTable()
-        return _core.PairTable(
+        table = _core.PairTable(
             class_of=pairs.class_of,
             n_classes=pairs.classes,
             n_unnamed=pairs.unnamed,
@@ -87,6 +91,9 @@ class Plan:
             gaps=self.gaps,
             pair_gaps=self.pair_gaps,
         )
+        for geom, mesh in self.smooth.items():
+            table.add_curved(geom=geom, normals=mesh.normals, offsets=mesh.offsets, curvatures=mesh.curvatures)
+        return table
 
     def _links(self, model: Any, laws: list[Law]) -> _core.LinkSetup:
         if self.ground is None:
@@ -134,7 +141,7 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
     if ground and ground.is_one_plane:  # else each step finds which plane is touched
         geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
         mjcf.exclude_contacts(model, geoms, ground.planes[0].geoms)
-    return Plan(options, pairs, gaps, pair_gaps, fits, ground)
+    return Plan(options, pairs, gaps, pair_gaps, fits, ground, _smooth(model, pairs, options.smooth))
 
 
 def _fit(model: Any, key: Any, law: Law, tolerance: float) -> body_fit.Fit:
@@ -189,6 +196,16 @@ def check_timestep(timestep: float, laws: Mapping[Any, Law]) -> None:
                 f"The law of {name!r} holds for steps of {law.timestep:g} s only, and another law divides them into "
                 f"{count} sub-steps: use laws that hold for any time step, or none that divides steps."
             )
+
+
+def _smooth(model: Any, pairs: Pairs | None, angle: float) -> dict[int, SmoothMesh]:
+    """Meshes that stand for smooth surfaces, of geoms with materials. angle: of smooth edges [degrees]; 0: there are none"""
+    angle = checks.non_negative("smooth [degrees]", angle)
+    if pairs is None or angle == 0.0:
+        return {}
+    table = np.array(pairs.table).reshape(pairs.classes, pairs.classes)
+    has_law = (table >= 0).any(axis=1)[np.array(pairs.class_of, dtype=int)]
+    return smooth_meshes(model, np.flatnonzero(has_law).tolist(), angle)
 
 
 def _raise_gaps(model: Any, pairs: Pairs, gap: float) -> None:

@@ -26,6 +26,7 @@ from stiction.mujoco.nominal_bodies import is_identified, with_identified
 from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
 from stiction.mujoco.report import RunReport, report_of
+from stiction.mujoco.smooth_meshes import SMOOTH_ANGLE
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _REMEMBERED = 8  # numbers in a row of the memory of a simulation
@@ -45,6 +46,7 @@ class SimulationOptions(TypedDict, total=False):
 
     softness: float
     gap: float | None
+    smooth: float
     method: Method
     tolerance: float
     fit: float
@@ -79,6 +81,8 @@ class Simulation:
     data: an MjData of that model; a new one by default
     softness: share of its inverse effective inertia by which a loaded point with a material yields; 0 is rigid
     gap: [m] at which contacts with materials are listed; by default 20 mm, or what 5 m/s cover in a step
+    smooth: [degrees] dihedral angle below which edges of meshes stand for a smooth surface, on which neighbouring points
+        are one contact; 0: all edges are sharp
     method: of Algorithm 2: "modes" (fast) or "powell" (the paper's)
     tolerance: of Algorithm 2's friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
@@ -95,6 +99,7 @@ class Simulation:
         laws: Mapping[Any, Any],
         softness: float = 0.0,
         gap: float | None = None,
+        smooth: float = SMOOTH_ANGLE,
         method: Method = "modes",
         tolerance: float = TOLERANCE,
         fit: float = body_fit.TOLERANCE,
@@ -105,7 +110,7 @@ class Simulation:
         if data is not None:
             mjcf.check_data(model, data)
         mjcf.prepare(model)
-        options = Options(softness, gap, method, tolerance, fit)
+        options = Options(softness, gap, smooth, method, tolerance, fit)
         plan = plan_of(model, known, classes, options)
         self._start(model, mujoco.MjData(model) if data is None else data, known, plan)
 
