@@ -7,6 +7,7 @@
 #include "contact/contact.hpp"
 #include "friction/friction_map.hpp"
 #include "math/vectors.hpp"
+#include "mujoco/curved_mesh.hpp"
 #include "mujoco/engine.hpp"
 
 namespace stiction::mujoco {
@@ -27,22 +28,6 @@ struct PairLaw {
         PairLaw smooth = *this;
         smooth.map = FrictionMap{};
         return smooth;
-    }
-};
-
-/// Faces of the convex hull of a mesh that stands for a smooth surface, in its geom's frame: see smooth_surfaces.hpp.
-struct CurvedMesh {
-    struct Face {
-        Vector normal;
-        double offset;     ///< of its plane [m]
-        Tensor curvature;  ///< [1 / m]; zero of a flat face
-    };
-    std::vector<Face> faces;
-
-    /// The face nearest to a place on or below the surface.
-    const Face& nearest(const Vector& place) const {
-        const auto height = [&](const Face& face) { return dot(face.normal, place) - face.offset; };
-        return *std::max_element(faces.begin(), faces.end(), [&](const Face& a, const Face& b) { return height(a) < height(b); });
     }
 };
 

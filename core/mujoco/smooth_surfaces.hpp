@@ -99,18 +99,19 @@ class SmoothSurfaces {
     Tensor curvature(const ContactPoint& a, const ContactPoint& b) const {
         const Vector middle = 0.5 * (a.position + b.position), away = 0.25 * (a.distance + b.distance) * a.z;
         const bool is_first = (*engine_.model.geom_bodyid)[a.geom1] == a.body1;  // z points into body 1
-        const Tensor K = curvature_of(a.geom1, is_first ? middle + away : middle - away);
-        const Tensor L = curvature_of(a.geom2, is_first ? middle - away : middle + away);
+        const double side = is_first ? 1.0 : -1.0;
+        const Tensor K = curvature_of(a.geom1, middle + side * away, -side * a.z);
+        const Tensor L = curvature_of(a.geom2, middle - side * away, side * a.z);
         return {K.xx + L.xx, K.xy + L.xy, K.xz + L.xz, K.yy + L.yy, K.yz + L.yz, K.zz + L.zz};
     }
 
-    /// place: on the surface of this geom, or below it
-    Tensor curvature_of(int geom, const Vector& place) const {
+    /// place: on the surface of this geom, or below it; outward: normal there
+    Tensor curvature_of(int geom, const Vector& place, const Vector& outward) const {
         const auto found = meshes_.find(geom);
         if (found == meshes_.end()) return {};
         const Rotation R = rotation_from(*engine_.data.geom_xmat + 9 * geom);
         const Vector r = R.inverse(place - vector_from(*engine_.data.geom_xpos + 3 * geom));
-        return R.turned(found->second.nearest(r).curvature);
+        return R.turned(found->second.curvature(r, R.inverse(outward)));
     }
 };
 

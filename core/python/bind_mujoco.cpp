@@ -269,11 +269,12 @@ void set_counts(Step& self, Input<std::int64_t, -1> counts) {
 void add_curved(PairTable& table, int geom, Input<double, -1, 3> normals, Input<double, -1> offsets, Input<double, -1, 3, 3> curvatures) {
     const std::size_t n = normals.shape(0);
     if (n == 0 || offsets.shape(0) != n || curvatures.shape(0) != n) throw nb::value_error("There must be a row for each face.");
-    CurvedMesh& mesh = table.curved[geom];
+    std::vector<CurvedMesh::Face> faces;
     for (std::size_t k = 0; k < n; ++k) {
         const double* K = curvatures.data() + 9 * k;
-        mesh.faces.push_back({vector_from(normals.data() + 3 * k), offsets.data()[k], {K[0], K[1], K[2], K[4], K[5], K[8]}});
+        faces.push_back({vector_from(normals.data() + 3 * k), offsets.data()[k], {K[0], K[1], K[2], K[4], K[5], K[8]}});
     }
+    table.curved[geom] = CurvedMesh(std::move(faces));
 }
 
 constexpr std::size_t PAIR_WIDTH = 7;

@@ -571,6 +571,19 @@ class PairTable:
         gaps: Sequence[float],
         pair_gaps: Sequence[tuple[int, int, float]],
     ) -> None: ...
+    def add_curved(
+        self,
+        *,
+        geom: int,
+        normals: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        offsets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        curvatures: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)
+        ],
+    ) -> None:
+        """
+        A mesh that stands for a smooth surface: see src/stiction/mujoco/smooth_meshes.py.
+        """
 
 class Ground:
     """Planes and boxes that do not move, on which links stand."""

@@ -199,13 +199,13 @@ def check_timestep(timestep: float, laws: Mapping[Any, Law]) -> None:
 
 
 def _smooth(model: Any, pairs: Pairs | None, angle: float) -> dict[int, SmoothMesh]:
-    """Meshes that stand for smooth surfaces, of geoms with materials. angle: of smooth edges [degrees]; 0: there are none"""
+    """Meshes that stand for smooth surfaces, of geoms with materials. angle: of smooth edges [degrees]; 0: none"""
     angle = checks.non_negative("smooth [degrees]", angle)
     if pairs is None or angle == 0.0:
         return {}
     table = np.array(pairs.table).reshape(pairs.classes, pairs.classes)
-    has_law = (table >= 0).any(axis=1)[np.array(pairs.class_of, dtype=int)]
-    return smooth_meshes(model, np.flatnonzero(has_law).tolist(), angle)
+    has_law = [bool((row >= 0).any()) for row in table]
+    return smooth_meshes(model, [g for g, number in enumerate(pairs.class_of) if has_law[number]], angle)
 
 
 def _raise_gaps(model: Any, pairs: Pairs, gap: float) -> None:

@@ -81,8 +81,8 @@ class Simulation:
     data: an MjData of that model; a new one by default
     softness: share of its inverse effective inertia by which a loaded point with a material yields; 0 is rigid
     gap: [m] at which contacts with materials are listed; by default 20 mm, or what 5 m/s cover in a step
-    smooth: [degrees] dihedral angle below which edges of meshes stand for a smooth surface, on which neighbouring points
-        are one contact; 0: all edges are sharp
+    smooth: [degrees] dihedral angle below which edges of meshes stand for a smooth surface, on which neighbouring
+        points are one contact; 0: all edges are sharp
     method: of Algorithm 2: "modes" (fast) or "powell" (the paper's)
     tolerance: of Algorithm 2's friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's

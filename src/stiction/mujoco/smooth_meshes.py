@@ -1,11 +1,11 @@
-"""Meshes that stand for smooth surfaces: their curvature, by which neighbouring contact points are one contact.
+"""Meshes that stand for smooth surfaces: their curvature, by which neighbouring points are one contact.
 
-MuJoCo lists several vertices of a finely tessellated mesh near the point where the smooth surface would touch. As separate
-contacts they would hinder its rolling: the core makes one contact of them (core/mujoco/smooth_surfaces.hpp).
+MuJoCo lists several vertices of a finely tessellated mesh near the point where the smooth surface would touch. As
+separate contacts they would hinder its rolling: the core makes one contact of them (core/mujoco/smooth_surfaces.hpp).
 
 An edge is smooth if its dihedral angle is below a few degrees, and if the faces beside it, coplanar facets taken as
-one, have similar widths across it: a fillet does not make the flat face beside it smooth. A face without smooth edges is
-flat. The curvature of a face follows from the angles of its smooth edges (Cohen-Steiner and Morvan 2003),
+one, have similar widths across it: a fillet does not make the flat face beside it smooth. A face without smooth edges
+is flat. The curvature of a face follows from the angles of its smooth edges (Cohen-Steiner and Morvan 2003),
 K = sum of (angle length / 2) c c' / area, with c across the edge in the face.
 """
 
@@ -57,7 +57,7 @@ def _hull(model: Any, mesh: int) -> tuple[NDArray[np.float64], NDArray[np.int64]
 
 
 def smooth_mesh(vertices: NDArray, triangles: NDArray, angle: float) -> SmoothMesh | None:
-    """The faces of a convex polyhedron with their curvatures; None if no edge is smooth. angle: of smooth edges [rad]"""
+    """The faces of a convex polyhedron with curvatures; None if no edge is smooth. angle: of smooth edges [rad]"""
     corners = vertices[triangles] if len(triangles) else np.empty((0, 3, 3))
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     size = np.linalg.norm(normals, axis=1)
@@ -66,7 +66,9 @@ def smooth_mesh(vertices: NDArray, triangles: NDArray, angle: float) -> SmoothMe
     if not len(triangles):
         return None
     normals = normals / size[:, None]
-    outward = np.sign(np.einsum("ij,ij->i", normals, corners.mean(axis=1) - vertices[np.unique(triangles)].mean(axis=0)))
+    outward = np.sign(
+        np.einsum("ij,ij->i", normals, corners.mean(axis=1) - vertices[np.unique(triangles)].mean(axis=0))
+    )
     normals = normals * outward[:, None]
     edges, sides = _edges(triangles)
     face = _coplanar(normals, sides)
@@ -84,16 +86,29 @@ def smooth_mesh(vertices: NDArray, triangles: NDArray, angle: float) -> SmoothMe
         np.linalg.norm(np.cross(mean[first], mean[second]), axis=1), np.einsum("ij,ij->i", mean[first], mean[second])
     )
     candidates = np.flatnonzero((first != second) & (turn < angle) & (length > 0.0))
-    members = [np.unique(triangles[face == f]) for f in range(n_faces)] if len(candidates) else []
+    if not len(candidates):
+        return None
+    both = np.stack([first[candidates], second[candidates]])
+    across = np.cross((along[candidates] / length[candidates, None])[None], mean[both])
+    widths = [_widths(corners, face, f, c) for f, c in zip(both, across)]
+    similar = np.maximum(*widths) <= _SIMILAR * np.minimum(*widths)
     curvatures = np.zeros((n_faces, 3, 3))
-    for e in candidates:
-        across = [np.cross(along[e] / length[e], mean[f]) for f in (first[e], second[e])]
-        widths = [np.ptp(vertices[members[f]] @ c) for f, c in zip((first[e], second[e]), across)]
-        if max(widths) > _SIMILAR * min(widths):
-            continue
-        for f, c in zip((first[e], second[e]), across):
-            curvatures[f] += turn[e] * length[e] / 2 / area[f] * np.outer(c, c)
+    for f, c in zip(both, across):
+        share = (turn * length)[candidates] / 2 / area[f]
+        np.add.at(curvatures, f[similar], (share[:, None, None] * c[:, :, None] * c[:, None, :])[similar])
     return SmoothMesh(mean, offsets, curvatures) if curvatures.any() else None
+
+
+def _widths(corners: NDArray, face: NDArray, faces: NDArray, across: NDArray) -> NDArray[np.float64]:
+    """The extents of faces along directions (n, 3). corners: of all triangles (t, 3, 3), face: of each of them (t,)"""
+    order = np.argsort(face, kind="stable")
+    count = np.bincount(face)
+    number = count[faces]
+    ends = np.cumsum(number)
+    members = order[np.arange(ends[-1]) + np.repeat(np.cumsum(count)[faces] - ends, number)]
+    along = np.einsum("tij,tj->ti", corners[members], np.repeat(across, number, axis=0))
+    starts = ends - number
+    return np.maximum.reduceat(along.max(axis=1), starts) - np.minimum.reduceat(along.min(axis=1), starts)
 
 
 def _edges(triangles: NDArray) -> tuple[NDArray, NDArray]:
