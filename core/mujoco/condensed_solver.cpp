@@ -76,6 +76,13 @@ bool CondensedSolver::solve(PointSystem& problem, const Settings& settings) {
     return least_ <= accepted;
 }
 
+double CondensedSolver::measure(PointSystem& problem, const Settings& settings) {
+    problem_ = &problem, settings_ = &settings;
+    start();
+    const double residual = evaluate();
+    return point_speed_ > 0.0 ? residual / point_speed_ : 0.0;
+}
+
 /// The greatest speeds without impulses: scales of the residual.
 void CondensedSolver::start() {
     PointSystem& p = *problem_;

@@ -33,8 +33,8 @@ class CondensedSolver {
 
     /// problem: without A; its x is the start, and the solution. False if no solution was found; then x has the least residual.
     bool solve(PointSystem& problem, const Settings& settings);
-    /// The residual at the end, as a share of the greatest velocity without impulses.
-    double error() const { return point_speed_ > 0.0 ? least_ / point_speed_ : 0.0; }
+    /// The residual at the present x, as a share of the greatest velocity without impulses.
+    double measure(PointSystem& problem, const Settings& settings);
     int steps() const { return steps_; }
 
   private:

@@ -8,6 +8,7 @@
 #include "contact/contact.hpp"
 #include "friction/friction_map.hpp"
 #include "math/vectors.hpp"
+#include "mujoco/curved_mesh.hpp"
 #include "mujoco/engine.hpp"
 
 namespace stiction::mujoco {
@@ -21,6 +22,14 @@ struct PairLaw {
     double impact_time = 0;  ///< over which the load of an impact acts, as far as friction depends on it [s]; 0: the time step
     double lever = 0;        ///< relative growth of restitution where a push mostly turns the bodies
     double lag = 0;          ///< share of an impact by which friction follows the normal impulse late
+    bool names_both = true;  ///< whether its key names both surfaces: then it also rules contacts without friction (condim 1)
+
+    /// The same without friction.
+    PairLaw without_friction() const {
+        PairLaw smooth = *this;
+        smooth.map = FrictionMap{};
+        return smooth;
+    }
 };
 
 /// The law of each pair of geoms. Geoms of one class have the same laws with all others.
@@ -31,6 +40,7 @@ struct PairTable {
     std::vector<int> laws;      ///< of each pair of classes: 2 law + (0 if the first geom is the law's first, else 1), or -1
     std::vector<double> gaps;   ///< of each geom: the model's own gap [m], before contacts were to be listed earlier
     std::map<std::pair<int, int>, double> pair_gaps;  ///< of pairs of geoms that the model names
+    std::map<int, CurvedMesh> curved;  ///< of geoms with such a mesh
 
     bool has_law(int geom) const { return class_of[geom] >= n_unnamed; }
     int law(int geom1, int geom2) const { return laws[class_of[geom1] * n_classes + class_of[geom2]]; }
@@ -43,7 +53,7 @@ struct PairTable {
 
 /// A point where two bodies touch by a law, or may touch before the step ends.
 struct ContactPoint {
-    int law;
+    int key, law;             ///< numbers of the key that it follows, and of its law
     int body1, body2;         ///< the law's first body and the other one
     int geom1, geom2;         ///< as MuJoCo lists them
     double distance;          ///< negative where the bodies overlap [m]

@@ -89,7 +89,7 @@ struct Data {
     Doubles qpos = at("qpos"), qvel = at("qvel"), qacc = at("qacc"), qacc_warmstart = at("qacc_warmstart"),
         qacc_smooth = at("qacc_smooth"), qfrc_smooth = at("qfrc_smooth"), qfrc_constraint = at("qfrc_constraint"),
         xfrc_applied = at("xfrc_applied"), xpos = at("xpos"), xquat = at("xquat"), site_xpos = at("site_xpos"),
-        site_xmat = at("site_xmat"), xipos = at("xipos"), xmat = at("xmat"), subtree_com = at("subtree_com"), cdof = at("cdof"),
+        site_xmat = at("site_xmat"), xipos = at("xipos"), xmat = at("xmat"), geom_xpos = at("geom_xpos"), geom_xmat = at("geom_xmat"), subtree_com = at("subtree_com"), cdof = at("cdof"),
         M = at("M"), qLD = at("qLD"), qLDiagInv = at("qLDiagInv"), qH = at("qH"), qHDiagInv = at("qHDiagInv"),
         qDeriv = at("qDeriv"), efc_J = at("efc_J"), efc_R = at("efc_R"), efc_D = at("efc_D"), efc_aref = at("efc_aref"),
         efc_frictionloss = at("efc_frictionloss"), sensordata = at("sensordata");

@@ -41,12 +41,19 @@ void add_to_touch_sensors(const std::vector<TouchSensor>& sensors, const std::ve
     }
 }
 
+/// The laws of all keys, then the same without friction.
+std::vector<PairLaw> with_frictionless(std::vector<PairLaw> laws) {
+    const std::size_t n = laws.size();
+    for (std::size_t k = 0; k < n; ++k) laws.push_back(laws[k].without_friction());
+    return laws;
+}
+
 }  // namespace
 
 PointContacts::PointContacts(const Engine& engine, const Kinematics& kinematics, const FreeMotion& free_motion,
                              std::vector<PairLaw> laws, PairTable table, const Settings& settings, std::function<void()> repeat)
     : statistics(laws.size()), uncovered(engine.model.nbody), memory(engine), engine_(engine), kinematics_(kinematics),
-      free_motion_(free_motion), laws_(std::move(laws)), settings_(settings),
+      free_motion_(free_motion), laws_(with_frictionless(std::move(laws))), settings_(settings),
       finder_(engine, kinematics, laws_, std::move(table), settings), repeat_(std::move(repeat)) {
     reset();
 }
@@ -126,7 +133,7 @@ void PointContacts::form_groups(PointFinder::Choice choice) {
 void PointContacts::solve() {
     if (!is_pending_) return;
     const bool is_new = rounds_++ == 0;
-    is_solved_ = true, work_ = 0.0;
+    is_solved_ = true, work_ = 0.0, residual_ = 0.0;
     points.clear();
     for (int k = 0; k < n_groups_; ++k) {
         PointProblem& group = *groups_[k];
@@ -135,6 +142,7 @@ void PointContacts::solve() {
         const bool solved = solve_points(group, settings_);
         newton_steps += group.n_newton - before;
         is_solved_ = is_solved_ && solved;
+        if (!solved) residual_ = std::max(residual_, group.residual());
         work_ += group.energy_gained(group.friction.x);
         points.insert(points.end(), group.points.begin(), group.points.end());
     }
@@ -222,6 +230,7 @@ void PointContacts::commit(bool /*is_first*/) {
     }
     count_once(has_pressed_, true, contact_steps);
     add_statistics();
+    run.add(points, is_solved_ ? 0.0 : residual_);
     if (!engine_.is_disabled(engine_.constants.no_sensor)) add_to_touch_sensors(touch_sensors, points, engine_);
     memory.store(points);
 }
@@ -230,11 +239,11 @@ void PointContacts::add_statistics() {
     std::vector<char> pressed(statistics.size()), outside(statistics.size());
     for (const ContactPoint& point : points) {
         if (!point.presses()) continue;
-        PairStatistics& one = statistics[point.law];
-        ++one.n_pressing, one.n_slipping += point.slips, pressed[point.law] = 1;
+        PairStatistics& one = statistics[point.key];
+        ++one.n_pressing, one.n_slipping += point.slips, pressed[point.key] = 1;
         one.force += point.world_impulse(), one.moment += cross(point.position, point.world_impulse());
         one.moment += point.world_torque();
-        if (point.outside) outside[point.law] = 1;
+        if (point.outside) outside[point.key] = 1;
     }
     count_once(was_unsolved_, !is_solved_, unsolved);
     for (std::size_t k = 0; k < statistics.size(); ++k) {

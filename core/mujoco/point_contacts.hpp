@@ -4,6 +4,7 @@
 #include "mujoco/contact_set.hpp"
 #include "mujoco/point_finder.hpp"
 #include "mujoco/point_problem.hpp"
+#include "mujoco/run_statistics.hpp"
 
 namespace stiction::mujoco {
 
@@ -56,9 +57,10 @@ class PointContacts final : public ContactSet {
     double work() const { return points.empty() ? 0.0 : work_; }
     PointProblem* last_problem() const { return n_groups_ ? groups_[n_groups_ - 1].get() : nullptr; }
 
-    std::vector<PairStatistics> statistics;   ///< of each law
+    std::vector<PairStatistics> statistics;   ///< of each key
     std::vector<std::int64_t> uncovered;      ///< of each body: steps in which it touched something that its laws do not cover
     std::int64_t unsolved = 0, contact_steps = 0, newton_steps = 0;
+    RunStatistics run;
     PointMemory memory;
     UserMovedBodies moved;
     std::vector<ContactPoint> points;         ///< that are solved for
@@ -68,7 +70,7 @@ class PointContacts final : public ContactSet {
     const Engine& engine_;
     const Kinematics& kinematics_;
     const FreeMotion& free_motion_;
-    std::vector<PairLaw> laws_;
+    std::vector<PairLaw> laws_;               // of all keys, then the same without friction
     const Settings& settings_;
     PointFinder finder_;
     std::function<void()> repeat_;
@@ -79,6 +81,7 @@ class PointContacts final : public ContactSet {
     bool is_pending_ = false;                 // whether impulses were not compared with the motion yet
     bool is_solved_ = true;                   // whether the impulses fulfil all laws
     double work_ = 0.0;
+    double residual_ = 0.0;                   // of the groups that were not solved, relative
     int rounds_ = 0;                          // since `start`
     std::vector<ContactPoint> best_;          // of the earlier rounds
     double least_error_ = 0.0;

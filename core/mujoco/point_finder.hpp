@@ -3,20 +3,22 @@
 
 #include "mujoco/kinematics.hpp"
 #include "mujoco/settings.hpp"
+#include "mujoco/smooth_surfaces.hpp"
 #include "mujoco/user_moved.hpp"
 
 namespace stiction::mujoco {
 
 class PointFinder {
   public:
+    /// laws: those of all keys, then the same without friction
     PointFinder(const Engine& engine, const Kinematics& kinematics, const std::vector<PairLaw>& laws, PairTable table,
                 const Settings& settings)
-        : engine_(engine), kinematics_(kinematics), laws_(laws), table_(std::move(table)), settings_(settings) {}
+        : engine_(engine), kinematics_(kinematics), laws_(laws), table_(std::move(table)), settings_(settings),
+          smooth_(engine, table_.curved) {}
 
     /// Exclude contacts with laws from MuJoCo's solver, and those that are listed only because the gap was raised.
     /// Returns for each body whether it has a law, but touches something by MuJoCo's own contact.
     std::vector<char> exclude() const {
-        constexpr int without_force = 3;  // value of MuJoCo's contact.exclude for contacts on which nothing acts
         std::vector<char> uncovered(engine_.model.nbody);
         for (int k = 0; k < *engine_.data.ncon; ++k) {
             const EngineContact contact = engine_.contact(k);
@@ -25,7 +27,7 @@ class PointFinder {
             if (rigid && contact.dist() - contact.includemargin() > table_.gap(g1, g2) + (ours ? settings_.touching : 0.0)) {
                 contact.exclude() = without_force;  // or adhesion would act on it
             } else if (ours) {
-                contact.exclude() = 1;
+                contact.exclude() = within_gap;  // where MuJoCo's adhesion acts as a force
             } else if (!contact.exclude()) {
                 for (const int g : {g1, g2})
                     if (g >= 0 && table_.has_law(g)) {
@@ -55,6 +57,7 @@ class PointFinder {
             else if (point.distance < twin->distance)
                 *twin = point;
         }
+        smooth_.merge(points);
         return points;
     }
 
@@ -85,25 +88,31 @@ class PointFinder {
     }
 
   private:
+    static constexpr int within_gap = 1, without_force = 3;  // values of MuJoCo's contact.exclude
+
     const Engine& engine_;
     const Kinematics& kinematics_;
     const std::vector<PairLaw>& laws_;
     PairTable table_;
     const Settings& settings_;
+    SmoothSurfaces smooth_;
 
     ContactPoint point_of(const EngineContact& contact, int law, const UserMovedBodies& moved) const {
         const int *geom = contact.geom(), *body = *engine_.model.geom_bodyid;
         const bool second = law % 2;
         ContactPoint point{};
-        point.law = law / 2;
+        point.key = law / 2;
+        const bool is_smooth = contact.dim() == 1 && !laws_[point.key].names_both;
+        point.law = is_smooth ? point.key + static_cast<int>(laws_.size()) / 2 : point.key;
         point.geom1 = geom[0], point.geom2 = geom[1];
         point.body1 = body[geom[second]], point.body2 = body[geom[!second]];
         const double side = second ? 1.0 : -1.0, *frame = contact.frame();  // MuJoCo's normal points from first to second
         point.distance = contact.dist() - contact.includemargin();  // a margin makes surfaces thicker
         point.position = vector_from(contact.pos());
         point.z = side * vector_from(frame);
-        const double* belt = contact.surfacevel();
+        const double* belt = contact.surfacevel();  // along the tangents, and about the normal
         point.surface_velocity = side * (belt[0] * vector_from(frame + 3) + belt[1] * vector_from(frame + 6));
+        point.surface_spin = side * belt[2] * vector_from(frame);
         for (const auto& [of, sign] : {std::pair{point.body1, 1.0}, std::pair{point.body2, -1.0}}) {
             const UserMovedBody* mover = moved.carrier(engine_, of);
             if (!mover) continue;

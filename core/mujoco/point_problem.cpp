@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "contact/energy.hpp"
+#include "mujoco/soft_coupling.hpp"
 #include "stepping/step.hpp"
 
 namespace stiction::mujoco {
@@ -73,6 +74,8 @@ void PointProblem::write() {
     });
     for (int row = n; row < all; ++row) write_constraint(row);
     write_start();
+    shared_.assign(n, 0.0);
+    share_friction(friction, w_before_, previous, diagonal_, context_.settings.at_rest, shared_);
     set_proximal(context_.settings.fine);
     lost_to_forces_ = lost_to_forces();
     // Where a law limits friction by the load that there would be without friction, find these loads.
@@ -199,9 +202,18 @@ bool PointProblem::solve_dense() {
     return solved;
 }
 
-bool PointProblem::solve_condensed() {
+double PointProblem::residual() {
+    set_up_condensed();
+    return condensed_.measure(friction, context_.settings);
+}
+
+void PointProblem::set_up_condensed() {
     if (!is_set_up_) set_up_condensed(condensed_, friction, white_), is_set_up_ = true;
     for (int row = 0; row < point_rows(); ++row) condensed_.compliance[row] = softness(row);
+}
+
+bool PointProblem::solve_condensed() {
+    set_up_condensed();
     set_proximal(0.0);
     const bool solved = condensed_.solve(friction, context_.settings);
     n_newton += condensed_.steps();

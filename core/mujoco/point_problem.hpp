@@ -61,8 +61,8 @@ class PointProblem {
     bool solve_condensed();
     /// The matrix A of the present problem, for inspection.
     Matrix delassus();
-    /// The residual of the last solution, as a share of the greatest velocity.
-    double residual() const { return is_condensed_ ? condensed_.error() : friction.error(); }
+    /// The residual of the present impulses in the conditions of all rows, as a share of the greatest velocity without impulses.
+    double residual();
 
     /// Whether velocities may come out differently from what is predicted.
     bool is_uncertain() const { return is_constrained || !context_.engine.is_euler(); }
@@ -109,17 +109,19 @@ class PointProblem {
     double lost_to_forces_ = 0.0;               // see lost_to_forces() [J]
     std::vector<double> arms_;                  // of each torque: see PointSystem::balance [m]
     std::vector<double> w_free_, w_before_, proximal_, diagonal_;
+    std::vector<double> shared_;                // compliance by spin of soft contacts, see soft_coupling.hpp
     PointFriction normals_;                     // the frictionless problem
     bool is_dense_ = true, is_condensed_ = false;  // whether A is written; whether the last solution is that of condensed_
     bool rebounds_ = false;                     // whether the right side asks for rebounds
     bool is_set_up_ = false;                    // whether condensed_ has the rows of this problem
-    mutable CondensedSolver condensed_;
+    CondensedSolver condensed_;
     CondensedSolver condensed_normals_;
     SystemRows unwhite_, normal_rows_;          // see TreeFactor::unwhiten; the rows of normals_
 
     double timestep() const { return context_.engine.timestep(); }
     void write_white_rows();
     void write_delassus();
+    void set_up_condensed();
     void set_up_condensed(CondensedSolver& solver, const PointSystem& problem, const SystemRows& rows);
     std::vector<double> responses_to(const std::vector<double>& x, int columns) const;
     bool solve_normals();
@@ -130,7 +132,7 @@ class PointProblem {
     void write_start();
     void start_normals();
     Restitution restitution_of(const ContactPoint& point, double normal_response) const;
-    double softness(int row) const { return context_.settings.softness * diagonal_[row]; }
+    double softness(int row) const { return shared_[row] + context_.settings.softness * diagonal_[row]; }
 };
 
 /// Solve for the impulses, and store them in the points; activate points that would penetrate, and solve again. False where not

@@ -22,7 +22,7 @@ Outcome Step::step() {
     const int count = substeps_of(timestep.whole, settings.max_substep);
     if (count > 1) timestep.now = timestep.whole / count;
     Outcome outcome = Outcome::DONE;
-    is_unsolved_ = false;
+    is_unsolved_ = is_in_contact_ = false;
     for (int k = 0; k < count && (k == 0 || engine.is_finite()); ++k) {
         warnings_.emplace(engine);
         try {
@@ -49,9 +49,12 @@ Outcome Step::step() {
 void Step::advance(bool is_first) {
     ContactSet* const sets[] = {&links, &points};
     start_.clear();
+    clock.start();
     engine.detect();                                                    // positions, inertia, collisions
     for (ContactSet* set : sets) set->find(is_first);                   // contacts with laws, which MuJoCo must not solve
+    clock.lap(Phase::DETECTION);
     engine.constrain();                                                 // MuJoCo's other constraints, velocities
+    clock.lap(Phase::CONSTRAINTS);
     if (links.is_empty() && points.is_empty())
         integrate();
     else
@@ -60,6 +63,8 @@ void Step::advance(bool is_first) {
     forces_.remove();
     for (ContactSet* set : sets) set->commit(is_first);                 // statistics, memory, sensors
     for (ContactSet* set : sets) set->recover_penetration();            // on positions only
+    clock.lap(Phase::RECOVERY);
+    count_once(is_in_contact_, !(points.points.empty() && links.touching.empty()), contact_steps);
     count_once(is_unsolved_, !(links.is_solved() && points.is_solved()), unsolved);
 }
 
@@ -97,14 +102,17 @@ void Step::start_points() {
     links.apply(forces_);
     free_motion_.find();
     points.start();
+    clock.lap(Phase::FREE_MOTION);
 }
 
 /// The second half of MuJoCo's step, with the impulses as they are now.
 void Step::integrate() {
+    clock.lap(Phase::SOLVING);
     ++rounds;
     forces_.remove();
     links.apply(forces_), points.apply(forces_);
     engine.run(engine.functions.step2);
+    clock.lap(Phase::INTEGRATION);
     if (warnings_->outcome(engine) == Outcome::RESET) throw BadAcceleration{};
 }
 
@@ -122,7 +130,8 @@ void Step::reset_counts() {
     std::fill(points.statistics.begin(), points.statistics.end(), PairStatistics{});
     std::fill(points.uncovered.begin(), points.uncovered.end(), 0);
     std::fill(links.statistics.begin(), links.statistics.end(), LinkStatistics{});
-    unsolved = rounds = points.unsolved = points.contact_steps = points.newton_steps = 0;
+    points.run.clear(), clock = {};
+    unsolved = rounds = contact_steps = points.unsolved = points.contact_steps = points.newton_steps = 0;
 }
 
 }  // namespace stiction::mujoco

@@ -29,7 +29,9 @@ class Step {
     Engine engine;
     Settings settings;
     std::int64_t unsolved = 0;   ///< steps without an exact solution
-    std::int64_t rounds = 0;     ///< integrations of steps with contact
+    std::int64_t rounds = 0;     ///< integrations of all steps
+    std::int64_t contact_steps = 0;  ///< steps in which points or links were in contact
+    PhaseClock clock;            ///< time spent in each phase of all steps
     bool forces_wanted = false;  ///< whether MuJoCo's forces on bodies (cfrc_ext and others) are found in each step
 
   private:
@@ -38,7 +40,7 @@ class Step {
     AppliedForces forces_;
     std::optional<WarningCounts> warnings_;
     std::vector<double> start_;  // the state at the start of the step or sub-step
-    bool is_unsolved_ = false;   // in any sub-step of this step
+    bool is_unsolved_ = false, is_in_contact_ = false;  // in any sub-step of this step
 
   public:
     PointContacts points;

@@ -177,7 +177,7 @@ nb::object points_of(const Step& self) {
     for (const ContactPoint& point : self.points.points)
         if (point.presses()) pressing.push_back(point);
     const std::size_t n = pressing.size();
-    return nb::make_tuple(values_of<std::int64_t>(n, [&](int k) { return pressing[k].law; }),
+    return nb::make_tuple(values_of<std::int64_t>(n, [&](int k) { return pressing[k].key; }),
                           rows_of(n, 3, [&](int k) { return pressing[k].position; }),
                           rows_of(n, 3, [&](int k) { return pressing[k].z; }),
                           rows_of(n, 3, [&](int k) { return pressing[k].world_impulse(); }),
@@ -248,6 +248,7 @@ void set_memory(Step& self, Input<double, -1, 8> rows) {
 template <class Self, class Visit> void visit_counts(Self& self, Visit visit) {
     visit(self.unsolved), visit(self.rounds);
     visit(self.points.unsolved), visit(self.points.contact_steps), visit(self.points.newton_steps);
+    visit(self.contact_steps);
     for (auto& one : self.points.statistics) visit(one.steps), visit(one.unsolved), visit(one.outside);
     for (auto& count : self.points.uncovered) visit(count);
 }
@@ -264,6 +265,54 @@ void set_counts(Step& self, Input<std::int64_t, -1> counts) {
     if (counts.size() != size) throw nb::value_error("These counts are of other laws or bodies.");
     const std::int64_t* next = counts.data();
     visit_counts(self, [&](std::int64_t& count) { count = *next++; });
+}
+
+void add_curved(PairTable& table, int geom, Input<double, -1, 3> normals, Input<double, -1> offsets, Input<double, -1, 3, 3> curvatures) {
+    const std::size_t n = normals.shape(0);
+    if (n == 0 || offsets.shape(0) != n || curvatures.shape(0) != n) throw nb::value_error("There must be a row for each face.");
+    std::vector<CurvedMesh::Face> faces;
+    for (std::size_t k = 0; k < n; ++k) {
+        const double* K = curvatures.data() + 9 * k;
+        faces.push_back({vector_from(normals.data() + 3 * k), offsets.data()[k], {K[0], K[1], K[2], K[4], K[5], K[8]}});
+    }
+    table.curved[geom] = CurvedMesh(std::move(faces));
+}
+
+constexpr std::size_t PAIR_WIDTH = 7;
+
+/// Statistics of the run, with the time of each phase [ns]: see report.py, which reads them by their places.
+nb::object run_statistics_of(const Step& self) {
+    const RunStatistics& run = self.points.run;
+    std::vector<std::int64_t> counts{run.steps, run.points, run.most_points, self.clock.steps, self.clock.measured};
+    counts.insert(counts.end(), self.clock.nanoseconds.begin(), self.clock.nanoseconds.end());
+    counts.insert(counts.end(), run.residuals.counts.begin(), run.residuals.counts.end());
+    std::vector<double> rows;
+    for (const GeomPairStatistics& one : run.pairs)
+        for (const double value : {double(one.geom1), double(one.geom2), double(one.steps), double(one.unsolved),
+                                   double(one.points), one.depth, one.start_depth})
+            rows.push_back(value);
+    return nb::make_tuple(copy_of(counts), run.greatest_residual, copy_of(rows, {run.pairs.size(), PAIR_WIDTH}));
+}
+
+void set_run_statistics(Step& self, const std::tuple<Input<std::int64_t, -1>, double, Input<double, -1, PAIR_WIDTH>>& all) {
+    const auto& [counts, greatest_residual, rows] = all;
+    RunStatistics& run = self.points.run;
+    auto& times = self.clock.nanoseconds;
+    auto& residuals = run.residuals.counts;
+    if (counts.size() != 5 + times.size() + residuals.size()) throw nb::value_error("These are no statistics of a run.");
+    const std::int64_t* next = counts.data();
+    for (std::int64_t* one : {&run.steps, &run.points, &run.most_points, &self.clock.steps, &self.clock.measured})
+        *one = *next++;
+    std::copy_n(next, times.size(), times.begin());
+    std::copy_n(next + times.size(), residuals.size(), residuals.begin());
+    run.greatest_residual = greatest_residual;
+    std::vector<GeomPairStatistics> pairs;
+    for (std::size_t k = 0; k < rows.shape(0); ++k) {
+        const double* row = rows.data() + PAIR_WIDTH * k;
+        const auto count = [&](int place) { return static_cast<std::int64_t>(row[place]); };
+        pairs.push_back({static_cast<int>(row[0]), static_cast<int>(row[1]), count(2), count(3), count(4), row[5], row[6]});
+    }
+    run.set_pairs(std::move(pairs));
 }
 
 void bind_setup(nb::module_& m) {
@@ -286,20 +335,22 @@ void bind_setup(nb::module_& m) {
     nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
         .def("__init__",
              [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
-                int n_sub_impacts, double impact_time, double lever, double lag) {
-                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts, impact_time, lever, lag};
+                int n_sub_impacts, double impact_time, double lever, double lag, bool names_both) {
+                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts, impact_time, lever, lag, names_both};
              },
              nb::kw_only(), "map"_a, "e0"_a, "fall"_a, "threshold"_a, "body_axes"_a, "n_sub_impacts"_a,
-             "impact_time"_a, "lever"_a, "lag"_a);
+             "impact_time"_a, "lever"_a, "lag"_a, "names_both"_a);
     nb::class_<PairTable>(m, "PairTable", "The law of each pair of geoms: see core/mujoco/contact_point.hpp.")
         .def(nb::init<>())
         .def("__init__",
              [](PairTable* self, std::vector<int> class_of, int n_classes, int n_unnamed, std::vector<int> laws,
                 std::vector<double> gaps, const std::vector<std::tuple<int, int, double>>& pair_gaps) {
-                 new (self) PairTable{std::move(class_of), n_classes, n_unnamed, std::move(laws), std::move(gaps), {}};
+                 new (self) PairTable{std::move(class_of), n_classes, n_unnamed, std::move(laws), std::move(gaps), {}, {}};
                  for (const auto& [first, second, gap] : pair_gaps) self->pair_gaps[std::minmax(first, second)] = gap;
              },
-             nb::kw_only(), "class_of"_a, "n_classes"_a, "n_unnamed"_a, "laws"_a, "gaps"_a, "pair_gaps"_a);
+             nb::kw_only(), "class_of"_a, "n_classes"_a, "n_unnamed"_a, "laws"_a, "gaps"_a, "pair_gaps"_a)
+        .def("add_curved", &add_curved, nb::kw_only(), "geom"_a, "normals"_a, "offsets"_a, "curvatures"_a,
+             "A mesh that stands for a smooth surface: see src/stiction/mujoco/smooth_meshes.py.");
 
     nb::class_<Ground>(m, "Ground", "Planes and boxes that do not move, on which links stand.")
         .def("__init__", &new_ground, nb::kw_only(), "axes"_a, "height"_a, "support"_a, "endless"_a,
@@ -330,6 +381,9 @@ void bind_steps(nb::module_& m) {
         .def("problem", &problem_of, "The last group of points that was solved: A, b, x, bounds and coefficients.")
         .def_prop_rw("memory", &memory_of, &set_memory, "What the next step must know of the last, (n, 8).")
         .def_prop_rw("counts", &counts_of, &set_counts, "All counts but those of the links, (n,).")
+        .def_prop_rw("run_statistics", &run_statistics_of, &set_run_statistics,
+                     "Counts (steps with points, points, most points, steps, steps whose time was measured, time of each phase [ns], "
+                     "histogram of residuals), greatest residual, and of each pair of geoms: geoms, steps, unsolved, points, depth, depth at the start [m].")
         .def_prop_ro("uncovered", [](const Step& self) { return copy_of(self.points.uncovered); }, nb::rv_policy::automatic,
                      "Steps in which each body touched something that its materials do not cover.")
         .def_prop_ro("touching", [](const Step& self) { return self.links.touching; },
@@ -350,6 +404,7 @@ void bind_steps(nb::module_& m) {
              "sensors"_a, "Addresses in sensordata, sites, bodies, shapes of sites and cutoffs of touch sensors.")
         .def_rw("forces_wanted", &Step::forces_wanted)
         .def_ro("unsolved", &Step::unsolved, "Steps without an exact solution.")
+        .def_ro("all_contact_steps", &Step::contact_steps, "Steps in which points or links were in contact.")
         .def_ro("rounds", &Step::rounds, "Integrations in all steps.")
         .def_prop_ro("n_uncovered",
                      [](const Step& self) {

@@ -81,6 +81,37 @@ def test_what_a_material_does_not_say_is_as_the_geoms_have_it(condim, material, 
     assert (abs(v[5]) > 1.0) == spins and (abs(v[0]) > 0.01) == rolls
 
 
+@pytest.mark.parametrize(
+    ("key", "floor", "slides"),
+    [
+        (("ball", "floor"), 1, False),
+        (("ball", "*"), 1, True),
+        ("ball", 1, True),
+        (("*", "*"), 1, True),
+        (("*", "*"), 3, False),
+    ],
+)
+def test_contacts_of_condim_1_have_friction_only_by_a_key_that_names_both(key, floor, slides):
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><worldbody><geom name="floor" type="plane" size="5 5 1" condim="{floor}"/>'
+        '<body name="ball" pos="0 0 0.05"><freejoint/><geom type="box" size="0.1 0.1 0.05" condim="1"/></body>'
+        '<body name="other" pos="1 0 0.05"><freejoint/><geom type="box" size="0.1 0.1 0.05"/></body>'
+        "</worldbody></mujoco>"
+    )
+    only_smooth = key in ("ball", ("ball", "*")) and floor == 1
+    model.geom_conaffinity[1] = model.geom_contype[2] = 0 if only_smooth else 1
+    model.geom_contype[1], model.geom_conaffinity[2] = (2, 0) if only_smooth else (1, 1)
+    model.geom_conaffinity[0] = 3
+    if only_smooth:
+        with pytest.warns(UserWarning, match="all of its contacts have condim 1"):
+            sim = Simulation(model, laws={key: 0.5})
+    else:
+        sim = Simulation(model, laws={key: 0.5})
+    sim.data.qvel[0] = 0.3
+    assert after(sim, 200)[0] == pytest.approx(0.3 if slides else 0.0, abs=1e-9)
+    assert abs(sim.data.qvel[2]) < 1e-12 and sim.contacts[key].kind == 3
+
+
 def pinched(torsion: float, force: float = 20.0) -> tuple[float, float]:
     """Angle [rad] and fall [m] of a bar, 4 s after two fingertips took it 20 mm from its centre."""
     finger = '<body name="{0}" pos="0 {1} 0.5"><joint name="{0}" type="slide" axis="0 {2} 0"/>{3}</body>'

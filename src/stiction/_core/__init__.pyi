@@ -552,6 +552,7 @@ class PairLaw:
         impact_time: float,
         lever: float,
         lag: float,
+        names_both: bool,
     ) -> None: ...
 
 class PairTable:
@@ -570,6 +571,19 @@ class PairTable:
         gaps: Sequence[float],
         pair_gaps: Sequence[tuple[int, int, float]],
     ) -> None: ...
+    def add_curved(
+        self,
+        *,
+        geom: int,
+        normals: Annotated[NDArray[numpy.float64], dict(shape=(None, 3), order="C", device="cpu", writable=False)],
+        offsets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        curvatures: Annotated[
+            NDArray[numpy.float64], dict(shape=(None, 3, 3), order="C", device="cpu", writable=False)
+        ],
+    ) -> None:
+        """
+        A mesh that stands for a smooth surface: see src/stiction/mujoco/smooth_meshes.py.
+        """
 
 class Ground:
     """Planes and boxes that do not move, on which links stand."""
@@ -673,6 +687,22 @@ class Step:
         self, arg: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)], /
     ) -> None: ...
     @property
+    def run_statistics(self) -> object:
+        """
+        Counts (steps with points, points, most points, steps, steps whose time was measured, time of each phase [ns], histogram of residuals), greatest residual, and of each pair of geoms: geoms, steps, unsolved, points, depth, depth at the start [m].
+        """
+
+    @run_statistics.setter
+    def run_statistics(
+        self,
+        arg: tuple[
+            Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+            float,
+            Annotated[NDArray[numpy.float64], dict(shape=(None, 7), order="C", device="cpu", writable=False)],
+        ],
+        /,
+    ) -> None: ...
+    @property
     def uncovered(self) -> NDArray[numpy.int64]:
         """
         Steps in which each body touched something that its materials do not cover.
@@ -707,6 +737,10 @@ class Step:
     @property
     def unsolved(self) -> int:
         """Steps without an exact solution."""
+
+    @property
+    def all_contact_steps(self) -> int:
+        """Steps in which points or links were in contact."""
 
     @property
     def rounds(self) -> int:

@@ -20,7 +20,8 @@ if find_spec("mujoco") is None:
 from stiction.laws.modelfile import shipped_model
 from stiction.mujoco.contact_reports import BodyContact, PairContact
 from stiction.mujoco.mjcf import body_of, to_mjcf
+from stiction.mujoco.report import RunReport
 from stiction.mujoco.rollouts import rollout
 from stiction.mujoco.simulation import Simulation
 
-__all__ = ["BodyContact", "PairContact", "Simulation", "body_of", "rollout", "shipped_model", "to_mjcf"]
+__all__ = ["BodyContact", "PairContact", "RunReport", "Simulation", "body_of", "rollout", "shipped_model", "to_mjcf"]

@@ -82,9 +82,14 @@ class Ground:
 
 
 def fixed_ground(model: Any) -> list[int]:
-    """The geoms that may be ground: planes and boxes that are fixed to the world."""
-    fixed = model.body_weldid[model.geom_bodyid] == 0
+    """The geoms that may be ground: fixed planes and boxes, whose surfaces neither move like belts nor stick."""
+    fixed = (model.body_weldid[model.geom_bodyid] == 0) & ~has_active_surface(model)
     return np.flatnonzero(fixed & np.isin(model.geom_type, [_PLANE, _BOX])).tolist()
+
+
+def has_active_surface(model: Any) -> NDArray[np.bool_]:
+    """Which geoms have a surface that moves over the geom (`surfacevel`) or that attracts others (`adhesion`)."""
+    return model.geom_surfacevel.any(axis=1) | (model.geom_adhesion != 0)
 
 
 def find_ground(model: Any, bodies: Sequence[int], covers: Callable[[int, int], bool] | None = None) -> Ground:

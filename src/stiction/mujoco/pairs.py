@@ -117,7 +117,12 @@ class Pairs:
 
     def covers(self, geom1: int, geom2: int) -> bool:
         """Whether a law holds between two geoms."""
-        return self.table[self.class_of[geom1] * self.classes + self.class_of[geom2]] >= 0
+        return self.law(geom1, geom2) is not None
+
+    def law(self, geom1: int, geom2: int) -> int | None:
+        """The number of the law that holds between two geoms, or None."""
+        found = self.table[self.class_of[geom1] * self.classes + self.class_of[geom2]]
+        return found // 2 if found >= 0 else None
 
 
 def pairs_of(
@@ -192,15 +197,46 @@ def warn_of_model(model: Any, pairs: Pairs, keys: Sequence[Hashable]) -> None:
     """Warn of features of this model that the materials with these keys do not support."""
     _warn_of_contact_sensors(model)
     _warn_of_heightfields(model, pairs)
-    for key, (first, second) in zip(keys, pairs.sides):
+    for law, (key, (first, second)) in enumerate(zip(keys, pairs.sides)):
         few, many = sorted((first.geoms, second.geoms), key=len)
         others = np.isin(np.arange(model.ngeom), list(many))
-        if not any((collides_with(model, geom) & others).any() for geom in sorted(few)):
+        found = [(geom, collides_with(model, geom) & others) for geom in sorted(few)]
+        if not any(with_geom.any() for _, with_geom in found):
             warnings.warn(
                 f"The law of {key!r} never acts: by contype, conaffinity, exclusions and the joints of the model, none "
                 "of its pairs of geoms can collide.",
                 stacklevel=4,
             )
+        elif not (first.rank and second.rank) and _all_smooth(model, pairs, law, found):
+            warnings.warn(
+                f"The friction of {key!r} never acts: all of its contacts have condim 1, which only a key that names "
+                "both of a pair overrides.",
+                stacklevel=4,
+            )
+
+
+def _all_smooth(model: Any, pairs: Pairs, law: int, found: Sequence[tuple[int, NDArray[np.bool_]]]) -> bool:
+    """Whether a law with one open side has contacts, and all of them are frictionless by the model's condim."""
+    has_contacts = False
+    for geom, with_geom in found:
+        for other in np.flatnonzero(with_geom).tolist():
+            if pairs.law(geom, other) != law:
+                continue
+            if _condim(model, geom, other) > 1:
+                return False
+            has_contacts = True
+    return has_contacts
+
+
+def _condim(model: Any, geom: int, other: int) -> int:
+    """The condim of contacts between two geoms, by MuJoCo's rules."""
+    is_named = (model.pair_geom1 == geom) & (model.pair_geom2 == other)
+    is_named |= (model.pair_geom1 == other) & (model.pair_geom2 == geom)
+    if is_named.any():
+        return int(model.pair_dim[is_named].max())
+    both = np.array([geom, other])
+    first = model.geom_priority[both] == model.geom_priority[both].max()
+    return int(model.geom_condim[both][first].max())
 
 
 def _warn_of_heightfields(model: Any, pairs: Pairs) -> None:

@@ -15,10 +15,11 @@ from stiction.laws.material import Material
 from stiction.mujoco import body_fit, mjcf
 from stiction.mujoco.contact_reports import BodyContact, Contacts, PairContact
 from stiction.mujoco.engine import engine_of
-from stiction.mujoco.ground import Ground, find_ground, fixed_ground
+from stiction.mujoco.ground import Ground, find_ground, fixed_ground, has_active_surface
 from stiction.mujoco.links import Links, Method, solve_powell
 from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.pairs import Pairs, pairs_of, warn_of_model
+from stiction.mujoco.smooth_meshes import SmoothMesh, smooth_meshes
 
 # Gaps of the geoms and pairs of models before they were raised, for a second simulation on the same model.
 _model_gaps: WeakKeyDictionary[Any, tuple[list[float], list[float]]] = WeakKeyDictionary()
@@ -30,6 +31,7 @@ class Options:
 
     softness: float
     gap: float | None
+    smooth: float
     method: Method
     tolerance: float
     fit: float
@@ -42,6 +44,7 @@ class Plan:
     pairs: where materials hold; None if there are none
     gaps: of each geom [m], before they were raised; pair_gaps: of the model's named pairs
     fits: poses of the laws' bodies in the model's; ground: what these bodies stand on; None if there are none
+    smooth: meshes that stand for smooth surfaces, by their geoms
     """
 
     options: Options
@@ -50,13 +53,18 @@ class Plan:
     pair_gaps: list[tuple[int, int, float]]
     fits: list[body_fit.Fit]
     ground: Ground | None
+    smooth: dict[int, SmoothMesh]
 
     def start(self, model: Any, data: Any, laws: Mapping[Hashable, Any]) -> tuple[_core.Step, Contacts]:
         """The native step, and the contacts of each key."""
         materials, learned = divided(laws)
+        sides = self.pairs.sides if self.pairs else ()
         core = _core.Step(
             engine=engine_of(model, data),
-            laws=[_pair_law(material) for material in materials.values()],
+            laws=[
+                _pair_law(material, first.rank > 0 and second.rank > 0)
+                for material, (first, second) in zip(materials.values(), sides)
+            ],
             table=self._table(),
             links=self._links(model, list(learned.values())),
             softness=self.options.softness,
@@ -64,7 +72,6 @@ class Plan:
             max_substep=max_substep(learned.values()),
         )
         core.set_touch_sensors(_touch_sensors(model))
-        sides = self.pairs.sides if self.pairs else ()
         both: dict[Hashable, Any] = {
             key: PairContact(core, k, data, (first.only_body, second.only_body))
             for k, (key, (first, second)) in enumerate(zip(materials, sides))
@@ -76,7 +83,7 @@ class Plan:
         pairs = self.pairs
         if pairs is None:
             return _core.PairTable()
-        return _core.PairTable(
+        table = _core.PairTable(
             class_of=pairs.class_of,
             n_classes=pairs.classes,
             n_unnamed=pairs.unnamed,
@@ -84,6 +91,9 @@ class Plan:
             gaps=self.gaps,
             pair_gaps=self.pair_gaps,
         )
+        for geom, mesh in self.smooth.items():
+            table.add_curved(geom=geom, normals=mesh.normals, offsets=mesh.offsets, curvatures=mesh.curvatures)
+        return table
 
     def _links(self, model: Any, laws: list[Law]) -> _core.LinkSetup:
         if self.ground is None:
@@ -115,6 +125,7 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
         pairs = pairs_of(model, list(laws), classes, {key: fixed for key in learned})
     if learned:
         fits = [_fit(model, key, law, options.fit) for key, law in learned.items()]
+        _check_surfaces(model, learned, fits)
         check_timestep(model.opt.timestep, learned)
         ground = find_ground(model, [one.body for one in fits], pairs.covers if pairs else None)
         # Refuses laws that the method cannot solve.
@@ -130,7 +141,7 @@ def plan_of(model: Any, laws: Mapping[Hashable, Any], classes: Mapping[str, set[
     if ground and ground.is_one_plane:  # else each step finds which plane is touched
         geoms = {g for one in fits for g in mjcf.contact_geoms(model, one.body)}
         mjcf.exclude_contacts(model, geoms, ground.planes[0].geoms)
-    return Plan(options, pairs, gaps, pair_gaps, fits, ground)
+    return Plan(options, pairs, gaps, pair_gaps, fits, ground, _smooth(model, pairs, options.smooth))
 
 
 def _fit(model: Any, key: Any, law: Law, tolerance: float) -> body_fit.Fit:
@@ -145,6 +156,17 @@ def _fit(model: Any, key: Any, law: Law, tolerance: float) -> body_fit.Fit:
             "found.mjcf(), give the result of stiction.identify itself, which brings its mass properties, or use "
             "law.as_material(), which holds for any body."
         ) from None
+
+
+def _check_surfaces(model: Any, learned: Iterable[Hashable], fits: Iterable[body_fit.Fit]) -> None:
+    """Refuse learned laws of bodies whose surfaces move over them, or stick."""
+    active = has_active_surface(model)
+    for key, one in zip(learned, fits):
+        if active[mjcf.contact_geoms(model, one.body)].any():
+            raise checks.InputError(
+                f"The law of {key!r} was learned for a passive surface, but geoms of its body have surfacevel or "
+                "adhesion: use a material, such as law.as_material() or a coefficient of friction."
+            )
 
 
 def divided(laws: Mapping[Hashable, Any]) -> tuple[dict[Hashable, Material], dict[Hashable, Law]]:
@@ -176,6 +198,16 @@ def check_timestep(timestep: float, laws: Mapping[Any, Law]) -> None:
             )
 
 
+def _smooth(model: Any, pairs: Pairs | None, angle: float) -> dict[int, SmoothMesh]:
+    """Meshes that stand for smooth surfaces, of geoms with materials. angle: of smooth edges [degrees]; 0: none"""
+    angle = checks.non_negative("smooth [degrees]", angle)
+    if pairs is None or angle == 0.0:
+        return {}
+    table = np.array(pairs.table).reshape(pairs.classes, pairs.classes)
+    has_law = [bool((row >= 0).any()) for row in table]
+    return smooth_meshes(model, [g for g, number in enumerate(pairs.class_of) if has_law[number]], angle)
+
+
 def _raise_gaps(model: Any, pairs: Pairs, gap: float) -> None:
     """Change the model so that MuJoCo lists contacts with materials before they touch.
 
@@ -194,7 +226,8 @@ def _raise_gaps(model: Any, pairs: Pairs, gap: float) -> None:
             model.pair_gap[k] = max(model.pair_gap[k], gap)
 
 
-def _pair_law(material: Material) -> _core.PairLaw:
+def _pair_law(material: Material, names_both: bool) -> _core.PairLaw:
+    """names_both: whether its key names both geoms of a pair, neither by "*" nor by leaving it out."""
     if len(material.texture):
         raise checks.InputError("A material with a texture serves one body on the ground, not the geoms of a model.")
     bounce = material.restitution
@@ -208,6 +241,7 @@ def _pair_law(material: Material) -> _core.PairLaw:
         impact_time=bounce.duration,
         lever=bounce.lever,
         lag=bounce.lag,
+        names_both=names_both,
     )
 
 

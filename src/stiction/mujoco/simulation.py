@@ -25,6 +25,8 @@ from stiction.mujoco.mjcf import mujoco
 from stiction.mujoco.nominal_bodies import is_identified, with_identified
 from stiction.mujoco.pairs import warn_of_unsolved
 from stiction.mujoco.plan import Options, Plan, check_timestep, divided, plan_of
+from stiction.mujoco.report import RunReport, report_of
+from stiction.mujoco.smooth_meshes import SMOOTH_ANGLE
 
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 _REMEMBERED = 8  # numbers in a row of the memory of a simulation
@@ -44,6 +46,7 @@ class SimulationOptions(TypedDict, total=False):
 
     softness: float
     gap: float | None
+    smooth: float
     method: Method
     tolerance: float
     fit: float
@@ -78,6 +81,8 @@ class Simulation:
     data: an MjData of that model; a new one by default
     softness: share of its inverse effective inertia by which a loaded point with a material yields; 0 is rigid
     gap: [m] at which contacts with materials are listed; by default 20 mm, or what 5 m/s cover in a step
+    smooth: [degrees] dihedral angle below which edges of meshes stand for a smooth surface, on which neighbouring
+        points are one contact; 0: all edges are sharp
     method: of Algorithm 2: "modes" (fast) or "powell" (the paper's)
     tolerance: of Algorithm 2's friction impulse, relative
     fit: greatest relative difference in shape, mass, centre of mass and inertia between a body and its law's
@@ -94,6 +99,7 @@ class Simulation:
         laws: Mapping[Any, Any],
         softness: float = 0.0,
         gap: float | None = None,
+        smooth: float = SMOOTH_ANGLE,
         method: Method = "modes",
         tolerance: float = TOLERANCE,
         fit: float = body_fit.TOLERANCE,
@@ -104,7 +110,7 @@ class Simulation:
         if data is not None:
             mjcf.check_data(model, data)
         mjcf.prepare(model)
-        options = Options(softness, gap, method, tolerance, fit)
+        options = Options(softness, gap, smooth, method, tolerance, fit)
         plan = plan_of(model, known, classes, options)
         self._start(model, mujoco.MjData(model) if data is None else data, known, plan)
 
@@ -136,6 +142,7 @@ class Simulation:
             "plan": self._plan,
             "steps": self.steps,
             "counts": self.core.counts,
+            "run": self.core.run_statistics,
             "links": self.core.link_statistics.copy(),
             "memory": self.core.memory,
         }
@@ -144,6 +151,7 @@ class Simulation:
         self._start(state["model"], state["data"], state["laws"], state["plan"])
         self.steps = state["steps"]
         self.core.counts, self.core.memory = state["counts"], state["memory"]
+        self.core.run_statistics = state["run"]
         self.core.link_statistics[:] = state["links"]
 
     def __copy__(self) -> "Simulation":
@@ -247,6 +255,10 @@ class Simulation:
         if core.points_unsolved and not self._warned_unsolved:
             when = f"until t = {self._data.time:g} s"
             self._warned_unsolved = warn_of_unsolved(core.points_unsolved, core.contact_steps, when, stacklevel=3)
+
+    def report(self) -> RunReport:
+        """What was in contact since the start, what was not solved, where the time went, and one advice; print it."""
+        return report_of(self.core, self.model, self.contacts, self.steps)
 
     def reset(self, qpos: ArrayLike | None = None, qvel: ArrayLike | None = None) -> None:
         """Start again, from the model's own state or the given one; all counts return to zero."""
