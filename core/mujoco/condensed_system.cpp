@@ -119,27 +119,16 @@ bool CondensedSystem::is_factored(std::span<const BlockResponse> responses) cons
                       [](const BlockResponse& a, const BlockResponse& b) { return a.G == b.G; });
 }
 
-/// Add the products of numbers i to i_end of the rows of W and of rows of G U to a block of the matrix.
-void CondensedSystem::add_products(const RowBlock& block, int i, int i_end, const double* GU, int stride, const int* dofs,
-                                   int count, double* out, int columns) const {
-    constexpr int free_body = 6;
-    const int* left = W(block.rows[0]).dofs;
-    const int first = offset_[dofs[0]];
-    const bool is_contiguous = offset_[dofs[count - 1]] - first == count - 1;
-    if (block.count == 3 && count == free_body && is_contiguous) {
-        const double *W0 = W(block.rows[0]).values, *W1 = W(block.rows[1]).values, *W2 = W(block.rows[2]).values;
-        const double *__restrict z = GU, *__restrict x = GU + stride, *__restrict y = GU + 2 * stride;
-        for (int m = i; m < i_end; ++m) {
-            double* __restrict line = out + offset_[left[m]] * columns + first;
-            for (int k = 0; k < free_body; ++k) line[k] += W0[m] * z[k] + W1[m] * x[k] + W2[m] * y[k];
-        }
-        return;
-    }
-    for (int m = i; m < i_end; ++m) {
-        double* line = out + offset_[left[m]] * columns;
-        for (int r = 0; r < block.count; ++r) {
-            const double value = W(block.rows[r]).values[m], *row = GU + r * stride;
-            for (int k = 0; k < count; ++k) line[offset_[dofs[k]]] += value * row[k];
+/// out += sum of W_r^T P_r over the rows r of a block, for one run of the dofs of W (m) and one of those of P (n).
+template <int ROWS, int N> void CondensedSystem::add_products(const double* const* W, const double* P, int stride, int m, int n,
+                                                              double* out, int columns) {
+    if constexpr (N > 0) n = N;
+    for (int i = 0; i < m; ++i) {
+        double* __restrict line = out + i * columns;
+        for (int r = 0; r < ROWS; ++r) {
+            const double value = W[r][i];
+            const double* __restrict row = P + r * stride;
+            for (int k = 0; k < n; ++k) line[k] += value * row[k];
         }
     }
 }
@@ -167,17 +156,22 @@ void CondensedSystem::assemble(std::span<const BlockResponse> responses) {
                 for (int k = 0; k < right.count; ++k) out[k] += share * values[k];
             }
         if (is_zero) continue;
-        // The dofs of a row are sorted by their nodes: add part by part.
+        // Add run by run of dofs that follow each other in a tree.
         for (int i = 0; i < left.count;) {
-            const int a = node_[left.dofs[i]];
-            int i_end = i;
-            while (i_end < left.count && node_[left.dofs[i_end]] == a) ++i_end;
+            const int i_end = end_of_run(left, i), a = node_[left.dofs[i]];
+            const double* values[RowBlock::MAX_ROWS];
+            for (int r = 0; r < block.count; ++r) values[r] = W(block.rows[r]).values + i;
             for (int j = 0; j < right.count;) {
-                const int b = node_[right.dofs[j]];
-                int j_end = j;
-                while (j_end < right.count && node_[right.dofs[j_end]] == b) ++j_end;
-                add_products(block, i, i_end, product_.data() + j, right.count, right.dofs + j, j_end - j,
-                             matrix_.block(a, b), sizes_[b]);
+                const int j_end = end_of_run(right, j), b = node_[right.dofs[j]], columns = sizes_[b];
+                double* out = matrix_.block(a, b) + offset_[left.dofs[i]] * columns + offset_[right.dofs[j]];
+                const double* product = product_.data() + j;
+                if (block.count == 3 && j_end - j == 6)
+                    add_products<3, 6>(values, product, right.count, i_end - i, 6, out, columns);
+                else if (block.count == 3)
+                    add_products<3, 0>(values, product, right.count, i_end - i, j_end - j, out, columns);
+                else
+                    for (int r = 0; r < block.count; ++r)
+                        add_products<1, 0>(values + r, product + r * right.count, 0, i_end - i, j_end - j, out, columns);
                 j = j_end;
             }
             i = i_end;

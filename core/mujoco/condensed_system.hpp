@@ -75,14 +75,19 @@ class CondensedSystem {
     void write_blocks(const PointSystem& problem);
     void write_pattern();
     void assemble(std::span<const BlockResponse> responses);
-    void add_products(const RowBlock& block, int i, int i_end, const double* GU, int stride, const int* dofs, int count,
-                      double* out, int columns) const;
+    template <int ROWS, int N>
+    static void add_products(const double* const* W, const double* P, int stride, int m, int n, double* out, int columns);
     bool is_factored(std::span<const BlockResponse> responses) const;
     struct Row {
         const int* dofs;
         const double* values;
         int count;
     };
+    /// The end of the dofs from k on that follow each other in one tree.
+    int end_of_run(const Row& row, int k) const {
+        while (++k < row.count && node_[row.dofs[k]] == node_[row.dofs[k - 1]] && offset_[row.dofs[k]] == offset_[row.dofs[k - 1]] + 1) {}
+        return k;
+    }
     Row W(int row) const { return {dofs_.data() + starts_[row], W_.data() + starts_[row], starts_[row + 1] - starts_[row]}; }
     Row U(int row) const {
         if (row < first_other_) return W(row);

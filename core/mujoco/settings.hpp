@@ -24,7 +24,7 @@ struct Settings {
     double same_normal = 1e-3;            ///< [rad] likewise
 
     // Solving for impulses at points.
-    int dense_rows = 48;                  ///< smaller groups are solved with the dense Delassus operator first ...
+    int dense_rows = 24;                  ///< smaller groups are solved with the dense Delassus operator first ...
     int dense_newton = 20;                ///< ... in so many Newton steps at most
     int max_stalled = 8;                  ///< successive interior-point steps that may not reduce the residual
     double fine = 1e-7, coarse = 1e-2;    ///< least and greatest proximal term, as shares of a point's inverse effective inertia
