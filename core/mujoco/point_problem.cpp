@@ -74,6 +74,12 @@ void PointProblem::write() {
     write_start();
     shared_.assign(n, 0.0);
     share_friction(friction, w_before_, previous, settings.at_rest, shared_);
+    for (std::size_t k = 0, centre = 0; k < points.size(); ++k) {  // the centre of an evenly pressed face is its first point
+        if (points[k].load_share == 0.0) continue;
+        const bool is_same = points[k].geom1 == points[centre].geom1 && points[k].geom2 == points[centre].geom2;
+        if (!is_same || points[centre].load_share == 0.0) centre = k;
+        shared_[3 * k] += settings.face * friction.A[static_cast<int>(3 * centre)][3 * centre] / points[k].load_share;
+    }
     double greatest = 0.0;
     for (int row = 0; row < n; ++row) greatest = std::max(greatest, friction.A[row][row]);
     for (int row = 0; row < n; ++row) {

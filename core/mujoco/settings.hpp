@@ -22,6 +22,8 @@ struct Settings {
     double same_position = 1e-6;          ///< [m] within which two points are one, found twice
     double same_normal = 1e-3;            ///< [rad] likewise
 
+    double face = 1e-5;                   ///< compliance of an evenly pressed face, as a share of its inverse effective inertia
+
     // Solving for impulses at points.
     int max_newton = 66, min_newton = 14; ///< Newton steps of a group in a time step: the fewer, the larger the group ...
     int newton_rows = 2600;               ///< ... so that Newton steps times rows stay near this number
