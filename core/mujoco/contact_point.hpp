@@ -24,6 +24,8 @@ struct PairLaw {
     double lag = 0;          ///< share of an impact by which friction follows the normal impulse late
     bool names_both = true;  ///< whether its key names both surfaces: then it also rules contacts without friction (condim 1)
 
+    bool even_faces = false; ///< whether flat faces carry their load evenly, see pressed_faces.hpp
+
     /// The same without friction.
     PairLaw without_friction() const {
         PairLaw smooth = *this;
@@ -62,6 +64,7 @@ struct ContactPoint {
     Vector surface_velocity;  ///< of the first surface over the second while all joints are still [m/s]
     double torsion = 0, rolling = 0;  ///< coefficients of a soft contact [m]
     Vector surface_spin;      ///< of the first body over the second while all joints are still [rad/s]
+    double load_share = 0;    ///< of an evenly pressed face; 0: the point is rigid
     double rebound = 0;       ///< wanted speed of separation [m/s]
     Vector impulse;           ///< (n, f_x, f_y) on the first body [N s]
     Vector torque;            ///< of a soft contact, about z, x and y, on the first body [N m s]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mujoco/kinematics.hpp"
+#include "mujoco/pressed_faces.hpp"
 #include "mujoco/settings.hpp"
 #include "mujoco/smooth_surfaces.hpp"
 #include "mujoco/user_moved.hpp"
@@ -14,7 +15,8 @@ class PointFinder {
     PointFinder(const Engine& engine, const Kinematics& kinematics, const std::vector<PairLaw>& laws, PairTable table,
                 const Settings& settings)
         : engine_(engine), kinematics_(kinematics), laws_(laws), table_(std::move(table)), settings_(settings),
-          smooth_(engine, table_.curved) {}
+          smooth_(engine, table_.curved),
+          has_even_faces_(std::any_of(laws.begin(), laws.end(), [](const PairLaw& law) { return law.even_faces; })) {}
 
     /// Exclude contacts with laws from MuJoCo's solver, and those that are listed only because the gap was raised.
     /// Returns for each body whether it has a law, but touches something by MuJoCo's own contact.
@@ -58,6 +60,7 @@ class PointFinder {
                 *twin = point;
         }
         smooth_.merge(points);
+        if (has_even_faces_) PressedFaces::spread(points, laws_, settings_.touching);
         return points;
     }
 
@@ -96,6 +99,7 @@ class PointFinder {
     PairTable table_;
     const Settings& settings_;
     SmoothSurfaces smooth_;
+    bool has_even_faces_;
 
     ContactPoint point_of(const EngineContact& contact, int law, const UserMovedBodies& moved) const {
         const int *geom = contact.geom(), *body = *engine_.model.geom_bodyid;

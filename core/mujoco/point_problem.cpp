@@ -76,6 +76,12 @@ void PointProblem::write() {
     write_start();
     shared_.assign(n, 0.0);
     share_friction(friction, w_before_, previous, diagonal_, context_.settings.at_rest, shared_);
+    for (std::size_t k = 0, centre = 0; k < points.size(); ++k) {  // the centre of an evenly pressed face is its first point
+        if (points[k].load_share == 0.0) continue;
+        const bool is_same = points[k].geom1 == points[centre].geom1 && points[k].geom2 == points[centre].geom2;
+        if (!is_same || points[centre].load_share == 0.0) centre = k;
+        shared_[3 * k] += context_.settings.face * diagonal_[3 * centre] / points[k].load_share;
+    }
     set_proximal(context_.settings.fine);
     lost_to_forces_ = lost_to_forces();
     // Where a law limits friction by the load that there would be without friction, find these loads.

@@ -23,6 +23,8 @@ struct Settings {
     double same_position = 1e-6;          ///< [m] within which two points are one, found twice
     double same_normal = 1e-3;            ///< [rad] likewise
 
+    double face = 1e-5;                   ///< compliance of an evenly pressed face, as a share of its inverse effective inertia
+
     // Solving for impulses at points.
     int dense_rows = 24;                  ///< smaller groups are solved with the dense Delassus operator first ...
     int dense_newton = 20;                ///< ... in so many Newton steps at most

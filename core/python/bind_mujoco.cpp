@@ -335,11 +335,11 @@ void bind_setup(nb::module_& m) {
     nb::class_<PairLaw>(m, "PairLaw", "Friction and restitution between two surfaces.")
         .def("__init__",
              [](PairLaw* self, const FrictionMap& map, double e0, double fall, double threshold, bool body_axes,
-                int n_sub_impacts, double impact_time, double lever, double lag, bool names_both) {
-                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts, impact_time, lever, lag, names_both};
+                int n_sub_impacts, double impact_time, double lever, double lag, bool names_both, bool even_faces) {
+                 new (self) PairLaw{map, {e0, fall, threshold}, body_axes, n_sub_impacts, impact_time, lever, lag, names_both, even_faces};
              },
              nb::kw_only(), "map"_a, "e0"_a, "fall"_a, "threshold"_a, "body_axes"_a, "n_sub_impacts"_a,
-             "impact_time"_a, "lever"_a, "lag"_a, "names_both"_a);
+             "impact_time"_a, "lever"_a, "lag"_a, "names_both"_a, "even_faces"_a);
     nb::class_<PairTable>(m, "PairTable", "The law of each pair of geoms: see core/mujoco/contact_point.hpp.")
         .def(nb::init<>())
         .def("__init__",

@@ -553,6 +553,7 @@ class PairLaw:
         lever: float,
         lag: float,
         names_both: bool,
+        even_faces: bool,
     ) -> None: ...
 
 class PairTable:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 Cone = Literal["box", "round"]
 Limit = Literal["actual", "frictionless"]
 Axes = Literal["world", "body"]
+Face = Literal["corners", "even"]
 SPEEDS = (1e-6, 1e2)  # [m/s] range of the curves that are made of functions
 _PLAIN = ("scale", "stretch", "viscosity", "cone", "limit", "axes")  # fields that a model file holds as they are
 _SOFT = ("torsion", "rolling")  # fields that it holds if they are not None
@@ -71,6 +72,8 @@ class Material(Saved):
     parts: increments of an impact in MuJoCo models: with several, friction follows the slip during the impact; with
         one, it opposes the slip after it
     covariance: of (ln scale, cosines, sines, texture, coefficients of speed, of load, viscosity), or None if unknown
+    face: in MuJoCo models: "corners": flat faces carry their load at the corners at which they are detected; "even": by
+        a pressure that is linear over the face, with points inside
     info: what is known about its origin
     """
 
@@ -88,6 +91,7 @@ class Material(Saved):
     parts: int = 1
     torsion: float | None = None
     rolling: float | None = None
+    face: Face = "corners"
     texture: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     covariance: NDArray[np.float64] | None = None
     info: dict[str, Any] = field(default_factory=dict)
@@ -124,6 +128,7 @@ class Material(Saved):
         usual = "frictionless" if self.cone == "box" else "actual"
         set_(self, "limit", checks.choice("limit", self.limit or usual, get_args(Limit)))
         checks.choice("axes", self.axes, get_args(Axes))
+        checks.choice("face", self.face, get_args(Face))
         set_(self, "parts", checks.count("parts", self.parts, 1, 1000))
         if self.cone == "round" and self.stretch[0] != self.stretch[1] and len(self.cosines):
             raise checks.InputError("An elliptic cone cannot also depend on direction by cosines and sines.")
@@ -320,6 +325,7 @@ class Material(Saved):
         bounces = [bounce.e0, bounce.fall, bounce.threshold, *(course if any(course) else [])]
         description |= {"kind": "material", "restitution": bounces}
         description |= {name: getattr(self, name) for name in _SOFT if getattr(self, name) is not None}
+        description |= {"face": self.face} if self.face != "corners" else {}
         curves = {name: curve for name, curve in (("speed", self.speed), ("load", self.load)) if curve is not None}
         description["curves"] = {name: curve.to_dict() for name, curve in curves.items()}
         tensors = {"cosines": self.cosines, "sines": self.sines}
@@ -342,6 +348,7 @@ class Material(Saved):
         parts["restitution"] = Restitution(*rest.pop("restitution"))
         parts["parts"] = rest.pop("parts", 1)  # missing in files of earlier versions
         parts |= {name: rest.pop(name) for name in _SOFT if name in rest}
+        parts["face"] = rest.pop("face", "corners")
         info = rest.pop("info")
         if rest or not isinstance(info, dict):
             raise checks.InputError(f"A material's description has an unknown {', '.join(rest) or 'type of info'}.")

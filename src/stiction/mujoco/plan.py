@@ -242,6 +242,7 @@ def _pair_law(material: Material, names_both: bool) -> _core.PairLaw:
         lever=bounce.lever,
         lag=bounce.lag,
         names_both=names_both,
+        even_faces=material.face == "even",
     )
 
 
