@@ -8,7 +8,9 @@
 #include "friction/point_friction.hpp"
 #include "friction/points.hpp"
 #include "geometry/patch.hpp"
+#include "math/block_matrix.hpp"
 #include "math/broyden.hpp"
+#include "mujoco/condensed_solver.hpp"
 #include "stepping/step.hpp"
 
 using namespace stiction;
@@ -196,10 +198,82 @@ void test_broyden() {
     CHECK(std::fabs(std::cos(x) - x) < 1e-12);
 }
 
+/// A chain of blocks with some links across: the solution of a system is that of the dense matrix.
+void test_block_matrix() {
+    const std::vector<int> sizes{6, 3, 6, 1, 4, 6};
+    const std::vector<std::pair<int, int>> pairs{{0, 1}, {2, 1}, {2, 3}, {3, 4}, {5, 4}, {0, 5}, {1, 4}};
+    BlockMatrix blocks;
+    blocks.set_pattern(sizes, pairs);
+    const int n = blocks.size();
+    Matrix dense(n, n);
+    const auto fill = [&](int a, int b, double diagonal) {
+        double* block = blocks.block(a, b);
+        for (int r = 0; r < sizes[a]; ++r)
+            for (int c = 0; c < sizes[b]; ++c)
+                block[r * sizes[b] + c] = dense[blocks.first(a) + r][blocks.first(b) + c] = uniform(-1, 1) + (r == c) * diagonal;
+    };
+    for (int a = 0; a < 6; ++a) fill(a, a, 8.0);
+    for (const auto& [a, b] : pairs) fill(a, b, 0.0), fill(b, a, 0.0);
+    std::vector<double> x(n), right(n);
+    for (double& value : x) value = uniform(-1, 1);
+    multiply(dense, x.data(), right.data());
+    CHECK(blocks.factor());
+    blocks.solve(right.data());
+    for (int k = 0; k < n; ++k) CHECK(std::fabs(right[k] - x[k]) < 1e-12);
+}
+
+/// The solver on sparse rows finds what the one with the dense Delassus operator finds, and solves what that one does not.
+void test_condensed_solver() {
+    FrictionMap map;
+    map.scale = 0.5;
+    const int bodies = 4, nv = 6 * bodies;
+    std::vector<int> tree(nv);
+    for (int dof = 0; dof < nv; ++dof) tree[dof] = dof / 6;
+    int solved = 0, both = 0;
+    for (int trial = 0; trial < 100; ++trial) {
+        const int m = 3 + trial % 8, n = 3 * m;
+        mujoco::SystemRows rows;
+        rows.clear();
+        for (int k = 0; k < m; ++k) {  // each point between two bodies, or a body and the ground
+            const int a = k % bodies, b = (k * 7 + trial) % bodies;
+            std::vector<int> dofs;
+            for (int dof = 0; dof < 6; ++dof) dofs.push_back(6 * std::min(a, b) + dof);
+            for (int dof = 0; a != b && dof < 6; ++dof) dofs.push_back(6 * std::max(a, b) + dof);
+            for (int d = 0; d < 3; ++d) {
+                double* row = rows.add(dofs);
+                for (std::size_t j = 0; j < dofs.size(); ++j) row[j] = uniform(-1, 1);
+            }
+        }
+        PointFriction problem;
+        problem.resize(m);
+        problem.timestep = 0.002;
+        rows.products(0, n, 0, n, 0, nv, problem.A);
+        for (int k = 0; k < m; ++k) problem.points[k] = map.at(0.0, 0.0, 0.002);
+        for (double& b : problem.b) b = uniform(-1, 1);
+        mujoco::CondensedSolver solver;
+        PointSystem sparse = problem;
+        solver.compliance.assign(n, 0.0);
+        solver.system.set_up(sparse, rows, nullptr, tree.data(), nv);
+        const bool is_solved = solver.solve(sparse, {});
+        for (int row = 0; row < n; ++row) problem.A[row][row] *= 1 + 1e-9;
+        const bool is_dense_solved = problem.solve();
+        solved += is_solved;
+        if (!is_solved || !is_dense_solved || n > nv) continue;
+        ++both;
+        for (int k = 0; k < m; ++k) {
+            const double n_k = sparse.x[3 * k], f = norm(sparse.x[3 * k + 1], sparse.x[3 * k + 2]);
+            CHECK(n_k >= -1e-8 && f <= 0.5 * n_k + 1e-8 && solver.velocities[3 * k] >= -1e-7);
+        }
+    }
+    CHECK(solved >= 90 && both >= 40);
+    std::printf("%d of 100 solved on sparse rows\n", solved);
+}
+
 }  // namespace
 
 int main() {
-    for (const auto& test : {test_dantzig, test_point_friction, test_frictionless_lcp, test_active_set, test_hull, test_sweep, test_broyden})
+    for (const auto& test : {test_dantzig, test_point_friction, test_frictionless_lcp, test_active_set, test_hull, test_sweep, test_broyden,
+                             test_block_matrix, test_condensed_solver})
         test();
     std::printf("%d failures\n", failures);
     return failures == 0 ? 0 : 1;

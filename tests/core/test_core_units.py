@@ -12,6 +12,9 @@ FILES += [
     "friction/dantzig",
     "friction/point_equations",
     "friction/point_friction",
+    "math/block_matrix",
+    "mujoco/condensed_solver",
+    "mujoco/condensed_system",
     "stepping/step",
     "stepping/cut_step",
 ]
