@@ -57,10 +57,11 @@ class Scale:
 
 
 _ALL = tuple(one.name for one in OTHERS)
+_NOISY = ("constant", "direction", "speed", "load")
 SCALES = {
     "quick": Scale(24, 10, ("hertz", "skew"), 0, ("constant",), 2, 0),
-    "usual": Scale(100, 50, _ALL, 0, ("constant", "direction"), 30, 0),
-    "full": Scale(100, 200, _ALL, 1000, ("constant", "direction", "speed", "load"), 60, 30),
+    "usual": Scale(100, 50, _ALL, 0, _NOISY, 30, 0),
+    "full": Scale(100, 200, _ALL, 1000, _NOISY, 60, 30),
 }
 
 
