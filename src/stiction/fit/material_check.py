@@ -153,28 +153,56 @@ def best_constant(patches: Patches, parts: list[Observed], ranges: Ranges) -> tu
 
 
 @dataclass(frozen=True)
+class Excess:
+    """Mean by which the errors of a material exceed those of the best Coulomb law, and its standard error."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, material: Forecasts, coulomb: Forecasts) -> "Excess":
+        """Compare forecasts of the same throws, at least two of them."""
+        each = material.capped - coulomb.capped
+        return cls(float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))))
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more than two standard errors."""
+        return self.mean > 2 * self.error
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """Forecasts of held-out throws, by a material and by the best Coulomb law, which were fitted to the others."""
+    """Forecasts of held-out throws, by a material and by the best Coulomb law, which were fitted to the others.
+
+    every: by how much those of all throws, held out or not, are worse with the material
+    constant: whether the friction of both is constant, so that only the coefficients differ
+    """
 
     material: Forecasts
     coulomb: Forecasts
+    every: Excess | None = None
+    constant: bool = False
 
     @property
     def loses(self) -> bool:
-        """Whether the Coulomb law forecasts better.
+        """Whether the Coulomb law forecasts held-out throws better, beyond the luck of the draw.
 
-        A difference of less than two standard errors, of 2 % or of a thousandth of the way is the luck of the draw.
+        A difference of 2 % or of a thousandth of the way is luck. So is one of less than two standard errors, both of
+        held-out throws and of all throws, unless only a coefficient differs, and all throws agree.
         """
         if len(self.material.errors) < 2:
             return False
-        mean, error = self.excess
-        return mean > max(2 * error, 0.02 * float(self.material.capped.mean()) + 1e-3)
+        excess = self.excess
+        if excess.mean <= 0.02 * float(self.material.capped.mean()) + 1e-3:
+            return False
+        every = self.every or excess
+        return excess.is_clear or every.is_clear or (self.constant and every.mean > 0)
 
     @property
-    def excess(self) -> tuple[float, float]:
-        """By how much the errors of the material are greater on the mean, and the standard error of that."""
-        excess = self.material.capped - self.coulomb.capped
-        return float(excess.mean()), float(excess.std(ddof=1)) / np.sqrt(len(excess))
+    def excess(self) -> Excess:
+        """By how much the errors of the material are greater on held-out throws."""
+        return Excess.of(self.material, self.coulomb)
 
     @property
     def kept(self) -> Forecasts:
@@ -189,7 +217,8 @@ class Comparison:
             found = {"held_out_mean": one.mean(), "held_out_median": one.median()}
             figures[name] = {key: None if value is None else round(value, 6) for key, value in found.items()}
         if throws > 1:
-            figures["excess"], figures["excess_error"] = (round(value, 6) for value in self.excess)
+            excess = self.excess
+            figures["excess"], figures["excess_error"] = round(excess.mean, 6), round(excess.error, 6)
         return figures
 
 

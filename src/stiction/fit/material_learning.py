@@ -16,7 +16,7 @@ from stiction.basics import checks, splits
 from stiction.data.instances import contact_instances
 from stiction.fit.contact_restitution import impacts_of, learned_restitution
 from stiction.fit.friction_structure import FEW_SPLINES, Model, Structure
-from stiction.fit.material_check import Comparison, Forecasts, best_constant, contact_errors, contact_warning
+from stiction.fit.material_check import Comparison, Excess, Forecasts, best_constant, contact_errors, contact_warning
 from stiction.fit.material_choice import (
     FOLDS,
     SMOOTHNESS,
@@ -66,7 +66,7 @@ def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progre
     progress("parameters", 0.5)
     found = model.material(path[stopped])
     coulomb, friction = best_constant(few, fitted, ranges)
-    compared = Comparison(Forecasts.of(found, held), Forecasts.of(coulomb.material(friction), held))
+    compared = _compared(model, (found, coulomb.material(friction)), fitted, held)
     theta = path[stopped]
     if compared.loses:
         problem = FrictionProblem(few, coulomb, 0.0)
@@ -97,6 +97,16 @@ def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progre
     # The coefficient of whole throws is no minimum of the errors of contacts: these do not tell how certain it is.
     covariance = None if compared.loses else model.covariance(problem.covariance(theta))
     return replace(model.material(theta), covariance=covariance, info=info)
+
+
+def _compared(
+    model: Model, laws: tuple[Material, Material], fitted: list[Observed], held: list[Observed]
+) -> Comparison:
+    """Compare forecasts by a material of this model and by a Coulomb law: those of held-out throws, and of all."""
+    unseen, every = ([Forecasts.of(law, parts) for law in laws] for parts in (held, [*held, *fitted]))
+    excess = Excess.of(every[0], every[1]) if len(every[0].errors) > 1 else None
+    is_constant = model.structure.depends_on == "constant"
+    return Comparison(unseen[0], unseen[1], excess, is_constant)
 
 
 def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tuple[list[Observed], list[Observed]]:

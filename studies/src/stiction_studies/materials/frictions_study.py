@@ -60,7 +60,7 @@ _ALL = tuple(one.name for one in OTHERS)
 _NOISY = ("constant", "direction", "speed", "load")
 SCALES = {
     "quick": Scale(24, 10, ("hertz", "skew"), 0, ("constant",), 2, 0),
-    "usual": Scale(100, 50, _ALL, 0, _NOISY, 30, 0),
+    "usual": Scale(100, 200, _ALL, 0, _NOISY, 30, 0),
     "full": Scale(100, 200, _ALL, 1000, _NOISY, 60, 30),
 }
 
@@ -124,10 +124,13 @@ def _mean(found: dict[str, Any]) -> float:
 
 
 def _coulombs(data: DataSet, seed: int) -> list[Law]:
-    """Coulomb laws: one fitted to single contacts, one whose coefficient is fitted to whole throws."""
+    """Coulomb laws: one fitted to single contacts, one whose coefficient is fitted to whole throws.
+
+    Where the ground throws points back, the second one has a coefficient of restitution.
+    """
     parts = observe([data])
     patches = drawn_patches(parts, 2500, np.random.default_rng(seed))
-    restitution = learned_restitution(impacts_of(parts), seed)
+    restitution = learned_restitution(impacts_of(parts), seed, most_parameters=1)
     model, theta = best_constant(patches, parts, (*seen_ranges(parts), restitution))
     return [best_coulomb(data, seed)[0], model.material(theta).on(data.body, timestep=data.plan.timestep)]
 
