@@ -153,56 +153,42 @@ def best_constant(patches: Patches, parts: list[Observed], ranges: Ranges) -> tu
 
 
 @dataclass(frozen=True)
-class Excess:
-    """Mean by which the errors of a material exceed those of the best Coulomb law, and its standard error."""
-
-    mean: float
-    error: float
-
-    @classmethod
-    def of(cls, material: Forecasts, coulomb: Forecasts) -> "Excess":
-        """Compare forecasts of the same throws, at least two of them."""
-        each = material.capped - coulomb.capped
-        return cls(float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))))
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether it is more than two standard errors."""
-        return self.mean > 2 * self.error
-
-
-@dataclass(frozen=True)
 class Comparison:
-    """Forecasts of held-out throws, by a material and by the best Coulomb law, which were fitted to the others.
+    """Forecasts of the same throws by a material and by the best Coulomb law.
 
-    every: by how much those of all throws, held out or not, are worse with the material
-    constant: whether the friction of both is constant, so that only the coefficients differ
+    The throws are held out: both laws were fitted to others. every: the comparison by all throws
     """
 
     material: Forecasts
     coulomb: Forecasts
-    every: Excess | None = None
-    constant: bool = False
+    every: "Comparison | None" = None
 
     @property
     def loses(self) -> bool:
-        """Whether the Coulomb law forecasts held-out throws better, beyond the luck of the draw.
+        """Whether the Coulomb law forecasts better.
 
-        A difference of 2 % or of a thousandth of the way is luck. So is one of less than two standard errors, both of
-        held-out throws and of all throws, unless only a coefficient differs, and all throws agree.
+        It does if held-out throws show it by more than two standard errors. As they are few, it also does if held-out
+        throws and all throws show it on the mean, one of them beyond luck. Fewer than two throws show nothing.
         """
         if len(self.material.errors) < 2:
             return False
-        excess = self.excess
-        if excess.mean <= 0.02 * float(self.material.capped.mean()) + 1e-3:
+        mean, error = self.excess
+        if mean > max(2 * error, self.luck):
+            return True
+        if self.every is None or mean <= 0 or self.every.excess[0] <= 0:
             return False
-        every = self.every or excess
-        return excess.is_clear or every.is_clear or (self.constant and every.mean > 0)
+        return mean > self.luck or self.every.excess[0] > self.every.luck
 
     @property
-    def excess(self) -> Excess:
-        """By how much the errors of the material are greater on held-out throws."""
-        return Excess.of(self.material, self.coulomb)
+    def excess(self) -> tuple[float, float]:
+        """By how much the errors of the material are greater on the mean, and the standard error of that."""
+        excess = self.material.capped - self.coulomb.capped
+        return float(excess.mean()), float(excess.std(ddof=1) / np.sqrt(len(excess)))
+
+    @property
+    def luck(self) -> float:
+        """A difference of the means that does not count: 2 % of them and a thousandth of the way."""
+        return 0.02 * float(self.material.capped.mean()) + 1e-3
 
     @property
     def kept(self) -> Forecasts:
@@ -217,8 +203,7 @@ class Comparison:
             found = {"held_out_mean": one.mean(), "held_out_median": one.median()}
             figures[name] = {key: None if value is None else round(value, 6) for key, value in found.items()}
         if throws > 1:
-            excess = self.excess
-            figures["excess"], figures["excess_error"] = round(excess.mean, 6), round(excess.error, 6)
+            figures["excess"], figures["excess_error"] = (round(value, 6) for value in self.excess)
         return figures
 
 

@@ -20,9 +20,8 @@ from scipy.spatial.transform import Rotation
 from stiction.bodies.state import State
 from stiction.data.collecting import collect
 from stiction.data.dataset import DataSet
-from stiction.fit.contact_restitution import impacts_of, learned_restitution
-from stiction.fit.material_check import best_constant
-from stiction.fit.material_points import drawn_patches, observe, seen_ranges
+from stiction.fit.material_learning import coulomb_of
+from stiction.fit.material_points import observe
 from stiction.fit.train_material import train_material
 from stiction.laws.law import Law
 from stiction.laws.material import Material
@@ -126,12 +125,9 @@ def _mean(found: dict[str, Any]) -> float:
 def _coulombs(data: DataSet, seed: int) -> list[Law]:
     """Coulomb laws: one fitted to single contacts, one whose coefficient is fitted to whole throws.
 
-    Where the ground throws points back, the second one has a coefficient of restitution.
+    The second one has a coefficient of restitution where points rebound from the ground.
     """
-    parts = observe([data])
-    patches = drawn_patches(parts, 2500, np.random.default_rng(seed))
-    restitution = learned_restitution(impacts_of(parts), seed, most_parameters=1)
-    model, theta = best_constant(patches, parts, (*seen_ranges(parts), restitution))
+    model, theta = coulomb_of(observe([data]), seed)
     return [best_coulomb(data, seed)[0], model.material(theta).on(data.body, timestep=data.plan.timestep)]
 
 
