@@ -187,8 +187,8 @@ class Comparison:
 
     @property
     def luck(self) -> float:
-        """A difference of the means that does not count: 2 % of them and a thousandth of the way."""
-        return 0.02 * float(self.material.capped.mean()) + 1e-3
+        """A difference of the means that does not count: 2 % of them, and half of what a material warns of."""
+        return 0.02 * float(self.material.capped.mean()) + 0.5 * LEVEL
 
     @property
     def kept(self) -> Forecasts:
