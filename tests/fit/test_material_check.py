@@ -34,3 +34,9 @@ def test_the_law_that_forecasts_better_is_kept(held_out, every, loses):
 
 def test_a_single_throw_decides_nothing():
     assert not Comparison(Forecasts(np.array([0.5])), Forecasts(np.array([0.1]))).loses
+
+
+def test_a_material_that_forecasts_well_is_kept_unless_another_law_is_clearly_better():
+    good = np.array([1e-3, 1e-3, 1e-3, 0.1])
+    every = compared(0.1, 0.0, 0.1, 0.0)
+    assert not Comparison(Forecasts(good), Forecasts(1e-3 * good), every).loses

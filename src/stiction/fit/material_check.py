@@ -66,7 +66,7 @@ def _errors_of(rows: list[_Compared], kinds: tuple) -> dict[str, Any]:
     result["dynamic"] = len(error)
     if len(error) and friction.mean() > 0:
         result["friction_error"] = round(float(error.mean() / friction.mean()), 7)
-    if len(jumps) > 10:
+    if len(jumps) > 10 and steps.mean() > 0:
         result["noise_floor"] = round(float(jumps.mean() / np.sqrt(2) / steps.mean()), 7)
     return result
 
@@ -168,14 +168,15 @@ class Comparison:
         """Whether the Coulomb law forecasts better.
 
         It does if held-out throws show it by more than two standard errors. As they are few, it also does if held-out
-        throws and all throws show it on the mean, one of them beyond luck. Fewer than two throws show nothing.
+        throws and all throws show it on the mean, one of them beyond luck, unless the material forecasts well anyway.
+        Fewer than two throws show nothing.
         """
         if len(self.material.errors) < 2:
             return False
         mean, error = self.excess
         if mean > max(2 * error, self.luck):
             return True
-        if self.every is None or mean <= 0 or self.every.excess[0] <= 0:
+        if self.every is None or mean <= 0 or self.every.excess[0] <= 0 or np.median(self.material.errors) <= LEVEL:
             return False
         return mean > self.luck or self.every.excess[0] > self.every.luck
 
