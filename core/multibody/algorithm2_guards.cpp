@@ -165,16 +165,36 @@ double Algorithm2::energy_added(const std::vector<double>& p) {
 }
 
 /// |V_free - V'|^2 / 2 in the norm of L^+: of a body that falls, m |h g|^2 / 2, which a step without contact loses [J].
+///
+/// Joints make L singular. The sum goes over coordinates that are independent of each other, found by Cholesky's method with
+/// pivots: the next one is that whose response, once those before it are held, keeps the greatest share. Whatever they are,
+/// it is not greater than what is lost.
 double Algorithm2::lost_to_forces() const {
+    constexpr double independent = 1e-10;  // least share of a response; below it is rounding
     const int n = 6 * size();
     Matrix A = *L_;
-    std::vector<double> x(n);
-    auto free = std::make_unique<bool[]>(n);
-    for (int k = 0; k < n; ++k) x[k] = V_free_[k] - arrival_[k];
-    solve_semidefinite(A[0], n, x.data(), free.get(), n);
+    std::vector<double> d(n);
+    std::vector<char> is_used(n);
+    for (int k = 0; k < n; ++k) d[k] = V_free_[k] - arrival_[k];
     double lost = 0.0;
-    for (int k = 0; k < n; ++k) lost += 0.5 * x[k] * (V_free_[k] - arrival_[k]);
-    return std::isfinite(lost) ? std::max(0.0, lost) : 0.0;
+    for (int round = 0; round < n; ++round) {
+        int next = -1;
+        double greatest = independent;
+        for (int k = 0; k < n; ++k)
+            if (const double own = (*L_)[k][k]; !is_used[k] && A[k][k] > greatest * own) next = k, greatest = A[k][k] / own;
+        if (next < 0) break;
+        is_used[next] = true;
+        const double* pivot = A[next];
+        lost += 0.5 * d[next] * d[next] / pivot[next];
+        for (int k = 0; k < n; ++k) {
+            if (is_used[k] || pivot[k] == 0.0) continue;
+            const double share = pivot[k] / pivot[next];
+            d[k] -= share * d[next];
+            for (int m = 0; m < n; ++m)
+                if (!is_used[m]) A[k][m] -= share * pivot[m];
+        }
+    }
+    return std::isfinite(lost) ? lost : 0.0;
 }
 
 /// Kinetic energy that p adds to the system over twists V, p . (V + L p / 2) [J], beyond what rounding explains.

@@ -48,14 +48,14 @@ def impacts_of(parts: list[Observed]) -> Impacts:
     return Impacts(*(np.concatenate(column) for column in zip(*found)))
 
 
-def learned_restitution(impacts: Impacts, seed: int) -> Restitution:
+def learned_restitution(impacts: Impacts, seed: int, most_parameters: int = 3) -> Restitution:
     """Return the restitution that explains the rebounds, with as few parameters as held-out throws call for."""
     if len(impacts.before) < _LEAST_IMPACTS or len(np.unique(impacts.throw)) < 4:
         return Restitution()
     if np.median((impacts.after + impacts.fall) / impacts.before) < _LEAST_BOUNCE:
         return Restitution()
     fold, errors = fold_of(impacts.throw, 2, seed), []
-    for n_parameters in (1, 2, 3):
+    for n_parameters in range(1, most_parameters + 1):
         halves = [impacts.errors(_fitted(impacts, fold != k, n_parameters), fold == k) for k in range(2)]
         errors.append(float(np.abs(np.concatenate(halves)).mean()))
     enough = next(k for k, error in enumerate(errors) if error <= 1.03 * min(errors) + 1e-4)

@@ -65,19 +65,20 @@ def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progre
     stopped = _stopped(path, test, model)
     progress("parameters", 0.5)
     found = model.material(path[stopped])
-    coulomb, friction = best_constant(few, fitted, ranges)
-    compared = Comparison(Forecasts.of(found, held), Forecasts.of(coulomb.material(friction), held))
-    theta = path[stopped]
-    if compared.loses:
-        problem = FrictionProblem(few, coulomb, 0.0)
-        errors = capped_errors(problem.residuals(friction))
-        choice = replace(choice, best=Candidate(coulomb, friction, errors, few.throw), smoothness=SMOOTHNESS[0])
-        model, theta, stopped = coulomb, friction, 0
-    kept = model.material(theta)
+    coulomb, friction = coulomb_of(fitted, seed)
+    compared = _compared(found, coulomb.material(friction), fitted, held)
+    kept = coulomb.material(friction) if compared.loses else found
     figures, causes = contact_errors(kept, held), causes_of(kept, parts, seed)
-    model = replace(model, restitution=learned_restitution(impacts_of(parts), seed))
-    problem = FrictionProblem(drawn_patches(parts, N_PATCHES, rng), model, choice.smoothness)
-    theta = problem.fit(theta, iterations=stopped)[-1]
+    if compared.loses:
+        errors = capped_errors(FrictionProblem(few, coulomb, 0.0).residuals(friction))
+        choice = replace(choice, best=Candidate(coulomb, friction, errors, few.throw), smoothness=SMOOTHNESS[0])
+        model, theta = coulomb_of(parts, seed)
+        covariance = None  # whole throws gave the coefficient: errors of contacts do not show how certain it is
+    else:
+        model = replace(model, restitution=learned_restitution(impacts_of(parts), seed))
+        problem = FrictionProblem(drawn_patches(parts, N_PATCHES, rng), model, choice.smoothness)
+        theta = problem.fit(path[stopped], iterations=stopped)[-1]
+        covariance = model.covariance(problem.covariance(theta))
     progress("parameters", 1.0)
     info = {
         **({"plan": sets[0].plan.to_dict()} if len(sets) == 1 and hasattr(sets[0], "plan") else {}),
@@ -94,9 +95,20 @@ def learned_from_contacts(sets: list[Any], *, seed: int, held_out: float, progre
         "residual": causes,
         "warning": contact_warning(figures, compared, causes),
     }
-    # The coefficient of whole throws is no minimum of the errors of contacts: these do not tell how certain it is.
-    covariance = None if compared.loses else model.covariance(problem.covariance(theta))
     return replace(model.material(theta), covariance=covariance, info=info)
+
+
+def coulomb_of(parts: list[Observed], seed: int) -> tuple[Model, NDArray[np.float64]]:
+    """Return the Coulomb law that forecasts throws best, with one coefficient of restitution if points rebound."""
+    patches = drawn_patches(parts, N_PATCHES, np.random.default_rng(seed))
+    restitution = learned_restitution(impacts_of(parts), seed, most_parameters=1)
+    return best_constant(patches, parts, (*seen_ranges(parts), restitution))
+
+
+def _compared(material: Material, coulomb: Material, fitted: list[Observed], held: list[Observed]) -> Comparison:
+    """Compare forecasts by a material and by a Coulomb law: those of held-out throws, and of all."""
+    unseen, every = ([Forecasts.of(law, parts) for law in (material, coulomb)] for parts in (held, [*held, *fitted]))
+    return Comparison(unseen[0], unseen[1], Comparison(every[0], every[1]))
 
 
 def _split(parts: list[Observed], share: float, rng: np.random.Generator) -> tuple[list[Observed], list[Observed]]:

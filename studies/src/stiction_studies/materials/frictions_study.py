@@ -20,9 +20,8 @@ from scipy.spatial.transform import Rotation
 from stiction.bodies.state import State
 from stiction.data.collecting import collect
 from stiction.data.dataset import DataSet
-from stiction.fit.contact_restitution import impacts_of, learned_restitution
-from stiction.fit.material_check import best_constant
-from stiction.fit.material_points import drawn_patches, observe, seen_ranges
+from stiction.fit.material_learning import coulomb_of
+from stiction.fit.material_points import observe
 from stiction.fit.train_material import train_material
 from stiction.laws.law import Law
 from stiction.laws.material import Material
@@ -57,10 +56,11 @@ class Scale:
 
 
 _ALL = tuple(one.name for one in OTHERS)
+_NOISY = ("constant", "direction", "speed", "load")
 SCALES = {
     "quick": Scale(24, 10, ("hertz", "skew"), 0, ("constant",), 2, 0),
-    "usual": Scale(100, 50, _ALL, 0, ("constant", "direction"), 30, 0),
-    "full": Scale(100, 200, _ALL, 1000, ("constant", "direction", "speed", "load"), 60, 30),
+    "usual": Scale(100, 200, _ALL, 0, _NOISY, 30, 0),
+    "full": Scale(100, 200, _ALL, 1000, _NOISY, 60, 30),
 }
 
 
@@ -123,11 +123,11 @@ def _mean(found: dict[str, Any]) -> float:
 
 
 def _coulombs(data: DataSet, seed: int) -> list[Law]:
-    """Coulomb laws: one fitted to single contacts, one whose coefficient is fitted to whole throws."""
-    parts = observe([data])
-    patches = drawn_patches(parts, 2500, np.random.default_rng(seed))
-    restitution = learned_restitution(impacts_of(parts), seed)
-    model, theta = best_constant(patches, parts, (*seen_ranges(parts), restitution))
+    """Coulomb laws: one fitted to single contacts, one whose coefficient is fitted to whole throws.
+
+    The second one has a coefficient of restitution where points rebound from the ground.
+    """
+    model, theta = coulomb_of(observe([data]), seed)
     return [best_coulomb(data, seed)[0], model.material(theta).on(data.body, timestep=data.plan.timestep)]
 
 
