@@ -6,7 +6,8 @@ namespace stiction::mujoco {
 namespace {
 
 constexpr int STRIDE = RowBlock::MAX_ROWS;
-constexpr double SOLVED = 1e-12;    // residual, as a share of the greatest velocity, of a solution ...
+constexpr double EXACT = 1e-15;     // residual, as a share of the greatest velocity, that is rounding
+constexpr double SOLVED = 1e-12;    // that of a solution, which is improved as long as steps improve it ...
 constexpr double NEARLY = 1e-10;    // ... that ends the attempts ...
 constexpr double ACCEPTED = 1e-8, ACCEPTED_SPEED = 1e-7;  // ... and that is accepted after the last of them; [m/s]
 constexpr double CLOSE = 1e-6;      // the interior-point method does not run again
@@ -130,7 +131,7 @@ bool CondensedSolver::newton(const NewtonAttempt& attempt) {
     double first = 0.0, before = std::numeric_limits<double>::infinity(), factor = attempt.proximal;
     for (int k = 0;;) {
         double error = evaluate();
-        if (error <= SOLVED * point_speed_) return true;
+        if (error <= EXACT * point_speed_ || (error <= SOLVED * point_speed_ && error > 0.1 * before)) return true;
         if (k == 0) first = error;
         const bool is_hopeless = !std::isfinite(error) || (attempt.max_inner == 1 && k >= 4 && least_ > 0.5 * first);
         if (k >= attempt.max_steps || is_hopeless) break;

@@ -32,7 +32,7 @@ def steps_of_newton(sim: Simulation, steps: int) -> float:
 def test_a_load_on_a_body_that_stands_by_mujocos_contact():
     table = box("table", "0 0 .1", 'size=".4 .4 .1" mass="5"')
     sim = Simulation(model_of(PLANE + table + box("load", "0 0 .25", 'size=".1 .08 .05" mass="1"')), laws={"load": 0.5})
-    assert steps_of_newton(sim, 300) < 3
+    assert steps_of_newton(sim, 300) < 5
     assert sim.unsolved == 0
     assert sim.contacts["load"].impulse[2] == pytest.approx(9.81 * 0.002, rel=1e-6)
 
