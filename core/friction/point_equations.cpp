@@ -160,7 +160,8 @@ double PointEquations::update_residual() {
     const double scale = bounded_speed_ > point_speed_ ? point_speed_ / bounded_speed_ : 1.0;
     for (int row = 0; row < n; ++row) {
         const double error = std::fabs(residual_[row]) * (row < first ? 1.0 : scale);
-        if (!(error <= worst)) worst = error;  // NaN is the worst
+        if (!(error <= worst)) worst = error;
+        if (std::isnan(worst)) break;  // the worst of all
     }
     return worst;
 }

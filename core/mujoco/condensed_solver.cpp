@@ -1,45 +1,16 @@
 #include "mujoco/condensed_solver.hpp"
 
-#include <numeric>
-
 namespace stiction::mujoco {
 namespace {
 
-constexpr int STRIDE = RowBlock::MAX_ROWS;
 constexpr double EXACT = 1e-15;     // residual, as a share of the greatest velocity, that is rounding
 constexpr double SOLVED = 1e-12;    // that of a solution, which is improved as long as steps improve it ...
 constexpr double NEARLY = 1e-10;    // ... that ends the attempts ...
 constexpr double ACCEPTED = 1e-8, ACCEPTED_SPEED = 1e-7;  // ... and that is accepted after the last of them; [m/s]
 constexpr double CLOSE = 1e-6;      // the interior-point method does not run again
 constexpr double INNER = 1e-3, DIVERGED = 1e3;  // shares of the residual at the centre that end these
-constexpr double SMOOTH = 0.1;      // of the dual: the shift has no derivative without slip
 
 }  // namespace
-
-/// How the interior-point method runs: the least share of complementarity that a step aims at, and whether its steps foresee
-/// the change of the shift, with which it converges faster, or keep the shift as it is.
-struct CondensedSolver::Run {
-    double least_centring;
-    bool foresees_shift;
-};
-
-/// Newton's method with a proximal term, which keeps steps short where loads can be shared in many ways. It is a multiple of the
-/// relative residual, so that the convergence is superlinear (Fan and Yuan, "On the quadratic convergence of the
-/// Levenberg-Marquardt method without nonsingularity assumption", 2005). Points are sorted into open, sticking and slipping ones by
-/// x - gain w / a, with their inverse effective inertia a; gain 0 is that of the proximal term, whose centre is then kept
-/// for several steps (the method of multipliers).
-struct CondensedSolver::NewtonAttempt {
-    int max_steps;
-    double proximal, gain;
-    int max_inner = 1;  ///< steps with the same centre
-};
-
-/// Interior-point steps down to this residual, at most so many, then Newton's method.
-struct CondensedSolver::Phase {
-    double residual;
-    int max_steps;
-    NewtonAttempt newton;
-};
 
 constexpr CondensedSolver::Run CondensedSolver::RUNS[] = {{0.1, true}, {0.3, false}};
 constexpr CondensedSolver::NewtonAttempt CondensedSolver::WARM{8, 1.0, 1.0}, CondensedSolver::LAST{24, 10.0, 0.0, 6};
@@ -53,10 +24,15 @@ constexpr CondensedSolver::Phase CondensedSolver::PHASES[] = {
 
 bool CondensedSolver::solve(PointSystem& problem, const Settings& settings) {
     problem_ = &problem, settings_ = &settings;
+    if (system.rows() == 0) return true;
     start();
-    if (!std::isfinite(evaluate())) std::fill(problem.x.begin(), problem.x.end(), 0.0);
     best_ = problem.x, best_velocities_ = problem.b;
-    if (evaluate() <= SOLVED * point_speed_) {
+    double error = evaluate();
+    if (!std::isfinite(error) || point_speed_ == 0.0) {
+        std::fill(problem.x.begin(), problem.x.end(), 0.0);
+        best_ = problem.x, least_ = std::numeric_limits<double>::infinity(), error = evaluate();
+    }
+    if (error <= SOLVED * point_speed_) {
         proximal_ = settings.fine, gain_ = 1.0, centre_ = problem.x;
         if (step()) evaluate();  // bodies at rest: the solution becomes more exact with each step
         problem.x = best_, velocities = best_velocities_;
@@ -89,14 +65,14 @@ double CondensedSolver::measure(PointSystem& problem, const Settings& settings) 
 void CondensedSolver::start() {
     PointSystem& p = *problem_;
     const int n = system.rows(), first = n - static_cast<int>(p.bounded.size());
-    own_.resize(n), responses_.resize(system.blocks().size());
-    steps_ = 0, system.n_factorisations = 0, least_ = std::numeric_limits<double>::infinity();
-    for (int row = 0; row < n; ++row) own_[row] = system.diagonal(row) + compliance[row];
-    const double greatest_own = *std::max_element(own_.begin(), own_.end());
+    response_.resize(n), responses_.resize(system.blocks().size());
+    steps_ = 0, least_ = std::numeric_limits<double>::infinity();
+    for (int row = 0; row < n; ++row) response_[row] = system.diagonal(row) + compliance[row];
+    const double greatest_own = *std::max_element(response_.begin(), response_.end());
     for (int k = 0; k < p.size(); ++k)
-        own_[3 * k] = std::max({own_[3 * k], 1e-9 * (own_[3 * k + 1] + own_[3 * k + 2]), 1e-15 * greatest_own});
+        response_[3 * k] = std::max({response_[3 * k], 1e-9 * (response_[3 * k + 1] + response_[3 * k + 2]), 1e-15 * greatest_own});
     for (int row = 3 * p.size(); row < n; ++row)
-        if (!(own_[row] > 0.0)) own_[row] = greatest_own;  // nothing turns there
+        if (!(response_[row] > 0.0)) response_[row] = greatest_own;  // nothing turns there
     point_speed_ = 0.0;
     double bounded_speed = 0.0;
     for (int row = 0; row < n; ++row) {
@@ -107,11 +83,11 @@ void CondensedSolver::start() {
         // Bodies that fall together have no relative speed: the scale comes from the constraints that stop one of them.
         std::vector<double> alone(n, 0.0), w;
         for (int row = first; row < n; ++row)
-            alone[row] = std::clamp(-p.b[row] / own_[row], p.bounded[row - first].low, p.bounded[row - first].high);
+            alone[row] = std::clamp(-p.b[row] / response_[row], p.bounded[row - first].low, p.bounded[row - first].high);
         system.velocities(std::vector<double>(n, 0.0), std::vector<double>(n, 0.0), alone, w);
         for (int row = 0; row < first; ++row) point_speed_ = std::max(point_speed_, std::fabs(w[row]));
     }
-    if (first == 0) point_speed_ = bounded_speed;
+    if (!(point_speed_ > 0.0)) point_speed_ = bounded_speed;
     bounded_scale_ = bounded_speed > point_speed_ ? point_speed_ / bounded_speed : 1.0;
 }
 
@@ -122,7 +98,8 @@ double CondensedSolver::evaluate() {
     double worst = 0.0;
     for (const RowBlock& block : system.blocks()) {
         const double error = linearise(block, nullptr);
-        if (!(error <= worst)) worst = error;  // NaN is the worst
+        if (!(error <= worst)) worst = error;
+        if (std::isnan(worst)) break;  // the worst of all
     }
     if (worst < least_) least_ = worst, best_ = p.x, best_velocities_ = velocities;
     return worst;
@@ -147,8 +124,9 @@ bool CondensedSolver::newton(const NewtonAttempt& attempt) {
         for (int inner = 0; inner < attempt.max_inner; ++inner) {
             ++k;
             if (!step()) return false;
-            if (step_residual_ <= INNER * error) break;
-            if (inner > 0 && !(evaluate() <= DIVERGED * error)) break;
+            if (attempt.max_inner == 1) break;  // evaluated above
+            const double now = evaluate();
+            if (step_residual_ <= INNER * error || (inner > 0 && !(now <= DIVERGED * error))) break;
         }
     }
     return least_ <= NEARLY * point_speed_;
@@ -170,23 +148,23 @@ bool CondensedSolver::step() {
         for (int r = 0; r < block.count; ++r) {
             double dx = responses_[at].g[r];
             for (int c = 0; c < block.count; ++c)
-                if (const double share = responses_[at].G[r * STRIDE + c]; share != 0.0) dx -= share * change_[block.rows[c]];
-            x[block.rows[r]] += dx;
+                if (const double share = responses_[at].G[r * RowBlock::MAX_ROWS + c]; share != 0.0) dx -= share * change_[block.rows[c]];
             if (!std::isfinite(dx)) return false;
+            x[block.rows[r]] += dx;
         }
     }
     return true;
 }
 
 double CondensedSolver::proximal(int row) const {
-    return proximal_ * (row < 3 * problem_->size() ? 1.0 : settings_->torques) * own_[row];
+    return proximal_ * (row < 3 * problem_->size() ? 1.0 : settings_->torques) * response_[row];
 }
 
 /// The condition w = 0 of a row, at place `at` of its block.
 double CondensedSolver::stick(int at, int row, BlockResponse* out) const {
     if (!out) return std::fabs(velocities[row]);
     const double R = proximal(row), w = velocities[row] + R * (problem_->x[row] - centre_[row]);
-    out->G[at * STRIDE + at] = 1 / (compliance[row] + R), out->g[at] = -w / (compliance[row] + R);
+    out->G[at * RowBlock::MAX_ROWS + at] = 1 / (compliance[row] + R), out->g[at] = -w / (compliance[row] + R);
     return std::fabs(w);
 }
 
@@ -207,12 +185,12 @@ double CondensedSolver::linearise(const RowBlock& block, BlockResponse* out) con
     if (block.point < 0) return bounded_scale_ * linearise_bounded(block.rows[0], out);
     const PointSystem& p = *problem_;
     const int z = 3 * block.point;
-    const double pushed = relaxed(z, 1 / own_[z], out);
-    double worst = pushed > 0.0 ? stick(0, z, out) : set(0, z, 0.0, own_[z], out);
+    const double pushed = relaxed(z, 1 / response_[z], out);
+    double worst = pushed > 0.0 ? stick(0, z, out) : set(0, z, 0.0, response_[z], out);
     if (pushed > 0.0 || p.points[block.point].fixed >= 0.0)
         return std::max(worst, linearise_friction(block, pushed, out));
     for (int r = 1; r < block.count; ++r)  // with no load of its own, it has no friction
-        worst = std::max(worst, set(r, block.rows[r], 0.0, own_[z], out));
+        worst = std::max(worst, set(r, block.rows[r], 0.0, response_[z], out));
     return worst;
 }
 
@@ -243,12 +221,12 @@ double CondensedSolver::linearise_round(const SlipRows& rows, BlockResponse* out
         worst = std::max(worst, rows.stiffness * std::fabs(rhs[d]));
         if (!rows.mobile[d]) continue;
         by_load[d] = rows.stretch[d] * rows.most.by_load * along[d];
-        N[d][d] += proximal_;
+        N[d][d] += proximal_;  // damps the direction of friction where the point hardly slips
         if (rows.count == 1) continue;
         const double bend = rows.stretch[d] * (rows.most.by_turn * along[d] + rows.most.size * across[d]) / rows.size;
         for (int e = 0; e < 2; ++e) {
             if (!rows.mobile[e]) continue;
-            N[d][e] -= bend * across[e] / rows.stretch[e];
+            N[d][e] -= bend * across[e] * (1 / rows.stretch[e] - rows.gain * rows.stretch[e] * compliance[rows.row + e]);
             Q[d][e] = bend * across[e] * rows.gain * rows.stretch[e];
         }
     }
@@ -257,7 +235,7 @@ double CondensedSolver::linearise_round(const SlipRows& rows, BlockResponse* out
     const double inverse[2][2] = {{N[1][1] / det, -N[0][1] / det}, {-N[1][0] / det, N[0][0] / det}};
     const double normal = out->G[0], of_normal = out->g[0];
     for (int d = 0; d < rows.count; ++d) {
-        double* line = out->G.data() + (rows.place + d) * STRIDE;
+        double* line = out->G.data() + (rows.place + d) * RowBlock::MAX_ROWS;
         double load = 0.0;
         for (int e = 0; e < rows.count; ++e) {
             load += inverse[d][e] * by_load[e];
@@ -281,15 +259,15 @@ double CondensedSolver::linearise_friction(const RowBlock& block, double pushed,
     if (map.cone == Cone::BOX) {
         for (int d = 0; d < 2; ++d) {
             const int row = z + 1 + d;
-            const double t = moves(row) ? relaxed(row, 1 / own_[row], out) : 0.0, side = t > 0 ? 1.0 : -1.0;
+            const double t = moves(row) ? relaxed(row, 1 / response_[row], out) : 0.0, side = t > 0 ? 1.0 : -1.0;
             const Limit most = limit(d == 0 ? -side : 0.0, d == 0 ? 0.0 : -side);
-            const SlipRows rows{1 + d, row, 1, {stretch[d], 1.0}, scale / own_[row], {t / stretch[d], 0.0},
-                                std::fabs(t) / stretch[d], {moves(row), true}, most, pushed, p.x[z], own_[z]};
+            const SlipRows rows{1 + d, row, 1, {stretch[d], 1.0}, scale / response_[row], {t / stretch[d], 0.0},
+                                std::fabs(t) / stretch[d], {moves(row), true}, most, pushed, p.x[z], response_[z]};
             worst = std::max(worst, linearise_round(rows, out));
         }
     } else {
-        SlipRows rows{1, z + 1, 2, {stretch[0], stretch[1]}, 0.0, {}, 0.0, {moves(z + 1), moves(z + 2)}, {}, pushed, p.x[z], own_[z]};
-        rows.gain = scale / std::max(own_[z + 1] * stretch[0] * stretch[0], own_[z + 2] * stretch[1] * stretch[1]);
+        SlipRows rows{1, z + 1, 2, {stretch[0], stretch[1]}, 0.0, {}, 0.0, {moves(z + 1), moves(z + 2)}, {}, pushed, p.x[z], response_[z]};
+        rows.gain = scale / std::max(response_[z + 1] * stretch[0] * stretch[0], response_[z + 2] * stretch[1] * stretch[1]);
         for (int d = 0; d < 2; ++d)
             if (rows.mobile[d]) rows.t[d] = relaxed(z + 1 + d, rows.gain / scale * stretch[d] * stretch[d], out) / stretch[d];
         rows.size = norm(rows.t[0], rows.t[1]);
@@ -301,9 +279,9 @@ double CondensedSolver::linearise_friction(const RowBlock& block, double pushed,
         if (number < 0) continue;
         const TorqueRows& torque = p.torques[number];
         const double fixed = point.fixed, pressing = std::max(0.0, fixed >= 0.0 ? fixed : pushed);
-        SlipRows rows{place, torque.first, torque.count, {1.0, 1.0}, scale / std::max(own_[torque.first], own_[torque.end() - 1]),
+        SlipRows rows{place, torque.first, torque.count, {1.0, 1.0}, scale / std::max(response_[torque.first], response_[torque.end() - 1]),
                       {}, 0.0, {true, true}, {torque.coefficient * pressing, fixed >= 0.0 ? 0.0 : torque.coefficient, 0.0},
-                      pushed, p.x[z], own_[torque.first]};
+                      pushed, p.x[z], response_[torque.first]};
         for (int d = 0; d < torque.count; ++d)
             rows.t[d] = relaxed(torque.first + d, rows.gain / scale, out);
         rows.size = norm(rows.t[0], rows.t[1]);
@@ -315,220 +293,15 @@ double CondensedSolver::linearise_friction(const RowBlock& block, double pushed,
 
 double CondensedSolver::linearise_bounded(int row, BlockResponse* out) const {
     const Bounds& bounds = problem_->bounded[row - (system.rows() - static_cast<int>(problem_->bounded.size()))];
-    const double alone = problem_->x[row] - velocities[row] / own_[row];
+    const double alone = problem_->x[row] - velocities[row] / response_[row];
     if (alone > bounds.low && alone < bounds.high) {
         if (out) {
-            const double inverse = 1 / (compliance[row] + 1e-12 * own_[row]);
+            const double inverse = 1 / (compliance[row] + 1e-12 * response_[row]);
             out->G[0] = inverse, out->g[0] = -velocities[row] * inverse;
         }
         return std::fabs(velocities[row]);
     }
-    return set(0, row, std::clamp(alone, bounds.low, bounds.high), own_[row], out);
-}
-
-// The interior-point method. Points have the cone of Lorentz: x_0 >= |x_1..|, of dimension 1 to 6. Its determinant is x_0^2 - |x_1..|^2,
-// and J = diag(1, -1, ...).
-
-namespace {
-
-using Cone6 = std::array<double, RowBlock::MAX_ROWS>;
-
-double determinant(const Cone6& a, const Cone6& b, int n) {
-    double total = a[0] * b[0];
-    for (int d = 1; d < n; ++d) total -= a[d] * b[d];
-    return total;
-}
-
-/// The greatest share of the way d from x at which x is still in the cone.
-double way_to_boundary(const Cone6& x, const Cone6& d, int n) {
-    const double a = determinant(d, d, n), b = determinant(x, d, n), c = determinant(x, x, n);
-    double least = std::numeric_limits<double>::infinity();
-    if (d[0] < 0.0) least = -x[0] / d[0];
-    if (n == 1) return least;
-    const double root = b * b - a * c;
-    if (!(root >= 0.0)) return least;
-    const double q = -(b + std::copysign(std::sqrt(root), b));
-    for (const double share : {q / a, c / q})
-        if (share > 0.0) least = std::min(least, share);
-    return least;
-}
-
-}  // namespace
-
-void CondensedSolver::start_interior_point() {
-    const PointSystem& p = *problem_;
-    const int first = system.rows() - static_cast<int>(p.bounded.size());
-    barriers_.assign(system.blocks().size(), {});
-    centring_ = run_->least_centring;
-    const double speed = std::max(point_speed_, std::numeric_limits<double>::min());
-    const double mobility = std::accumulate(own_.begin(), own_.end(), 0.0) / static_cast<double>(own_.size());
-    const double usual = speed / mobility;  // impulse
-    for (std::size_t at = 0; at < barriers_.size(); ++at) {
-        const RowBlock& block = system.blocks()[at];
-        Barrier& own = barriers_[at];
-        if (block.point < 0) {
-            const int row = block.rows[0];
-            const Bounds& bounds = p.bounded[row - first];
-            own.low = bounds.low, own.high = bounds.high, own.count = 1, own.rows[0] = row, own.scale[0] = 1.0;
-            const bool has_low = std::isfinite(bounds.low), has_high = std::isfinite(bounds.high);
-            const double impulse = usual * speed / std::max(std::fabs(p.b[row]), speed);
-            own.x[0] = has_low && has_high ? 0.5 * (bounds.low + bounds.high) : has_low ? bounds.low + impulse
-                       : has_high ? bounds.high - impulse : p.x[row];
-            const double half = has_low && has_high ? 0.5 * (bounds.high - bounds.low) : impulse;
-            own.w[0] = has_low && half > 0.0 ? usual * speed / half : 0.0;
-            own.w[1] = has_high && half > 0.0 ? usual * speed / half : 0.0;
-            continue;
-        }
-        const int z = 3 * block.point;
-        const SlidingPoint& point = p.points[block.point];
-        const FrictionMap& map = *point.map;
-        own.count = 1, own.scale[0] = 1.0, own.rows[0] = z;
-        const double load = point.fixed >= 0.0 ? std::max(point.fixed, 1e-3 * usual) : std::max(best_[z], 0.1 * usual);
-        const double slip[2] = {p.b[z + 1], p.b[z + 2]}, size = norm(slip[0], slip[1]);
-        const Limit most = size > 0.0 ? map.limit(point, load, slip[0] / size, slip[1] / size, p.timestep)
-                                      : map.limit(point, load, 1.0, 0.0, p.timestep);
-        const double mu = std::min(most.size / load, 100.0);
-        const double coefficient[2] = {mu * map.stretch_x, mu * map.stretch_y};
-        const auto add = [&](int place, double by) {
-            if (by > 0.0 && moves(block.rows[place])) {
-                own.rows[own.count] = block.rows[place], own.places[own.count] = place, own.scale[own.count++] = by;
-            }
-        };
-        add(1, coefficient[0]), add(2, coefficient[1]);
-        int place = 3;
-        for (const int number : block.torques)
-            for (int d = 0; number >= 0 && d < p.torques[number].count; ++d) {
-                const double by = p.torques[number].coefficient;
-                if (by > 0.0) own.rows[own.count] = block.rows[place], own.places[own.count] = place, own.scale[own.count++] = by;
-                ++place;
-            }
-        own.x = {}, own.w = {};
-        own.x[0] = usual, own.w[0] = speed;
-    }
-}
-
-/// Iterate until the residual in Coulomb's law is small enough, or becomes no smaller; false if no step can be taken.
-bool CondensedSolver::interior_point(const Phase& phase) {
-    double least = std::numeric_limits<double>::infinity();
-    int stalled = 0;
-    for (int k = 0; k < phase.max_steps; ++k) {
-        std::vector<double>& x = problem_->x;
-        std::fill(x.begin(), x.end(), 0.0);
-        for (const Barrier& own : barriers_)
-            for (int d = 0; d < own.count; ++d) x[own.rows[d]] = own.scale[d] * own.x[d];
-        const double error = evaluate();
-        if (error <= phase.residual * point_speed_ || ++stalled > settings_->max_stalled) return true;
-        if (error < 0.9 * least) stalled = 0;
-        least = std::min(least, error);
-        if (!interior_step()) return false;
-    }
-    return true;
-}
-
-bool CondensedSolver::interior_step() {
-    ++steps_;
-    const std::span<const RowBlock> blocks = system.blocks();
-    double gap = 0.0;
-    int count = 0;
-    for (std::size_t at = 0; at < blocks.size(); ++at) {
-        const Barrier& own = barriers_[at];
-        if (blocks[at].point >= 0) {
-            for (int d = 0; d < own.count; ++d) gap += own.x[d] * own.w[d];
-            ++count;
-        } else {
-            if (std::isfinite(own.low)) gap += (own.x[0] - own.low) * own.w[0], ++count;
-            if (std::isfinite(own.high)) gap += (own.high - own.x[0]) * own.w[1], ++count;
-        }
-    }
-    const double target = centring_ * gap / std::max(count, 1);
-    std::vector<Cone6> residuals(blocks.size());
-    for (std::size_t at = 0; at < blocks.size(); ++at) {
-        Barrier& own = barriers_[at];
-        BlockResponse& out = responses_[at];
-        out = {};
-        if (blocks[at].point < 0) {
-            const int row = own.rows[0];
-            double stiffness = compliance[row] + 1e-12 * own_[row], push = 0.0;
-            if (own.low == own.high) continue;
-            if (std::isfinite(own.low)) stiffness += own.w[0] / (own.x[0] - own.low), push += target / (own.x[0] - own.low);
-            if (std::isfinite(own.high)) stiffness += own.w[1] / (own.high - own.x[0]), push -= target / (own.high - own.x[0]);
-            out.G[0] = 1 / stiffness, out.g[0] = (push - velocities[row]) / stiffness;
-            continue;
-        }
-        // The residual of the dual, with De Saxce's shift at the present velocities.
-        const int n = own.count;
-        Cone6& rest = residuals[at];
-        double slip = 0.0;
-        for (int d = 0; d < n; ++d) {
-            const double w = own.scale[d] * velocities[own.rows[d]];
-            rest[d] = w - own.w[d];
-            if (d > 0) slip += w * w;
-        }
-        slip = std::sqrt(slip);
-        rest[0] += slip;
-        Cone6& turn = own.turn;
-        turn = {};
-        for (int d = 1; d < n && run_->foresees_shift; ++d)
-            turn[d] = own.scale[d] * velocities[own.rows[d]] / (slip + SMOOTH * own.w[0]);
-        // Nesterov and Todd's scaling point: G w = x with G = beta (2 v v^T - J).
-        const double size_x = std::sqrt(determinant(own.x, own.x, n)), det_w = determinant(own.w, own.w, n), size_w = std::sqrt(det_w);
-        double product = 0.0;
-        for (int d = 0; d < n; ++d) product += own.x[d] / size_x * (own.w[d] / size_w);
-        const double gamma = 2 * std::sqrt(0.5 * (1 + product)), beta = size_x / size_w;
-        Cone6 v{};
-        for (int d = 0; d < n; ++d) v[d] = (own.x[d] / size_x + (d == 0 ? 1.0 : -1.0) * own.w[d] / size_w) / gamma;
-        for (int r = 0; r < n; ++r) {
-            const int place = own.places[r];
-            double g = target * (r == 0 ? own.w[0] : -own.w[r]) / det_w - own.x[r];
-            for (int c = 0; c < n; ++c) {
-                const double G = beta * (2 * v[r] * v[c] - (r != c ? 0.0 : r == 0 ? 1.0 : -1.0));
-                g -= G * rest[c];
-                const double first = beta * (2 * v[r] * v[0] - (r == 0 ? 1.0 : 0.0));
-                out.G[place * STRIDE + own.places[c]] = own.scale[r] * (G + first * turn[c]) * own.scale[c];
-            }
-            out.g[place] = own.scale[r] * g;
-        }
-    }
-    if (!system.solve(responses_, change_)) return false;
-    double share = 1.0;
-    constexpr double kept = 0.98;  // share of the way to the boundary
-    const auto limit = [&](double way) { share = std::min(share, kept * way); };
-    for (std::size_t at = 0; at < blocks.size(); ++at) {
-        Barrier& own = barriers_[at];
-        const BlockResponse& out = responses_[at];
-        const int n = own.count;
-        for (int r = 0; r < n; ++r) {
-            double dx = out.g[own.places[r]];
-            for (int c = 0; c < n; ++c) dx -= out.G[own.places[r] * STRIDE + own.places[c]] * change_[own.rows[c]];
-            if (!std::isfinite(dx)) return false;
-            own.dx[r] = dx / own.scale[r];
-            own.dw[r] = residuals[at][r] + own.scale[r] * change_[own.rows[r]];
-            for (int c = 1; r == 0 && c < n; ++c) own.dw[0] += own.turn[c] * own.scale[c] * change_[own.rows[c]];
-        }
-        if (blocks[at].point >= 0) {
-            limit(way_to_boundary(own.x, own.dx, n)), limit(way_to_boundary(own.w, own.dw, n));
-            continue;
-        }
-        if (own.low == own.high) continue;
-        const double dx = own.dx[0];
-        own.dw = {};
-        if (std::isfinite(own.low)) {
-            const double room = own.x[0] - own.low;
-            own.dw[0] = (target - own.w[0] * (room + dx)) / room;
-            if (dx < 0.0) limit(-room / dx);
-            if (own.dw[0] < 0.0) limit(-own.w[0] / own.dw[0]);
-        }
-        if (std::isfinite(own.high)) {
-            const double room = own.high - own.x[0];
-            own.dw[1] = (target - own.w[1] * (room - dx)) / room;
-            if (dx > 0.0) limit(room / dx);
-            if (own.dw[1] < 0.0) limit(-own.w[1] / own.dw[1]);
-        }
-    }
-    for (Barrier& own : barriers_)
-        for (int d = 0; d < STRIDE; ++d) own.x[d] += share * own.dx[d], own.w[d] += share * own.dw[d];
-    centring_ = std::max(run_->least_centring, share > 0.7 ? 0.1 : share > 0.2 ? 0.3 : 0.6);
-    return true;
+    return set(0, row, std::clamp(alone, bounds.low, bounds.high), response_[row], out);
 }
 
 }  // namespace stiction::mujoco

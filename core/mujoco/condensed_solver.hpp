@@ -17,7 +17,8 @@
 //
 // What is guaranteed: convergence for a given shift, which is Coulomb's law wherever no point slips. The outer iteration over the
 // shift mostly converges, but no method is known that always does. Both methods stop at a residual in the conditions of Coulomb's
-// law itself; `error` has it.
+// law itself, which `measure` returns. Limits of another form (boxes, known loads, maps, torques) are approximated by one cone each in the
+// interior-point method, from whose iterates Newton's method solves for the true ones.
 #pragma once
 
 #include "mujoco/condensed_system.hpp"
@@ -31,7 +32,7 @@ class CondensedSolver {
     std::vector<double> compliance;   ///< C of each row
     std::vector<double> velocities;   ///< w of the last solution
 
-    /// problem: without A; its x is the start, and the solution. False if no solution was found; then x has the least residual.
+    /// problem: its A is not used; its x is the start, and the solution. False if no solution was found; then x has the least residual.
     bool solve(PointSystem& problem, const Settings& settings);
     /// The residual at the present x, as a share of the greatest velocity without impulses.
     double measure(PointSystem& problem, const Settings& settings);
@@ -41,20 +42,41 @@ class CondensedSolver {
     PointSystem* problem_ = nullptr;
     const Settings* settings_ = nullptr;
     std::vector<BlockResponse> responses_;
-    std::vector<double> best_, best_velocities_, centre_, change_, own_;
+    std::vector<double> best_, best_velocities_, centre_, change_, response_;
     double point_speed_ = 0.0, bounded_scale_ = 1.0, least_ = 0.0;
     int steps_ = 0;
 
-    struct NewtonAttempt;
-    struct Phase;
-    struct Run;
+    /// How the interior-point method runs: the least share of complementarity that a step aims at, and whether its steps predict
+    /// the change of the shift, with which it converges faster, or keep the shift as it is.
+    struct Run {
+        double least_centring;
+        bool predicts_shift;
+    };
+
+    /// Newton's method with a proximal term, which keeps steps short where loads can be shared in many ways. It is a multiple of the
+    /// relative residual, so that the convergence is superlinear (Fan and Yuan, "On the quadratic convergence of the
+    /// Levenberg-Marquardt method without nonsingularity assumption", 2005). Points are sorted into open, sticking and slipping ones by
+    /// x - gain w / a, with their inverse effective inertia a; gain 0 is that of the proximal term, whose centre is then kept
+    /// for several steps (the method of multipliers).
+    struct NewtonAttempt {
+        int max_steps;
+        double proximal, gain;
+        int max_inner = 1;  ///< steps with the same centre
+    };
+
+    /// Interior-point steps down to this residual, at most `max_steps`, then Newton's method.
+    struct Phase {
+        double residual;
+        int max_steps;
+        NewtonAttempt newton;
+    };
     static const NewtonAttempt WARM, LAST;
     static const Run RUNS[2];
     static const Phase PHASES[3];
     const Run* run_ = nullptr;
 
-    /// A block in the interior-point method. Of a point: x and the dual of its cone, both scaled so that the cone is that of
-    /// Lorentz. Of a constraint: x[0], and w[0], w[1] are the multipliers of its lower and upper bound.
+    /// A block in the interior-point method. For a point, x and the dual of its cone, both scaled so that the cone is that of
+    /// Lorentz; for a constraint, x[0], and w[0], w[1] are the multipliers of its lower and upper bound.
     struct Barrier {
         std::array<double, RowBlock::MAX_ROWS> scale, x, w, dx, dw, turn;
         int count;                                    ///< rows of the block that belong to the cone come first
@@ -79,11 +101,12 @@ class CondensedSolver {
     double set(int at, int row, double value, double stiffness, BlockResponse* out) const;
     double relaxed(int row, double gain, bool is_step) const;
     double proximal(int row) const;
-    bool moves(int row) const { return own_[row] > IMMOBILE_SHARE * own_[row - row % 3]; }
+    bool moves(int row) const { return response_[row] > IMMOBILE_SHARE * response_[row - row % 3]; }
 
     void start_interior_point();
     bool interior_point(const Phase& phase);
     bool interior_step();
+    void add_compliance(const RowBlock& block, BlockResponse& out) const;
 };
 
 }  // namespace stiction::mujoco

@@ -90,7 +90,8 @@ void CondensedSystem::write_pattern() {
     std::sort(pairs.begin(), pairs.end());
     pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
     factored_.clear();
-    pattern_.swap(pairs);
+    if (pairs == pattern_ && sizes_ == pattern_sizes_) return;
+    pattern_.swap(pairs), pattern_sizes_ = sizes_;
     matrix_.set_pattern(sizes_, pattern_);
 }
 
@@ -183,7 +184,6 @@ bool CondensedSystem::solve(std::span<const BlockResponse> responses, std::vecto
     if (!is_factored(responses)) {
         assemble(responses);
         factored_.clear();
-        ++n_factorisations;
         if (!matrix_.factor()) return false;
         factored_.assign(responses.begin(), responses.end());
     }

@@ -55,21 +55,18 @@ class CondensedSystem {
     /// neither rows nor G change: a step of bodies at rest needs no factorisation.
     bool solve(std::span<const BlockResponse> responses, std::vector<double>& change);
 
-    int n_factorisations = 0;  ///< since `set_up` or `reset_count`
-
   private:
     std::vector<RowBlock> blocks_;
     std::vector<int> starts_, dofs_;          // of W; local numbers of dofs
     std::vector<double> W_, U_;
     std::vector<int> other_starts_, other_dofs_;  // of U of the last rows, if it is not W
     std::vector<double> diagonal_;
-    int first_bounded_ = 0, first_other_ = 0;  // rows from which on U is not W
+    int first_bounded_ = 0, first_other_ = 0;  // the first row of constraints, and the first whose U is not W
     BlockMatrix matrix_;
     std::vector<int> node_, offset_;          // of each local dof
     std::vector<std::pair<int, int>> pattern_;
-    std::vector<int> sizes_;
+    std::vector<int> sizes_, pattern_sizes_;
     std::vector<BlockResponse> factored_;     // whose matrix is factored
-    std::vector<double> factored_W_;
     std::vector<double> y_, product_;
 
     void write_blocks(const PointSystem& problem);

@@ -68,6 +68,7 @@ void PointProblem::write() {
     }
     if (is_dense_) write_delassus();
     for_torques([&](const TorqueRows& torque, int row, double Vector::* about, const Vector& axis, double arm) {
+        if (white_.squared_norm(row) == 0.0) return;  // nothing turns there
         const ContactPoint& point = points[torque.point];
         const double still = arm * dot(point.surface_spin, axis);
         w_free_[row] += still + arm * (point.spin_error.*about), w_before_[row] += still;
@@ -210,6 +211,7 @@ bool PointProblem::solve_dense() {
 
 double PointProblem::residual() {
     set_up_condensed();
+    set_proximal(0.0);
     return condensed_.measure(friction, context_.settings);
 }
 
@@ -294,7 +296,7 @@ void PointProblem::start_normals() {
         std::copy_n(white_.numbers(row(r)), dofs.size(), normal_rows_.add(dofs));
     }
     set_up_condensed(condensed_normals_, normals_, normal_rows_);
-    for (int k = 0; k < m; ++k) condensed_normals_.compliance[k] = context_.settings.fine * diagonal_[3 * k];
+    for (int k = 0; k < m; ++k) condensed_normals_.compliance[k] = softness(3 * k) + context_.settings.fine * diagonal_[3 * k];
 }
 
 bool PointProblem::solve_normals() {
@@ -454,8 +456,9 @@ bool PointProblem::limit_friction(double share) {
     bool was_beyond = false;
     for (std::size_t k = 0; k < points.size(); ++k) {
         const FrictionMap& map = context_.law(points[k]).map;
-        double* f = &friction.x[3 * k + 1];
-        const double load = friction.x[3 * k], g[2] = {f[0] / map.stretch_x, f[1] / map.stretch_y};
+        double &load = friction.x[3 * k], *f = &load + 1;
+        load = std::max(0.0, load);
+        const double g[2] = {f[0] / map.stretch_x, f[1] / map.stretch_y};
         const auto scale = [&](double size, double along, double across) {
             const double limit = share * map.limit(friction.points[k], load, -along, -across, friction.timestep).size;
             return size > limit ? limit / size : 1.0;
@@ -501,8 +504,8 @@ bool PointProblem::activate(bool all) {
 }
 
 void PointProblem::store_solution(bool is_solved) {
-    const std::vector<double>& w = is_condensed_ ? condensed_.velocities : friction.velocities();
-    const std::vector<double> after = is_uncertain() ? velocities_after(friction.x) : std::vector<double>();
+    const std::vector<double> after = is_uncertain() || !is_solved ? velocities_after(friction.x) : std::vector<double>();
+    const std::vector<double>& w = !is_solved ? after : is_condensed_ ? condensed_.velocities : friction.velocities();
     for (std::size_t k = 0; k < points.size(); ++k) {
         ContactPoint& point = points[k];
         const std::size_t z = 3 * k;

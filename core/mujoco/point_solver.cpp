@@ -8,7 +8,7 @@
 //               the bodies apart.
 //
 // Impulses of impacts, and all that are not exact, add no mechanical energy (PointProblem::energy_added), height included: what
-// is left of them in the end is none, if it must be. Exact ones of contacts that do not bounce add none as solutions of the laws.
+// is left of them in the end is none, if it must be. Solutions without bounce add none, as solutions of the laws, to their tolerance.
 #include "contact/energy.hpp"
 #include "mujoco/point_problem.hpp"
 
@@ -117,6 +117,7 @@ class PointSolver {
 
     /// Bounce as far as that gains no energy: somewhere between no restitution and all of it.
     bool solve_with_rebound() {
+        problem_.set_right_side();  // an earlier round may have left rebounds
         bool solved = find();
         const std::vector<double> still = x();
         problem_.set_right_side(true);

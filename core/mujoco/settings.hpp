@@ -26,8 +26,8 @@ struct Settings {
     double face = 1e-5;                   ///< compliance of an evenly pressed face, as a share of its inverse effective inertia
 
     // Solving for impulses at points.
-    int dense_rows = 24;                  ///< smaller groups are solved with the dense Delassus operator first ...
-    int dense_newton = 20;                ///< ... in so many Newton steps at most
+    int dense_rows = 24;                  ///< groups of up to this many rows are solved with the dense Delassus operator first ...
+    int dense_newton = 20;                ///< ... in at most this many Newton steps
     int max_stalled = 8;                  ///< successive interior-point steps that may not reduce the residual
     double fine = 1e-7, coarse = 1e-2;    ///< least and greatest proximal term, as shares of a point's inverse effective inertia
     double torques = 30.0;                ///< the same of torques is this much larger: a heap of soft bodies takes 3/4 of the time

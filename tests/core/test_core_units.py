@@ -15,6 +15,7 @@ FILES += [
     "math/block_matrix",
     "mujoco/condensed_solver",
     "mujoco/condensed_system",
+    "mujoco/interior_point",
     "stepping/step",
     "stepping/cut_step",
 ]

@@ -81,3 +81,39 @@ def test_an_arch_without_enough_friction_falls():
     top = sim.data.xpos[5, 2]
     sim.step(500)
     assert sim.data.xpos[5, 2] < top - 0.1
+
+
+@pytest.mark.parametrize("damping", [0, 20])
+def test_velocities_of_coupled_damped_joints_are_predicted(damping):
+    """Twelve sliders press boxes on the floor, and pairs of them move alike: MuJoCo mostly obtains what was predicted at once."""
+    bodies = equalities = ""
+    for k in range(12):
+        joints = "".join(
+            f'<joint name="{axis}{k}" type="slide" axis="{vector}" damping="{damping}" armature=".1"/>'
+            for axis, vector in (("x", "1 0 0"), ("z", "0 0 1"))
+        )
+        bodies += f'<body pos="{0.3 * k} 0 .05">{joints}<geom type="box" size=".05 .05 .05" mass=".5"/></body>'
+        if k:
+            equalities += f'<joint joint1="x{k}" joint2="x{k - 1}"/>'
+    xml = f"<mujoco><worldbody>{FLOOR}{bodies}</worldbody><equality>{equalities}</equality></mujoco>"
+    sim = simulation(xml, friction=0.2)
+    sim.data.qvel[::2] = 1.0
+    sim.step(200)
+    assert sim.unsolved == 0 and sim.core.rounds <= 1.5 * sim.core.contact_steps
+    assert len(sim.core.points()[0]) >= 24 and np.ptp(sim.data.qvel[::2]) < 1e-3
+
+
+@pytest.mark.parametrize("integrator", ["Euler", "implicitfast"])
+def test_a_heap_that_bounces_gains_no_energy(integrator):
+    xml = heap(8, seed=1).replace("<mujoco>", f'<mujoco><option integrator="{integrator}"/>')
+    sim = Simulation(mujoco.MjModel.from_xml_string(xml), laws={("*", "*"): Material.coulomb(0.4, restitution=0.5)})
+    sim.model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
+    sim.step()
+    before = start = sim.data.energy.sum()
+    for _ in range(300):
+        sim.step()
+        mujoco.mj_energyPos(sim.model, sim.data), mujoco.mj_energyVel(sim.model, sim.data)
+        now = sim.data.energy.sum()
+        assert now <= before + 1e-3 * start
+        before = now
+    assert before < 0.7 * start
