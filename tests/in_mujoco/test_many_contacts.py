@@ -85,7 +85,7 @@ def test_an_arch_without_enough_friction_falls():
 
 @pytest.mark.parametrize("damping", [0, 20])
 def test_velocities_of_coupled_damped_joints_are_predicted(damping):
-    """Twelve sliders press boxes on the floor, and pairs of them move alike: MuJoCo mostly obtains what was predicted at once."""
+    """Twelve boxes on sliders are coupled by equalities: MuJoCo mostly obtains at once what was predicted."""
     bodies = equalities = ""
     for k in range(12):
         joints = "".join(
