@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stiction.mujoco.mjcf import mujoco
 
-SMOOTH_ANGLE = 5.0  # [degrees] a rounded edge of 18 facets for a quarter of a circle
+SMOOTH_ANGLE = 2.0  # [degrees] a circle of 180 sides; coarser meshes lie too far from the smooth surface, and sink in
 _COPLANAR = 1e-3  # [rad]
 _SIMILAR = 3.0  # ratio of widths
 
